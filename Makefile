@@ -1,0 +1,34 @@
+# Every target makes .venv and installs what it needs first; `make help` lists the targets.
+PYTHON ?= python3
+BIN := .venv/bin
+# Published benchmark data: FAIRLAB_DATA, else a sibling folder shared/data, else fetched by URL and checksum.
+export FAIRLAB_DATA ?= $(realpath ../shared/data)
+
+.PHONY: help quickstart test lint docs bench
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1  \t/'
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+quickstart: .venv/installed ## debias a small pretrained encoder, measure it before and after, write a report
+	$(BIN)/python -m fairlab.train +experiment=ccd_bert
+
+test: .venv/installed ## run the tests
+	$(BIN)/python -m pytest
+
+lint: .venv/installed ## check style, types and spelling
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/codespell
+
+docs: .venv/installed ## build the API pages from the docstrings into site/
+	$(BIN)/pdoc --docformat google --output-directory site fairlab
+
+bench: .venv/installed ## measure performance against the plain way of doing it
+	$(BIN)/python perf/ccd_training.py

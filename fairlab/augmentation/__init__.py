@@ -1,0 +1,1 @@
+"""Augmentations: what to ask of which rewriter, one strategy a file."""

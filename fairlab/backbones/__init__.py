@@ -1,0 +1,1 @@
+"""Backbones: pretrained models by name, as encoders of text."""

@@ -1,0 +1,119 @@
+"""A pretrained model as an encoder of texts into embeddings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import torch
+from rich.progress import track
+from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+TOKENS_PER_BATCH = 2048
+
+
+def pad(token_ids: Sequence[Sequence[int]], padding_id: int) -> tuple[Tensor, Tensor]:
+    """Token ids of several texts as one (N, T) tensor padded to the longest, and its attention mask."""
+    longest = max(len(ids) for ids in token_ids)
+    input_ids = torch.full((len(token_ids), longest), padding_id)
+    attention_mask = torch.zeros(len(token_ids), longest, dtype=torch.long)
+    for row, ids in enumerate(token_ids):
+        input_ids[row, : len(ids)] = torch.tensor(ids)
+        attention_mask[row, : len(ids)] = 1
+    return input_ids, attention_mask
+
+
+def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Positions of texts in batches of similar length, none above ``budget`` padded tokens (one text may be)."""
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
+        # The first text of a batch is its longest, so it sets the padded length.
+        if batch and (len(batch) + 1) * lengths[batch[0]] > budget:
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch
+
+
+class Encoder(nn.Module):
+    """Texts to embeddings by a transformers model, a tokenizer and a pooling.
+
+    Args:
+        model: an encoder, or a masked LM around one; the head of a masked LM is kept for export and never called.
+        tokenizer: the model's.
+        pooling: ``cls``: the first token's last hidden state; ``mean``: the mean over all tokens but padding.
+        max_length: tokens per text, special ones included; longer texts are cut.
+        normalize: scale embeddings to unit length.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        pooling: Literal["cls", "mean"],
+        max_length: int,
+        normalize: bool,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.tokenizer = tokenizer
+        self.pooling = pooling
+        self.max_length = max_length
+        self.normalize = normalize
+        self.padding_id = int(tokenizer.pad_token_id or 0)
+
+    @property
+    def transformer(self) -> nn.Module:
+        """The model without its language-modelling head."""
+        return self.model.base_model
+
+    @property
+    def width(self) -> int:
+        """Length of an embedding."""
+        return self.model.config.hidden_size
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.model.device
+
+    def tokenize(self, texts: Iterable[str]) -> list[list[int]]:
+        """Token ids per text, special tokens included, cut at ``max_length``."""
+        return self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Embeddings (N, D) of token ids (N, T) with a mask that is 0 at padding."""
+        hidden = self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        if self.pooling == "cls":
+            embedding = hidden[:, 0]
+        else:
+            weights = (attention_mask / attention_mask.sum(dim=1, keepdim=True)).to(hidden.dtype)
+            embedding = (weights.unsqueeze(1) @ hidden).squeeze(1)
+        return nn.functional.normalize(embedding, dim=-1) if self.normalize else embedding
+
+    @torch.inference_mode()
+    def embed(self, texts: Sequence[str], *, budget: int = TOKENS_PER_BATCH, progress: str = "") -> Tensor:
+        """Embeddings (N, D) of texts in input order: float32, on the CPU, dropout off, each distinct text once.
+
+        Args:
+            texts: any number of texts.
+            budget: padded tokens per forward pass.
+            progress: title of a progress bar, shown on a terminal only.
+        """
+        was_training = self.training
+        self.eval()
+        distinct = list(dict.fromkeys(texts))
+        token_ids = self.tokenize(distinct) if distinct else []
+        batches = list(batches_by_tokens([len(ids) for ids in token_ids], budget))
+        embeddings = torch.empty(len(distinct), self.width)
+        for batch in track(batches, progress, disable=not progress or not sys.stderr.isatty(), transient=True):
+            input_ids, attention_mask = pad([token_ids[position] for position in batch], self.padding_id)
+            embedded = self(input_ids.to(self.device), attention_mask.to(self.device))
+            embeddings[batch] = embedded.float().cpu()
+        self.train(was_training)
+        row = {text: position for position, text in enumerate(distinct)}
+        return embeddings[[row[text] for text in texts]]

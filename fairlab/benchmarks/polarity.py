@@ -1,0 +1,45 @@
+"""Quality of counterfactual groups by polarity: a measure of data, not of a model.
+
+Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", equation 7 and section 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairlab.benchmarks.measured import measured
+from fairlab.lexicons import lexicon_axes, load_lexicon
+from fairlab.metrics.bootstrap import mean
+from fairlab.metrics.polarity import Polarity
+from fairlab.record import NotRun, Outcome
+from fairlab.types import Group
+
+NAME = "polarity"
+
+
+def measure_polarity(groups: Sequence[Group], subset: str) -> Outcome:
+    """Union polarity accuracy, and the accuracy of each version, in per cent of groups; ideal 100."""
+    axis = groups[0].axis
+    if axis not in lexicon_axes():
+        reason = f"no lexicon for the axis '{axis}'; there are lexicons for: {', '.join(lexicon_axes())}"
+        return Outcome(not_run=[NotRun(NAME, subset, reason)])
+    polarity = Polarity(load_lexicon(axis))
+    correct = [polarity.correct(group) for group in groups]
+    columns = {"union_accuracy": [all(versions.values()) for versions in correct]}
+    columns |= {f"accuracy_{name}": [versions[name] for versions in correct] for name in groups[0].versions}
+    readings = [
+        measured(
+            mean,
+            100.0 * np.array(hits),
+            benchmark=NAME,
+            subset=subset,
+            quantity=quantity,
+            unit="%",
+            ideal=100.0,
+            headline=quantity == "union_accuracy",
+        )
+        for quantity, hits in columns.items()
+    ]
+    return Outcome(readings)

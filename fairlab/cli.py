@@ -1,0 +1,117 @@
+"""Running an entry point so that bad input ends in one sentence; used by the entry points only."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+
+from fairlab.types import FairlabError
+
+FULL_ERROR = "HYDRA_FULL_ERROR"
+
+
+def conf_dir() -> str:
+    """The configuration folder: the checkout's, or the copy inside an installed wheel."""
+    package = Path(__file__).resolve().parent
+    return str(package / "conf" if (package / "conf").is_dir() else package.parent / "conf")
+
+
+def run(main: Callable[[], Any]) -> None:
+    """Call a Hydra entry point; print errors meant for the user as one sentence and exit with 1.
+
+    With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
+    """
+    if os.environ.get(FULL_ERROR) == "1":
+        main()
+        return
+    os.environ[FULL_ERROR] = "1"  # so that Hydra hands errors on instead of printing them itself
+    try:
+        main()
+    except KeyboardInterrupt:
+        stop("interrupted", code=130)
+    except Exception as error:
+        sentence = explain(error)
+        if sentence is None:
+            raise
+        stop(sentence)
+
+
+def stop(sentence: str, code: int = 1) -> NoReturn:
+    """Print one sentence and exit."""
+    print(f"fairlab: {sentence}", file=sys.stderr)
+    sys.exit(code)
+
+
+def explain(error: BaseException) -> str | None:
+    """One sentence for an error that is the user's to mend; None for a bug."""
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
+        chain.append(cause)
+    for link in chain:
+        if isinstance(link, FairlabError):
+            return str(link)
+    for link in chain:
+        if isinstance(link, MissingMandatoryValue):
+            return f"{link.full_key} has no value; give one, for example {link.full_key}=..."
+    text = " ".join(str(error).split())
+    if missing := re.search(r"Could not find '([^']+)'", text):
+        return _no_such_choice(missing[1])
+    if unknown := re.search(r"Could not override '([^']+)'", text):
+        return _no_such_key(unknown[1])
+    if keyword := re.search(r"unexpected keyword argument '(\w+)'", " ".join(str(link) for link in chain)):
+        return f"there is no setting '{keyword[1]}' ({text[:120]}); run with --cfg job to see what there is"
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        return text
+    return None
+
+
+def choices(group: str) -> list[str]:
+    """Names a configuration group offers, those in subfolders included."""
+    folder = Path(conf_dir()) / group
+    return sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.rglob("*.yaml"))
+
+
+def groups() -> list[str]:
+    """Names of the configuration groups."""
+    return sorted(path.name for path in Path(conf_dir()).iterdir() if path.is_dir())
+
+
+def _no_such_choice(path: str) -> str:
+    group, _, name = path.partition("/")
+    return f"{group}={name}: no such choice; there are: {', '.join(choices(group))}"
+
+
+def _no_such_key(key: str) -> str:
+    """Name the valid keys beside a misspelled one, by composing the configuration without it."""
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    command_line = [argument for argument in sys.argv[1:] if "=" in argument and not argument.startswith("-")]
+    if key in groups() and key not in ("experiment",):
+        return f"{key} has no such place here; it is chosen as {key}=NAME with: {', '.join(choices(key))}"
+    if key == "experiment":
+        return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
+    others = [argument for argument in command_line if argument.lstrip("+~").split("=")[0] != key]
+    parent, _, last = key.rpartition(".")
+    GlobalHydra.instance().clear()
+    try:
+        with warnings.catch_warnings(), initialize_config_dir(conf_dir(), version_base="1.3"):
+            warnings.simplefilter("ignore")
+            config = compose(Path(sys.argv[0]).stem, overrides=[other.split(",")[0] for other in others])
+    except (HydraException, OmegaConfBaseException):
+        return f"there is no key '{key}'; run with --cfg job to see what there is"
+    node = OmegaConf.select(config, parent) if parent else config
+    if not isinstance(node, DictConfig):
+        return f"there is no key '{key}'; run with --cfg job to see what there is"
+    valid = sorted(str(name) for name in node)
+    where = f"in '{parent}'" if parent else "at the top level"
+    return f"there is no key '{last}' {where}; there are: {', '.join(valid)}"

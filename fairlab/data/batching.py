@@ -1,0 +1,55 @@
+"""Batches of items of similar length, reproducible and resumable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+POOL_BATCHES = 50
+
+
+class BucketedBatches:
+    """Batches of positions, similar lengths together, over all epochs as one stream.
+
+    An epoch is a random permutation cut into pools of 50 batches; each pool is sorted by length and cut into batches,
+    and the batches are shuffled. Every item appears once an epoch; only the last batch of an epoch is smaller. The
+    stream depends on ``seed`` alone, so a run continues after ``skip`` batches as if it had never stopped.
+
+    Args:
+        lengths: of the items.
+        batch_size: items per batch.
+        epochs: passes over the items.
+        seed: of the permutations.
+        skip: batches at the start that were already used.
+    """
+
+    def __init__(self, lengths: Sequence[int], batch_size: int, *, epochs: int, seed: int, skip: int = 0) -> None:
+        self.lengths = torch.tensor(lengths)
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.seed = seed
+        self.skip = skip
+
+    def __len__(self) -> int:
+        """Number of batches over all epochs, those skipped included."""
+        return self.epochs * -(-len(self.lengths) // self.batch_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """Yield the batches after the first ``skip``."""
+        batches = (batch for epoch in range(self.epochs) for batch in self._epoch(epoch))
+        for number, batch in enumerate(batches):
+            if number >= self.skip:
+                yield batch
+
+    def _epoch(self, epoch: int) -> list[list[int]]:
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
+        order = torch.randperm(len(self.lengths), generator=generator)
+        full: list[torch.Tensor] = []
+        rest: list[torch.Tensor] = []
+        for pool in order.split(self.batch_size * POOL_BATCHES):
+            by_length = pool[self.lengths[pool].argsort(stable=True)]
+            for batch in by_length.split(self.batch_size):
+                (full if len(batch) == self.batch_size else rest).append(batch)
+        shuffled = [full[position] for position in torch.randperm(len(full), generator=generator)]
+        return [batch.tolist() for batch in [*shuffled, *rest]]

@@ -1,0 +1,154 @@
+"""LightningDataModule of counterfactual groups, under any augmentation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import lightning
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from fairlab.backbones.encoder import Encoder, pad
+from fairlab.data.batching import BucketedBatches
+from fairlab.data.groups import groups_path, read_groups
+from fairlab.files import sha256
+from fairlab.types import FairlabError, Group
+
+Augmentation = Callable[[Sequence[Group]], list[Group]]
+
+
+@dataclass(frozen=True)
+class GroupBatch:
+    """B groups of 1 + A versions as one block of token ids, group by group, the neutral version first.
+
+    Attributes:
+        input_ids: (B * (1 + A), T), padded.
+        attention_mask: the same shape, 0 at padding.
+        positions: of the groups in their split, (B,).
+        ids: of the groups.
+    """
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    positions: Tensor
+    ids: list[str]
+
+    def to(self, device: torch.device, non_blocking: bool = False) -> GroupBatch:
+        """The batch with its tensors on another device."""
+        tensors = (self.input_ids, self.attention_mask, self.positions)
+        return GroupBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors), ids=self.ids)
+
+
+class CounterfactualGroups(lightning.LightningDataModule):
+    """Counterfactual groups split into training and validation, in length-bucketed batches.
+
+    All versions of a group come in the same batch. Groups that carry a ``split`` keep it (``train``, ``validation``,
+    ``test``); a file without splits gives its last ``validation`` groups for validation and the rest for training.
+
+    Args:
+        path: ``embedded/NAME`` or a JSON-lines file, see :func:`fairlab.data.groups.read_groups`.
+        validation: number of groups, or a fraction below 1, held out from a file without splits.
+        batch_size: groups per batch.
+        encoder: whose tokenizer and maximal length are used.
+        epochs: passes over the training groups.
+        seed: of the order of the batches.
+        augmentation: groups to groups, applied to training and validation; None leaves them as they are.
+        limit_train: use only so many training groups, from the first; None uses all.
+
+    Raises:
+        FairlabError: on bad data or values, naming file, line or key.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        validation: float,
+        batch_size: int,
+        limit_train: int | None,
+        encoder: Encoder,
+        epochs: int,
+        seed: int,
+        augmentation: Augmentation | None = None,
+    ) -> None:
+        super().__init__()
+        if batch_size < 1:
+            raise FairlabError(f"data.batch_size must be at least 1, not {batch_size}")
+        self.path = path
+        self.batch_size = batch_size
+        self.encoder = encoder
+        self.epochs = epochs
+        self.seed = seed
+        splits = split_groups(read_groups(path), validation, path)
+        if limit_train is not None:
+            splits["train"] = splits["train"][:limit_train]
+        self.groups = {name: augmentation(groups) if augmentation else groups for name, groups in splits.items()}
+        for name, groups in self.groups.items():
+            if not groups:
+                raise FairlabError(f"{path} leaves no group for {name}; lower data.validation or give more groups")
+        self.token_ids = {
+            name: [encoder.tokenize(group.texts) for group in groups] for name, groups in self.groups.items()
+        }
+        self.axis = self.groups["train"][0].axis
+        self.attributes = self.groups["train"][0].attributes
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the data file."""
+        return sha256(groups_path(self.path))
+
+    @property
+    def total_batches(self) -> int:
+        """Number of training batches over all epochs."""
+        return len(self._batches("train", self.epochs))
+
+    def num_truncated(self) -> int:
+        """Texts that fill the maximal length, so that their end may be cut."""
+        return sum(len(ids) >= self.encoder.max_length for rows in self.token_ids["train"] for ids in rows)
+
+    def train_dataloader(self) -> DataLoader[int]:
+        """Batches of all epochs as one stream; a resumed run skips those it has used."""
+        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
+        return self._loader("train", self._batches("train", self.epochs, skip=done))
+
+    def val_dataloader(self) -> DataLoader[int]:
+        """Batches of the validation groups, always in the same order."""
+        return self._loader("validation", self._batches("validation", epochs=1))
+
+    def _batches(self, split: str, epochs: int, skip: int = 0) -> BucketedBatches:
+        lengths = [max(map(len, versions)) for versions in self.token_ids[split]]
+        return BucketedBatches(lengths, self.batch_size, epochs=epochs, seed=self.seed, skip=skip)
+
+    def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[int]:
+        def collate(positions: list[int]) -> GroupBatch:
+            rows = [ids for position in positions for ids in self.token_ids[split][position]]
+            ids = [self.groups[split][position].id for position in positions]
+            return GroupBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions), ids=ids)
+
+        # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
+        return DataLoader(
+            range(len(self.groups[split])),  # type: ignore[arg-type]
+            batch_sampler=batches,
+            collate_fn=collate,
+            generator=torch.Generator(),
+        )
+
+
+def split_groups(groups: list[Group], validation: float, path: str) -> dict[str, list[Group]]:
+    """Training and validation groups, by their ``split`` keys or by their place in the file."""
+    marked = [group for group in groups if "split" in group.extra]
+    if marked:
+        if len(marked) < len(groups):
+            raise FairlabError(f"{path}: {len(groups) - len(marked)} groups have no 'split' though others have; add it")
+        return {name: [group for group in groups if group.extra["split"] == name] for name in ("train", "validation")}
+    if validation <= 0:
+        raise FairlabError(f"data.validation must be above 0, not {validation}")
+    held_out = int(validation) if validation >= 1 else round(validation * len(groups))
+    if not 0 < held_out < len(groups):
+        raise FairlabError(
+            f"data.validation={validation} takes {held_out} of the {len(groups)} groups in {path}; "
+            "give a smaller number or a fraction such as 0.1"
+        )
+    return {"train": groups[:-held_out], "validation": groups[-held_out:]}

@@ -1,0 +1,61 @@
+"""Where published data comes from: an explicit path, ``FAIRLAB_DATA``, or a download checked by hash."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fairlab.types import DataUnavailable
+
+GITHUB = "https://raw.githubusercontent.com"
+# name below FAIRLAB_DATA -> (address, SHA-256 of the file)
+FILES = {
+    "winogender/all_sentences.tsv": (
+        f"{GITHUB}/rudinger/winogender-schemas/master/data/all_sentences.tsv",
+        "bd69da16bf228cb8df63fd0843aec2d8b5c36a7f21bf8c7b168bcc83932556c8",
+    ),
+    "glue/STS-B/dev.tsv": (
+        f"{GITHUB}/F0restL1n/BERT/03e1106d3656e7fd111803077af70ef6fcce505b/glue_data/STS-B/dev.tsv",
+        "fe7dc0632a5033562f3cadff991f6e8d9b9b6311861660e78c3c82eb7db67f59",
+    ),
+}
+
+
+def locate(name: str, path: str | Path | None = None) -> Path:
+    """The local file of a published data set.
+
+    Args:
+        name: a key of ``FILES``.
+        path: an explicit file that wins over everything else.
+
+    Raises:
+        DataUnavailable: in one sentence, saying what was tried.
+    """
+    if path is not None:
+        if not Path(path).is_file():
+            raise DataUnavailable(f"{path} is not a file; give the path of {name} or leave it out")
+        return Path(path)
+    folder = os.environ.get("FAIRLAB_DATA")
+    if folder and (Path(folder) / name).is_file():
+        return Path(folder) / name
+    return _fetch(name, tried=f"FAIRLAB_DATA/{name} is not there" if folder else "FAIRLAB_DATA is not set")
+
+
+def _fetch(name: str, tried: str) -> Path:
+    import pooch
+
+    url, digest = FILES[name]
+    try:
+        cached = pooch.retrieve(
+            url,
+            known_hash=f"sha256:{digest}",
+            fname=name.replace("/", "_"),
+            path=pooch.os_cache("fairlab"),
+            downloader=pooch.HTTPDownloader(timeout=10),
+        )
+    except (OSError, ValueError) as error:
+        raise DataUnavailable(
+            f"{name} cannot be had: no path given, {tried}, and {url} could not be fetched "
+            f"({type(error).__name__}); set FAIRLAB_DATA to a folder that holds {name}"
+        ) from error
+    return Path(cached)

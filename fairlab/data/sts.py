@@ -1,0 +1,40 @@
+"""Semantic textual similarity pairs (STS-B).
+
+Source: Cer et al. 2017, "SemEval-2017 Task 1", in the file format of GLUE: ten tab-separated columns, unquoted.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlab.types import FairlabError
+
+
+@dataclass(frozen=True)
+class ScoredPair:
+    """Two sentences and how alike people found them, from 0 to 5."""
+
+    first: str
+    second: str
+    score: float
+
+
+def read_sts(path: Path) -> list[ScoredPair]:
+    """Pairs in file order.
+
+    Raises:
+        FairlabError: a row has no score, naming its line.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        pairs = []
+        for row in rows:
+            try:
+                pairs.append(ScoredPair(row["sentence1"], row["sentence2"], float(row["score"])))
+            except (KeyError, TypeError, ValueError) as error:
+                raise FairlabError(
+                    f"{path} line {rows.line_num} lacks sentence1, sentence2 or a score; is it STS-B's dev.tsv?"
+                ) from error
+    return pairs

@@ -1,0 +1,49 @@
+"""Files that are either whole or absent, and hashes of them."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fairlab.types import FairlabError
+
+NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@contextmanager
+def no_space_is_one_sentence(path: Path) -> Iterator[None]:
+    """Turn "no space left" into a :class:`FairlabError` naming the place; other errors pass through."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        raise FairlabError(
+            f"no space left to write {error.filename or path}; free some space or choose another hydra.run.dir, "
+            "then continue with ckpt=RUN_DIR"
+        ) from error
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write ``text`` under a temporary name, then rename: a reader sees the old file or the new one.
+
+    Raises:
+        FairlabError: the disk is full; the old file is untouched and no temporary file is left.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with no_space_is_one_sentence(path):
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

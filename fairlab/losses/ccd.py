@@ -1,0 +1,88 @@
+"""Content-conditional debiasing (CCD) loss of text embeddings.
+
+Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2.2, equations 2 to 4.
+Shape letters: B groups, A attributes, D embedding width.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from fairlab.types import FairlabError
+
+Bandwidth = Literal["variance", "std", "rms"] | float
+
+
+def distances_to_neutral(attributes_BAD: Tensor, neutral_BD: Tensor) -> Tensor:
+    """Euclidean distance of every attribute's embedding to its neutral embedding, (B, A), >= 0."""
+    return torch.linalg.vector_norm(attributes_BAD - neutral_BD.unsqueeze(-2), dim=-1)
+
+
+def kernel(distances: Tensor, rho: float | Tensor) -> Tensor:
+    r"""Gaussian similarity :math:`\exp(-d^2 / 2\rho^2)` of a distance, in (0, 1]; the paper calls it *dist*."""
+    return torch.exp(-distances.square() / (2 * rho**2))
+
+
+def bias_loss(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float | Tensor) -> Tensor:
+    r"""How unequally the attributes of a group resemble its neutral text.
+
+    .. math:: L_{bias} = \sum_i \sum_{j \neq i} |k(f(S^{a_i}), f(S^n)) - k(f(S^{a_j}), f(S^n))|
+
+    Shapes: (B, A, D) and (B, D) to (B,).
+
+    Args:
+        attributes_BAD: embeddings of the attributes' versions, A >= 2, any norm.
+        neutral_BD: embeddings of the neutral versions.
+        rho: bandwidth of the kernel, in the unit of a distance, > 0.
+
+    Returns:
+        One value per group, within [0, A(A-1)); ideal 0. Pairs are ordered, so two attributes count twice.
+
+    Source: equation 2.
+    """
+    similarity_BA = kernel(distances_to_neutral(attributes_BAD, neutral_BD), rho)
+    return (similarity_BA.unsqueeze(-1) - similarity_BA.unsqueeze(-2)).abs().sum(dim=(-2, -1))
+
+
+def representation_loss(neutral_BD: Tensor, original_BD: Tensor) -> Tensor:
+    """Distance the neutral embedding has moved from the original encoder's: (B,), not squared, ideal 0.
+
+    Source: equation 3.
+    """
+    return torch.linalg.vector_norm(neutral_BD - original_BD, dim=-1)
+
+
+def bandwidth(distances: Tensor, rho: Bandwidth) -> float:
+    """The kernel's bandwidth from the original encoder's distances over the training split.
+
+    Args:
+        distances: ||f_org(S^a) - f_org(S^n)|| of all groups and attributes, any shape.
+        rho: ``variance`` (population; the paper's, section 3.2.2), ``std`` (its square root), ``rms``
+            (root of the mean square) or a positive number (appendix A.5: "set by hand").
+
+    Raises:
+        FairlabError: an unknown mode; a number that is not positive; or a bandwidth at which the kernel is flat,
+            its mean over ``distances`` below 1e-4 or above 1 - 1e-4, so that no gradient would flow.
+    """
+    d = distances.double()
+    match rho:
+        case "variance":
+            value = d.var(correction=0).item()
+        case "std":
+            value = d.std(correction=0).item()
+        case "rms":
+            value = d.square().mean().sqrt().item()
+        case float() | int() if rho > 0:
+            value = float(rho)
+        case _:
+            raise FairlabError(f"method.rho must be variance, std, rms or a number above 0, not {rho}")
+    mean_kernel = kernel(d, value).mean().item() if value > 0 else 0.0
+    if not 1e-4 <= mean_kernel <= 1 - 1e-4:
+        raise FairlabError(
+            f"method.rho={rho} gives a bandwidth of {value:.3g} for distances around {d.mean().item():.3g}: the "
+            f"kernel is flat there (mean {mean_kernel:.2g}) and nothing would be learned; use method.rho=rms"
+        )
+    return value

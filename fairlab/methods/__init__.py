@@ -1,0 +1,1 @@
+"""Methods: LightningModules that train something."""

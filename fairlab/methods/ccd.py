@@ -1,0 +1,143 @@
+"""Content-conditional debiasing (CCD) of a text encoder.
+
+Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2. The paper names neither the
+pooling nor the language-modelling head; here the encoder trains inside its masked LM, whose own layers stay frozen.
+Shape letters: B groups, A attributes, D embedding width.
+"""
+
+from __future__ import annotations
+
+import lightning
+import torch
+from torch import Tensor
+
+from fairlab.backbones.encoder import Encoder
+from fairlab.data.counterfactual import CounterfactualGroups, GroupBatch
+from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral, representation_loss
+from fairlab.metrics.cced import CCEDGap
+from fairlab.types import FairlabError
+
+
+class CCD(lightning.LightningModule):
+    """Trains an encoder so that every attribute of a group is equally far from the neutral text, which stays put.
+
+    Embeddings of the original encoder do not change during training, so they are computed once, in ``setup``, and no
+    second encoder is kept.
+
+    Args:
+        encoder: trained in place.
+        beta: weight of the representation loss (equation 4), >= 0.
+        rho: bandwidth of the kernel, see :func:`fairlab.losses.ccd.bandwidth`.
+        lr: learning rate of Adam.
+        dropout: whether the encoder's own dropout is on in training; the reference embeddings never see it.
+        epochs: passes over the training groups.
+        validate_every: training steps between validations.
+        seed: of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats it.
+
+    Raises:
+        FairlabError: beta is negative or lr is not positive; in ``setup``, when the bandwidth leaves no gradient;
+            in training, when the loss is not finite.
+    """
+
+    rho: Tensor
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        *,
+        beta: float,
+        rho: Bandwidth,
+        lr: float,
+        dropout: bool,
+        epochs: int,
+        validate_every: int,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        if beta < 0:
+            raise FairlabError(f"method.beta must be 0 or more, not {beta}")
+        if lr <= 0:
+            raise FairlabError(f"method.lr must be above 0, not {lr}")
+        if epochs < 1 or validate_every < 1:
+            raise FairlabError(
+                f"method.epochs and method.validate_every must be at least 1: {epochs}, {validate_every}"
+            )
+        if not isinstance(rho, str) and rho <= 0:
+            raise FairlabError(f"method.rho must be variance, std, rms or a number above 0, not {rho}")
+        self.encoder = encoder.train(dropout)
+        self.beta = beta
+        self.rho_mode = rho
+        self.lr = lr
+        self.epochs = epochs
+        self.validate_every = validate_every
+        self.seed = seed
+        self.register_buffer("rho", torch.tensor(float("nan")))
+        self.original: dict[str, Tensor] = {}
+        self.validation_gap = CCEDGap()
+        _train_only_the_encoder(encoder)
+
+    def setup(self, stage: str) -> None:
+        """Embed the groups with the still original encoder: reference embeddings, and the bandwidth from train."""
+        if stage != "fit":
+            return
+        data: CounterfactualGroups = self.trainer.datamodule  # type: ignore[attr-defined]
+        self.encoder.to(self.trainer.strategy.root_device)
+        train = data.groups["train"]
+        texts = [text for group in train for text in group.texts]
+        embeddings = self.encoder.embed(texts, progress="original embeddings").unflatten(0, (len(train), -1))
+        validation = [group.texts[0] for group in data.groups["validation"]]
+        self.original = {"train": embeddings[:, 0], "validation": self.encoder.embed(validation)}
+        self.rho.fill_(bandwidth(distances_to_neutral(embeddings[:, 1:], embeddings[:, 0]), self.rho_mode))
+
+    def forward(self, batch: GroupBatch) -> tuple[Tensor, Tensor]:
+        """Embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
+        embeddings = self.encoder(batch.input_ids, batch.attention_mask).unflatten(0, (len(batch.ids), -1))
+        return embeddings[:, 1:], embeddings[:, 0]
+
+    def losses(self, batch: GroupBatch, split: str) -> tuple[Tensor, dict[str, Tensor], Tensor]:
+        """Total loss, its parts, and the distances to neutral (B, A) of a batch."""
+        attributes_BAD, neutral_BD = self(batch)
+        original_BD = self.original[split][batch.positions.cpu()].to(neutral_BD.device)
+        bias = bias_loss(attributes_BAD, neutral_BD, self.rho).mean()
+        representation = representation_loss(neutral_BD, original_BD).mean()
+        loss = bias + self.beta * representation
+        parts = {"loss": loss.detach(), "bias_loss": bias.detach(), "representation_loss": representation.detach()}
+        return loss, parts, distances_to_neutral(attributes_BAD, neutral_BD).detach()
+
+    def on_train_batch_start(self, batch: GroupBatch, batch_idx: int) -> None:
+        """Seed the step."""
+        torch.manual_seed(self.seed * 1_000_003 + self.global_step * self.trainer.world_size + self.global_rank)
+
+    def training_step(self, batch: GroupBatch, batch_idx: int) -> Tensor:
+        """Equation 4 on one batch."""
+        loss, parts, _ = self.losses(batch, "train")
+        if not torch.isfinite(loss):
+            raise FairlabError(
+                f"the loss became {loss.item()} at step {self.global_step + 1}, in the groups "
+                f"{', '.join(batch.ids)}; look at their texts or lower method.lr"
+            )
+        self.log_dict({f"train/{name}": value for name, value in parts.items()}, batch_size=len(batch.ids))
+        self.log("loss", parts["loss"], prog_bar=True, logger=False, batch_size=len(batch.ids))
+        return loss
+
+    def validation_step(self, batch: GroupBatch, batch_idx: int) -> None:
+        """The same losses, and the CCED gap, on held-out groups."""
+        _, parts, distances_BA = self.losses(batch, "validation")
+        self.validation_gap.update(distances_BA)
+        values = {f"validation/{name}": value for name, value in parts.items()}
+        self.log_dict(values, batch_size=len(batch.ids), sync_dist=True)
+        self.log("validation/cced_gap", self.validation_gap)
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """Adam, as in section 4."""
+        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        return torch.optim.Adam(parameters, lr=self.lr, fused=True)
+
+
+def _train_only_the_encoder(encoder: Encoder) -> None:
+    """Freeze what the loss does not reach: a masked LM's head, a pooler. Tied embeddings belong to the encoder."""
+    pooler = getattr(encoder.transformer, "pooler", None)
+    unused = {id(parameter) for parameter in pooler.parameters()} if pooler is not None else set()
+    trained = {id(parameter) for parameter in encoder.transformer.parameters()} - unused
+    for parameter in encoder.model.parameters():
+        parameter.requires_grad_(id(parameter) in trained)

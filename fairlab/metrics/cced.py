@@ -1,0 +1,55 @@
+"""Content-conditional equal distance (CCED) fairness of text embeddings.
+
+Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", definition 3.1 and section 4.2.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+
+
+def cced_gap(distances_NA: Tensor) -> Tensor:
+    r"""Difference of the attributes' distances to the neutral embedding, per group.
+
+    .. math:: \overline{\left|\,\lVert f(S^{a_i}) - f(S^n)\rVert - \lVert f(S^{a_j}) - f(S^n)\rVert\,\right|}_{i<j}
+
+    Shapes: N groups, A >= 2 attributes: (N, A) to (N,).
+
+    Returns:
+        In the unit of the embedding, >= 0, ideal 0. More than two attributes: mean over unordered pairs.
+
+    Example:
+        >>> cced_gap(torch.tensor([[1.0, 0.5], [2.0, 2.0]]))
+        tensor([0.5000, 0.0000])
+    """
+    first, second = torch.triu_indices(distances_NA.shape[-1], distances_NA.shape[-1], offset=1)
+    return (distances_NA[..., first] - distances_NA[..., second]).abs().mean(dim=-1)
+
+
+class CCEDGap(Metric):
+    """Mean CCED gap over groups seen in batches; unit: embedding distance, bounds [0, inf), ideal 0.
+
+    ``update`` takes distances to neutral, (N, A); ``compute`` is nan when nothing was seen.
+    """
+
+    is_differentiable = True
+    higher_is_better = False
+    ideal = 0.0
+    total: Tensor
+    count: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("total", default=torch.tensor(0.0, dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("count", default=torch.tensor(0), dist_reduce_fx="sum")
+
+    def update(self, distances_NA: Tensor) -> None:
+        """Add a batch of groups."""
+        self.total += cced_gap(distances_NA).double().sum()
+        self.count += len(distances_NA)
+
+    def compute(self) -> Tensor:
+        """The mean gap over all groups seen."""
+        return (self.total / self.count).float()

@@ -1,0 +1,46 @@
+"""Sensitive polarity of texts, and union polarity accuracy of counterfactual groups.
+
+Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", equations 6 and 7. Equation 6 is a bare
+argmax over attributes; the rules for texts without attribute words and for ties are this project's.
+"""
+
+from __future__ import annotations
+
+from fairlab.lexicons import Lexicon
+from fairlab.text.words import TermFinder
+from fairlab.types import NEUTRAL, Group
+
+AMBIGUOUS = "ambiguous"
+
+
+class Polarity:
+    """Polarity of texts by the words of a lexicon.
+
+    Args:
+        lexicon: the words and names that mark each attribute.
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.attributes = lexicon.attributes
+        self.marks = {term: attribute for attribute in lexicon.attributes for term in lexicon.terms(attribute)}
+        self.finder = TermFinder(self.marks)
+
+    def counts(self, text: str) -> dict[str, int]:
+        """Occurrences of each attribute's words in ``text`` (equation 6's *occ*)."""
+        counts = dict.fromkeys(self.attributes, 0)
+        for span in self.finder.find(text):
+            counts[self.marks[span.term]] += 1
+        return counts
+
+    def __call__(self, text: str) -> str:
+        """The attribute with the strictly largest count; ``neutral`` if all are 0; ``ambiguous`` on a tie."""
+        counts = self.counts(text)
+        largest = max(counts.values())
+        if largest == 0:
+            return NEUTRAL
+        winners = [attribute for attribute, count in counts.items() if count == largest]
+        return winners[0] if len(winners) == 1 else AMBIGUOUS
+
+    def correct(self, group: Group) -> dict[str, bool]:
+        """For every version of a group, whether its polarity is its own name."""
+        return {name: self(text) == name for name, text in group.versions.items()}

@@ -1,0 +1,1 @@
+"""Reports: tables, plots and cards, made from records only."""

@@ -1,0 +1,42 @@
+"""Model cards."""
+
+from __future__ import annotations
+
+from fairlab.record import Record
+
+
+def model_card(record: Record) -> str:
+    """Markdown card of a trained encoder: what it is, what made it, what was measured, its limits."""
+    config, provenance = record.config, record.provenance
+    backbone = config["backbone"]
+    rows = [f"| {r.key} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {r.unit} | {r.n} |" for r in record.readings]
+    lines = [
+        "---",
+        "library_name: sentence-transformers",
+        "tags: [sentence-similarity, fairness, debiasing]",
+        f"base_model: {backbone['name']}",
+        "---",
+        f"# {backbone['name'].split('/')[-1]}, debiased with content-conditional debiasing",
+        "",
+        f"Trained by fairlab {provenance['versions']['fairlab']} at {config['scale']['name']} scale from "
+        f"`{backbone['name']}` (weights SHA-256 `{provenance['weights']['sha256']}`) on "
+        f"{provenance['data']['train_groups']} counterfactual groups (`{provenance['data']['path']}`, SHA-256 "
+        f"`{provenance['data']['sha256']}`); beta {config['method']['beta']}, rho {config['method']['rho']} "
+        f"({provenance['rho']:.4g}), learning rate {config['method']['lr']}, seed {config['seed']}.",
+        "",
+        f"Pooling: {backbone['pooling']}, normalised: {str(backbone['normalize']).lower()}, "
+        f"up to {backbone['max_length']} tokens.",
+        "",
+        "## Measured",
+        "",
+        "| key | value | 95 % interval | unit | n |",
+        "|---|---|---|---|---|",
+        *rows,
+        "",
+        "## Limits",
+        "",
+        "Trained and measured on English and on the listed attributes only. An equal distance to neutral text on "
+        "these groups says nothing about other axes, other languages, or decisions of a system using the embeddings.",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,152 @@
+"""Plots of a run, as plotly figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from fairlab.record import Reading
+from fairlab.types import NEUTRAL
+
+BEFORE, AFTER = "#9aa5b1", "#1f6f8b"
+# Colour-blind safe (Okabe and Ito); neutral is grey, further attributes take the next colour.
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+NEUTRAL_COLOUR = "#7f7f7f"
+MAX_PROJECTED = 150
+
+Array = NDArray[np.floating]
+
+
+def _layout(figure: go.Figure, height: int) -> go.Figure:
+    figure.update_layout(
+        height=height,
+        template="plotly_white",
+        margin={"l": 60, "r": 20, "t": 50, "b": 50},
+        font={"family": "system-ui, sans-serif", "size": 13},
+        legend={"orientation": "h", "y": -0.15},
+    )
+    return figure
+
+
+def bars(pairs: Sequence[tuple[Reading, Reading]]) -> go.Figure:
+    """Headline readings before and after with their 95 % intervals, each on its own axis."""
+    titles = [f"{before.benchmark} {before.subset}<br>{before.quantity}" for before, _ in pairs]
+    figure = make_subplots(rows=1, cols=len(pairs), subplot_titles=titles)
+    for column, pair in enumerate(pairs, start=1):
+        for reading, name, colour in zip(pair, ("before", "after"), (BEFORE, AFTER), strict=True):
+            error = {
+                "type": "data",
+                "symmetric": False,
+                "array": [reading.high - reading.value],
+                "arrayminus": [reading.value - reading.low],
+            }
+            bar = go.Bar(
+                x=[name],
+                y=[reading.value],
+                error_y=error,
+                name=name,
+                marker_color=colour,
+                showlegend=False,
+                text=[f"{reading.value:.3g}"],
+                textposition="inside",
+                insidetextanchor="start",
+            )
+            figure.add_trace(bar, row=1, col=column)
+        figure.update_yaxes(title_text=pair[0].unit, row=1, col=column)
+    return _layout(figure, 360)
+
+
+def curves(history: Sequence[dict[str, float]]) -> go.Figure:
+    """Loss and its parts over training steps, training as lines and validation as points."""
+    figure = go.Figure()
+    parts = ("loss", "bias_loss", "representation_loss")
+    for part, colour in zip(parts, COLOURS, strict=False):
+        for split, mode in (("train", "lines"), ("validation", "markers")):
+            rows = [(row["step"], row[f"{split}/{part}"]) for row in history if f"{split}/{part}" in row]
+            if rows:
+                steps, values = zip(*rows, strict=True)
+                marker = {"size": 10, "symbol": "diamond"}
+                figure.add_trace(
+                    go.Scatter(
+                        x=steps,
+                        y=values,
+                        mode=mode,
+                        name=f"{split} {part.replace('_', ' ')}",
+                        line={"color": colour, "width": 1.5},
+                        marker=marker,
+                    )
+                )
+    figure.update_xaxes(title_text="training step")
+    figure.update_yaxes(title_text="loss", rangemode="tozero")
+    return _layout(figure, 380)
+
+
+def distance_scatter(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[str]) -> go.Figure:
+    """Distance to neutral of the first attribute against the second, one point a group; the diagonal is fair."""
+    figure = go.Figure()
+    for distances, name, colour in ((before, "before", BEFORE), (after, "after", AFTER)):
+        figure.add_trace(
+            go.Scatter(
+                x=distances[:, 0],
+                y=distances[:, 1],
+                mode="markers",
+                name=name,
+                text=list(texts),
+                marker={"color": colour, "size": 7, "opacity": 0.7},
+                hovertemplate="%{text}<br>%{x:.3f}, %{y:.3f}<extra>" + name + "</extra>",
+            )
+        )
+    top = float(max(before.max(), after.max())) * 1.05
+    figure.add_trace(
+        go.Scatter(x=[0, top], y=[0, top], mode="lines", name="equal distance", line={"color": "#444", "dash": "dot"})
+    )
+    figure.update_xaxes(title_text=f"distance of '{attributes[0]}' to neutral", range=[0, top])
+    figure.update_yaxes(title_text=f"distance of '{attributes[1]}' to neutral", range=[0, top])
+    return _layout(figure, 480)
+
+
+def offsets(before: Array, after: Array) -> tuple[Array, Array]:
+    """First two principal components of f(S^a) - f(S^n), fitted before, applied to both: (N, 1 + A, 2)."""
+    centred = [embeddings - embeddings[:, :1] for embeddings in (before, after)]
+    _, _, directions = np.linalg.svd(centred[0].reshape(-1, before.shape[-1]), full_matrices=False)
+    return centred[0] @ directions[:2].T, centred[1] @ directions[:2].T
+
+
+def tsne(before: Array, after: Array, seed: int) -> tuple[Array, Array]:
+    """One t-SNE map of the embeddings before and after together, as in figure 2 of the CCD paper."""
+    from sklearn.manifold import TSNE
+
+    stacked = np.concatenate([before, after])
+    flat = stacked.reshape(-1, before.shape[-1])
+    points = TSNE(perplexity=min(30, (len(flat) - 1) / 3), init="pca", random_state=seed).fit_transform(flat)
+    shaped = points.reshape(*stacked.shape[:-1], 2)
+    return shaped[: len(before)], shaped[len(before) :]
+
+
+def projection(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[Sequence[str]]) -> go.Figure:
+    """Two panels on one scale, before and after, of points (N, 1 + A, 2): a colour per version, text on hover."""
+    figure = make_subplots(rows=1, cols=2, subplot_titles=["before", "after"], shared_xaxes="all", shared_yaxes="all")
+    names = [NEUTRAL, *attributes]
+    colours = [NEUTRAL_COLOUR, *COLOURS]
+    for column, points in enumerate((before, after), start=1):
+        for version in [*range(1, len(names)), 0]:
+            figure.add_trace(
+                go.Scatter(
+                    x=points[:, version, 0],
+                    y=points[:, version, 1],
+                    mode="markers",
+                    name=names[version],
+                    legendgroup=names[version],
+                    showlegend=column == 1,
+                    text=[row[version] for row in texts],
+                    hovertemplate="%{text}<extra>" + names[version] + "</extra>",
+                    marker={"color": colours[version], "size": 6, "opacity": 0.75},
+                ),
+                row=1,
+                col=column,
+            )
+    return _layout(figure, 460)

@@ -1,0 +1,53 @@
+"""The few lines a finished run prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairlab.record import Reading, Record
+
+
+def print_summary(record: Record) -> None:
+    """Print what moved, what it cost, and where the report is."""
+    for line in summary_lines(record):
+        print(line)
+    report = record.folder / "report.html"
+    print(f"report: {report.relative_to(Path.cwd()) if report.is_relative_to(Path.cwd()) else report}")
+
+
+def summary_lines(record: Record) -> list[str]:
+    """One line per headline measure before and after, then whether a fall in gap is a collapse."""
+    after = {reading.key: reading for reading in record.readings if reading.phase == "after"}
+    lines = []
+    for before in record.readings:
+        if before.phase == "before" and before.headline:
+            later = after.get(before.key.replace("before/", "after/", 1))
+            if later is not None:
+                lines.append(change_line(before, later))
+    lines += collapse_verdicts(record)
+    not_run = {f"not run: {entry.benchmark} {entry.subset}: {entry.reason}": None for entry in record.not_run}
+    return [*lines, *not_run]
+
+
+def change_line(before: Reading, after: Reading) -> str:
+    """``cced winogender gap 0.0412 -> 0.0071 (-83 %), 95 % 0.0065..0.0078, n 240``."""
+    name = f"{before.benchmark} {before.subset} {before.quantity}"
+    relative = f" ({after.value / before.value - 1:+.0%})" if before.value else ""
+    interval = f"95 % {after.low:.4g}..{after.high:.4g}"
+    return f"{name:<24} {before.value:.4g} -> {after.value:.4g}{relative}, {interval}, n {after.n}"
+
+
+def collapse_verdicts(record: Record) -> list[str]:
+    """For every set of CCED, how much distance was kept, and whether the gap fell by collapse alone."""
+    values = record.metrics()
+    verdicts = []
+    for reading in record.readings:
+        if reading.phase == "after" and reading.benchmark == "cced" and reading.quantity == "distance_kept":
+            place = f"cced/{reading.subset}"
+            relative = values[f"after/{place}/gap_over_distance"] / values[f"before/{place}/gap_over_distance"] - 1
+            verdict = f"cced {reading.subset} keeps {reading.value:.0%} of the distance to neutral; "
+            verdict += f"gap over distance {relative:+.0%}"
+            if relative > -0.1:
+                verdict += ": the gap fell by collapse alone" if values[f"after/{place}/gap_kept"] < 1 else ""
+            verdicts.append(verdict)
+    return verdicts

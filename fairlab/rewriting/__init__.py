@@ -1,0 +1,1 @@
+"""Rewriters: change a text on request."""

@@ -1,0 +1,46 @@
+"""Word-list swapping: the rewriter of counterfactual data augmentation (CDA)."""
+
+from __future__ import annotations
+
+from fairlab.lexicons import Lexicon
+from fairlab.text.words import TermFinder, match_case
+from fairlab.types import NEUTRAL
+
+
+class WordSwap:
+    """Replaces every listed word of an axis by its counterpart of a target attribute, or by its neutral form.
+
+    It sees words, not syntax: ``her`` always becomes ``his``, and verbs keep their form (``they is``). That is what
+    CDA by word lists does, and what its rivals are measured against.
+
+    Args:
+        lexicon: the words, names and counterparts of the axis.
+
+    Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3 (without entity anonymisation).
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        targets = (NEUTRAL, *lexicon.attributes)
+        self.counterparts = {
+            (source, target): lexicon.counterparts(source, target)
+            for source in lexicon.attributes
+            for target in targets
+            if source != target
+        }
+        self.marks = {term: attribute for attribute in lexicon.attributes for term in lexicon.terms(attribute)}
+        self.finder = TermFinder(self.marks)
+
+    def __call__(self, text: str, target: str) -> str:
+        """``text`` with all marked words turned to ``target`` (an attribute or ``neutral``), case kept."""
+        pieces, position = [], 0
+        for span in self.finder.find(text):
+            source = self.marks[span.term]
+            found = text[span.start : span.end]
+            counterpart = found if source == target else self.counterparts[source, target][span.term]
+            pieces += [text[position : span.start], match_case(found, counterpart)]
+            position = span.end
+        return "".join([*pieces, text[position:]])
+
+    def marked(self, text: str) -> bool:
+        """Whether the text holds any word of the axis."""
+        return next(self.finder.find(text), None) is not None

@@ -1,0 +1,75 @@
+"""Run folders: a new one, or the one of a run that is continued."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab.record import Record
+from fairlab.types import FairlabError
+
+OUTPUTS = Path("outputs")
+NOT_COMPARED = ("ckpt",)
+
+
+def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfig) -> str:
+    """The folder a run writes into; the ``hydra.run.dir`` of every entry point.
+
+    Args:
+        experiment: names the folder between ``outputs`` and the run.
+        now: time stamp of a new run.
+        ckpt: None starts a new run; ``last`` continues the newest unfinished run of the experiment; anything else is
+            the folder of the run to continue.
+        _root_: the composed configuration, handed in by OmegaConf.
+
+    Raises:
+        FairlabError: there is no such run, it is finished, or its configuration differs; nothing is written.
+    """
+    if ckpt is None:
+        return str(OUTPUTS / experiment / now)
+    folder = newest_unfinished(OUTPUTS / experiment) if ckpt == "last" else Path(ckpt)
+    refuse_changed_config(folder, plain_config(_root_))
+    return str(folder)
+
+
+def newest_unfinished(folder: Path) -> Path:
+    """The newest run in ``folder`` whose record says it did not finish."""
+    for record in sorted(folder.glob("*/record.json"), key=lambda path: path.parent.name, reverse=True):
+        if Record.load(record.parent).status != "finished":
+            return record.parent
+    raise FairlabError(f"there is no unfinished run in {folder}; leave ckpt out to start one")
+
+
+def plain_config(config: DictConfig) -> dict[str, Any]:
+    """The configuration as plain containers, resolved, without Hydra's own part."""
+    ours = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
+    return OmegaConf.to_container(ours, resolve=True)  # type: ignore[return-value]
+
+
+def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
+    """Raise unless ``folder`` holds an unfinished run of the same configuration."""
+    if not (folder / "record.json").is_file():
+        raise FairlabError(f"{folder} holds no run to continue (no record.json); give a run folder or ckpt=last")
+    record = Record.load(folder)
+    if record.status == "finished":
+        raise FairlabError(f"the run in {folder} is finished; leave ckpt out to start a new one")
+    old, new = flat(record.config), flat(config)
+    changed = sorted(
+        key for key in old.keys() | new.keys() if key.split(".")[0] not in NOT_COMPARED and old.get(key) != new.get(key)
+    )
+    if changed:
+        key = changed[0]
+        raise FairlabError(
+            f"the run in {folder} has {key}={old.get(key)}, not {new.get(key)}; continue it with the same "
+            f"configuration, or start a new run without ckpt"
+        )
+
+
+def flat(tree: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested containers as one dictionary with dotted keys."""
+    if isinstance(tree, dict) and tree:
+        items = [flat(value, f"{prefix}{key}.") for key, value in tree.items()]
+        return {key: value for item in items for key, value in item.items()}
+    return {prefix[:-1]: tree}

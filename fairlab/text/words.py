@@ -1,0 +1,64 @@
+"""Finding listed words and terms in running text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Span:
+    """A listed term found in a text: ``text[start:end]``, and the term as listed (case-folded)."""
+
+    start: int
+    end: int
+    term: str
+
+
+def word_pieces(term: str) -> tuple[str, ...]:
+    """A term as case-folded runs of word characters: ``father-in-law`` is three pieces, ``he's`` two."""
+    return tuple(WORD.findall(term.casefold()))
+
+
+class TermFinder:
+    """Occurrences of a list of terms in texts: case-folded, at word boundaries, longest match first.
+
+    Multi-word and hyphenated terms count as units, so ``mother-in-law`` is one occurrence and no ``mother``.
+    A possessive or a contraction counts for its word: ``father's`` and ``he'll`` hold ``father`` and ``he``.
+
+    Args:
+        terms: the list; case and duplicates do not matter.
+    """
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self.terms = {word_pieces(term): term.casefold() for term in terms}
+        self.longest: dict[str, int] = {}
+        for pieces in self.terms:
+            self.longest[pieces[0]] = max(len(pieces), self.longest.get(pieces[0], 0))
+
+    def find(self, text: str) -> Iterator[Span]:
+        """Yield the occurrences in ``text`` from left to right, never overlapping."""
+        words = [(match.group().casefold(), match.start(), match.end()) for match in WORD.finditer(text)]
+        position = 0
+        while position < len(words):
+            step = 1
+            for length in range(self.longest.get(words[position][0], 0), 0, -1):
+                pieces = tuple(word for word, _, _ in words[position : position + length])
+                if pieces in self.terms:
+                    step = len(pieces)
+                    yield Span(words[position][1], words[position + step - 1][2], self.terms[pieces])
+                    break
+            position += step
+
+
+def match_case(original: str, replacement: str) -> str:
+    """``replacement`` in the capitalisation of ``original``: CAPITALS, Capitalised or as listed."""
+    letters = [character for character in original if character.isalpha()]
+    if len(letters) > 1 and all(character.isupper() for character in letters):
+        return replacement.upper()
+    if letters and letters[0].isupper():
+        return replacement[:1].upper() + replacement[1:]
+    return replacement

@@ -1,0 +1,287 @@
+"""``python -m fairlab.train``: measure a backbone, train it with a method, measure it again, and write the record."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab import cli
+from fairlab.files import no_space_is_one_sentence
+from fairlab.record import Outcome, Record, environment
+from fairlab.runs import plain_config, refuse_changed_config, run_folder
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
+    import lightning
+
+    from fairlab.backbones.encoder import Encoder
+    from fairlab.benchmarks.measured import Benchmark
+    from fairlab.callbacks import History
+    from fairlab.data.counterfactual import CounterfactualGroups
+
+OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
+
+
+@hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")
+def main(config: DictConfig) -> None:
+    """Hydra's entry: one run, or one job of a sweep."""
+    from fairlab.reporting.summary import print_summary
+
+    record = open_record(config, Path(HydraConfig.get().runtime.output_dir))
+    try:
+        with no_space_is_one_sentence(record.folder):
+            train(config, record)
+        record.status = "finished"
+    except BaseException as error:
+        interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
+        record.status = "interrupted" if interrupted else "failed"
+        record.reason = "Ctrl-C" if interrupted else (cli.explain(error) or f"{type(error).__name__}: {error}")
+        if interrupted:
+            raise KeyboardInterrupt from error
+        if HydraConfig.get().mode == RunMode.RUN and cli.explain(error):
+            cli.stop(record.reason)  # here and not through Hydra, which would print a line of its own; a sweep goes on
+        raise
+    finally:
+        record.save()
+    finish(record)
+    print_summary(record)
+
+
+def open_record(config: DictConfig, folder: Path) -> Record:
+    """The record of this run: a new one, or the continued run's with its readings so far."""
+    resumed = config.ckpt is not None
+    if resumed and HydraConfig.get().mode == RunMode.MULTIRUN:
+        raise FairlabError("ckpt continues one run and cannot be used with -m; continue the jobs one by one")
+    plain = plain_config(config)
+    if resumed:
+        refuse_changed_config(folder, plain)
+        record = Record.load(folder)
+        record.status, record.reason = "running", ""
+    elif (folder / "record.json").exists():
+        raise FairlabError(
+            f"{folder} already holds a run; choose another hydra.run.dir, or continue it with ckpt={folder}"
+        )
+    else:
+        record = Record(folder, config=plain, command=command_line())
+    record.save()
+    return record
+
+
+def command_line() -> str:
+    """The command that started this process, as a user would type it."""
+    return shlex.join(["python", "-m", "fairlab.train", *sys.argv[1:]])
+
+
+def train(config: DictConfig, record: Record) -> None:
+    """The run itself: before, fit, after, export; everything measured goes into ``record`` at once."""
+    from hydra.utils import instantiate
+
+    started = time.perf_counter()
+    print(announcement(config))
+    encoder = instantiate(config.backbone)  # first, so that missing weights are said within seconds
+
+    from lightning import seed_everything
+
+    from fairlab.backbones.export import export_encoder
+    from fairlab.callbacks import History
+    from fairlab.reporting.card import model_card
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
+    seed_everything(config.seed, workers=True, verbose=False)
+    record.provenance |= environment()
+    method = instantiate(config.method, _partial_=True)(encoder, seed=config.seed)
+    augmentation = instantiate(config.augmentation) if config.augmentation else None
+    data = instantiate(config.data, _partial_=True)(
+        encoder=encoder, epochs=method.epochs, seed=config.seed, augmentation=augmentation
+    )
+    benchmarks = [instantiate(benchmark, _convert_="all") for benchmark in config.benchmark.values()]
+    record.provenance |= describe_inputs(config, data, encoder, augmentation)
+
+    history = History()
+    trainer = make_trainer(config, record, history, method.validate_every, data.total_batches)
+    encoder.to(trainer.strategy.root_device)
+    measure_data(data, record, config.seed)
+    measure(benchmarks, encoder, "before", record, config.seed)
+    fit(trainer, method, data, record, history)
+    encoder.to(trainer.strategy.root_device)
+    measure(benchmarks, encoder, "after", record, config.seed)
+    record.provenance |= {
+        "rho": float(method.rho),
+        "decoder_tied_to_embeddings": decoder_is_tied(encoder),
+        "throughput": throughput(data, history),
+        "wall_seconds": round(record.provenance.get("wall_seconds", 0.0) + time.perf_counter() - started, 1),
+    }
+    for logger in trainer.loggers:
+        logger.log_metrics(record.metrics(), step=trainer.global_step)
+        logger.finalize("success")
+    export_encoder(encoder, record.folder / "model", model_card(record))
+
+
+def announcement(config: DictConfig) -> str:
+    """The run's first line: its scale, and what stands in for what."""
+    backbone = config.backbone
+    stand_in = f", standing in for {backbone.stands_for}; scale=paper trains that one" if backbone.stands_for else ""
+    return f"{config.scale.name} scale: the backbone is {backbone.name}{stand_in}"
+
+
+def describe_inputs(
+    config: DictConfig, data: CounterfactualGroups, encoder: Encoder, augmentation: Any
+) -> dict[str, Any]:
+    """What the numbers stand on: data and weights by hash, sizes, what was dropped or cut."""
+    from fairlab.backbones.loading import WEIGHTS, find_weights
+    from fairlab.files import sha256
+
+    backbone = config.backbone
+    folder = find_weights(backbone.name, revision=backbone.revision, package=backbone.package)
+    return {
+        "data": {
+            "path": config.data.path,
+            "sha256": data.hash,
+            **{f"{split}_groups": len(groups) for split, groups in data.groups.items()},
+            "dropped_groups": augmentation.dropped if augmentation else 0,
+            "texts_at_max_length": data.num_truncated(),
+        },
+        "weights": {"name": backbone.name, "sha256": sha256(folder / WEIGHTS)},
+    }
+
+
+def make_trainer(
+    config: DictConfig, record: Record, history: History, validate_every: int, total_batches: int
+) -> lightning.Trainer:
+    """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only."""
+    import lightning
+    from hydra.utils import instantiate
+    from lightning.fabric.utilities.exceptions import MisconfigurationException
+    from lightning.pytorch.callbacks import RichProgressBar
+
+    from fairlab.callbacks import checkpoints
+
+    hardware = OmegaConf.to_container(config.trainer, resolve=True)
+    every = hardware.pop("checkpoint_every")
+    terminal = sys.stderr.isatty()
+    loggers = [instantiate(logger, _partial_=True)(save_dir=str(record.folder)) for logger in config.logger.values()]
+    callbacks: list[Any] = [history, *checkpoints(str(record.folder / "checkpoints"), every)]
+    try:
+        trainer = lightning.Trainer(
+            **hardware,
+            max_epochs=1,
+            max_steps=total_batches,
+            val_check_interval=min(validate_every, total_batches),
+            num_sanity_val_steps=0,
+            log_every_n_steps=1,
+            logger=loggers,
+            callbacks=callbacks + [RichProgressBar()] * terminal,
+            enable_progress_bar=terminal,
+            enable_model_summary=False,
+            use_distributed_sampler=False,
+            default_root_dir=record.folder,
+        )
+    except MisconfigurationException as error:
+        raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
+    for logger in loggers:
+        logger.log_hyperparams(record.config)
+    return trainer
+
+
+def measure_data(data: CounterfactualGroups, record: Record, seed: int) -> None:
+    """Polarity of the training groups, once."""
+    from fairlab.benchmarks.polarity import measure_polarity
+
+    add(measure_polarity(data.groups["train"], "train"), "data", record, seed)
+
+
+def measure(benchmarks: list[Benchmark], encoder: Encoder, phase: str, record: Record, seed: int) -> None:
+    """Run every benchmark of a phase that the record does not hold yet, keeping per-item values beside it."""
+    from safetensors.numpy import load_file, save_file
+
+    for benchmark in benchmarks:
+        file = record.folder / "items" / phase / f"{benchmark.name}.safetensors"
+        if file.exists():
+            continue
+        earlier: Mapping[str, Any] | None = None
+        if phase == "after" and (before := record.folder / "items" / "before" / file.name).exists():
+            earlier = load_file(before)
+        outcome = benchmark.measure(encoder, earlier)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        temporary = file.with_suffix(".new")
+        add(outcome, phase, record, seed)
+        save_file(outcome.items, temporary)
+        temporary.replace(file)
+
+
+def add(outcome: Outcome, phase: str, record: Record, seed: int) -> None:
+    """Put an outcome into the record, in place of what a killed run may have left of it."""
+    readings = [replace(reading, phase=phase, seed=seed) for reading in outcome.readings]
+    not_run = [replace(entry, phase=phase) for entry in outcome.not_run]
+    keys = {reading.key for reading in readings}
+    places = {(entry.phase, entry.benchmark, entry.subset) for entry in not_run}
+    record.readings = [reading for reading in record.readings if reading.key not in keys] + readings
+    record.not_run = [
+        entry for entry in record.not_run if (entry.phase, entry.benchmark, entry.subset) not in places
+    ] + not_run
+    record.save()
+
+
+def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, record: Record, history: History) -> None:
+    """Train, or go on training, and leave the encoder with the weights of the lowest validation loss."""
+    import torch
+
+    folder = record.folder / "checkpoints"
+    last = folder / "last.ckpt"
+    trainer.fit(method, data, ckpt_path=str(last) if last.exists() else None, weights_only=True)
+    if trainer.global_step % trainer.val_check_interval:
+        trainer.validate(method, data, verbose=False)  # the last steps after the last regular validation
+    best = min((row["validation/loss"] for row in history.rows if "validation/loss" in row), default=float("nan"))
+    if history.rows[-1].get("validation/loss") != best:
+        state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]
+        method.load_state_dict(state)
+    record.history = history.rows
+    record.save()
+
+
+def decoder_is_tied(encoder: Encoder) -> bool | None:
+    """Whether the masked LM's output layer shares the input embeddings, and so follows them; None without a head."""
+    output = encoder.model.get_output_embeddings()
+    if output is None:
+        return None
+    return output.weight is encoder.model.get_input_embeddings().weight
+
+
+def throughput(data: CounterfactualGroups, history: History) -> dict[str, float]:
+    """Groups and tokens (padding not counted) per second of training, over the steps of this process."""
+    if not history.seconds:
+        return {}
+    share = len(history.seconds) / data.total_batches
+    groups = data.epochs * len(data.groups["train"]) * share
+    tokens = data.epochs * sum(len(ids) for versions in data.token_ids["train"] for ids in versions) * share
+    seconds = sum(history.seconds)
+    return {"groups_per_second": groups / seconds, "tokens_per_second": tokens / seconds}
+
+
+def finish(record: Record) -> None:
+    """Write the report of a finished run."""
+    from fairlab.reporting.report import write_report
+
+    write_report(record)
+
+
+def command() -> None:
+    """The console script's entry."""
+    cli.run(main)
+
+
+if __name__ == "__main__":
+    command()

@@ -1,0 +1,46 @@
+"""Shapes shared by every layer: counterfactual groups, and errors that are meant for the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+NEUTRAL = "neutral"
+
+
+class FairlabError(Exception):
+    """Bad input or a run that cannot go on; its message is one sentence naming the thing and the remedy.
+
+    The command line prints the message alone and exits with 1; anything else is a bug and keeps its traceback.
+    """
+
+
+class DataUnavailable(FairlabError):
+    """Data that could be had neither from a path, nor from ``FAIRLAB_DATA``, nor by download."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A counterfactual group: versions of one text that differ only in attribute, with the neutral version.
+
+    Attributes:
+        id: unique within its file.
+        axis: the axis along which the versions differ, e.g. ``gender``.
+        versions: text by version name; holds ``neutral`` and at least two attributes, in a fixed order.
+        extra: every other key of the row (``split``, ``register``, ``gold``, ...), kept as read.
+    """
+
+    id: str
+    axis: str
+    versions: dict[str, str]
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Names of the versions other than the neutral one, in file order."""
+        return tuple(name for name in self.versions if name != NEUTRAL)
+
+    @property
+    def texts(self) -> list[str]:
+        """The neutral text, then one text per attribute: the row order of every embedding array."""
+        return [self.versions[NEUTRAL], *(self.versions[name] for name in self.attributes)]

