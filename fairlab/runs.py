@@ -44,7 +44,7 @@ def newest_unfinished(folder: Path) -> Path:
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
     """The configuration as plain containers, resolved, without Hydra's own part."""
-    ours = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
+    ours = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     return OmegaConf.to_container(ours, resolve=True)  # type: ignore[return-value]
 
 

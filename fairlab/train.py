@@ -169,7 +169,7 @@ def make_trainer(
 
     from fairlab.callbacks import checkpoints
 
-    hardware = OmegaConf.to_container(config.trainer, resolve=True)
+    hardware = dict(config.trainer)
     every = hardware.pop("checkpoint_every")
     terminal = sys.stderr.isatty()
     loggers = [instantiate(logger, _partial_=True)(save_dir=str(record.folder)) for logger in config.logger.values()]

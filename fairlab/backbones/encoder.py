@@ -95,7 +95,7 @@ class Encoder(nn.Module):
             embedding = (weights.unsqueeze(1) @ hidden).squeeze(1)
         return nn.functional.normalize(embedding, dim=-1) if self.normalize else embedding
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def embed(self, texts: Sequence[str], *, budget: int = TOKENS_PER_BATCH, progress: str = "") -> Tensor:
         """Embeddings (N, D) of texts in input order: float32, on the CPU, dropout off, each distinct text once.
 

@@ -6,6 +6,7 @@ Source: Cer et al. 2017, "SemEval-2017 Task 1"; the zero-shot protocol usual for
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import torch
@@ -42,13 +43,11 @@ class STSB:
         first, second = encoder.embed(texts, progress="stsb").chunk(2)
         cosines = torch.cosine_similarity(first, second, dim=-1).numpy()
         scores = np.array([pair.score for pair in pairs])
-        place = {"benchmark": self.name, "subset": "dev", "unit": "Spearman x 100"}
-        readings = [
-            measured(spearman_points, cosines, scores, quantity="spearman", ideal=100.0, headline=True, **place)
-        ]
+        reading = partial(measured, benchmark=self.name, subset="dev", unit="Spearman x 100")
+        readings = [reading(spearman_points, cosines, scores, quantity="spearman", ideal=100.0, headline=True)]
         if before:
             samples = (cosines, scores, before["cosines"])
-            readings.append(measured(change, *samples, quantity="spearman_change", ideal=None, **place))
+            readings.append(reading(change, *samples, quantity="spearman_change", ideal=None))
         return Outcome(readings, items={"cosines": cosines})
 
 

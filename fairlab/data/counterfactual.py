@@ -38,7 +38,8 @@ class GroupBatch:
     def to(self, device: torch.device, non_blocking: bool = False) -> GroupBatch:
         """The batch with its tensors on another device."""
         tensors = (self.input_ids, self.attention_mask, self.positions)
-        return GroupBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors), ids=self.ids)
+        input_ids, attention_mask, positions = (tensor.to(device, non_blocking=non_blocking) for tensor in tensors)
+        return GroupBatch(input_ids, attention_mask, positions, self.ids)
 
 
 class CounterfactualGroups(lightning.LightningDataModule):

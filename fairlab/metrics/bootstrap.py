@@ -20,8 +20,9 @@ def mean(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
 def ratio_of_means(
     numerator: NDArray[np.floating], denominator: NDArray[np.floating], axis: int = -1
 ) -> NDArray[np.floating]:
-    """Mean of one sample over the mean of another, paired item by item."""
-    return numerator.mean(axis=axis) / denominator.mean(axis=axis)
+    """Mean of one sample over the mean of another, paired item by item; nan or inf over a mean of 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return numerator.mean(axis=axis) / denominator.mean(axis=axis)
 
 
 def bootstrap_interval(statistic: Statistic, *samples: ArrayLike, seed: int = 0) -> tuple[float, float]:

@@ -85,9 +85,11 @@ def test_a_bandwidth_that_is_none_is_refused(rho):
         bandwidth(torch.tensor([1.0, 2.0]), rho)
 
 
-@pytest.mark.parametrize(("distances", "rho"), [([0.30, 0.31, 0.32], "variance"), ([0.1, 0.2], 1e4), ([1.0, 1.0], "std")])
+@pytest.mark.parametrize(
+    ("distances", "rho"), [([0.30, 0.31, 0.32], "variance"), ([0.1, 0.2], 1e4), ([1.0, 1.0], "std")]
+)
 def test_a_flat_kernel_is_refused_and_the_remedy_named(distances, rho):
-    with pytest.raises(FairlabError, match="the kernel is flat there.*use method.rho=rms"):
+    with pytest.raises(FairlabError, match=r"the kernel is flat there.*use method\.rho=rms"):
         bandwidth(torch.tensor(distances), rho)
 
 

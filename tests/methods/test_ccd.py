@@ -1,0 +1,175 @@
+"""CCD as a LightningModule on a tiny random encoder."""
+
+import copy
+
+import lightning
+import pytest
+import torch
+
+from fairlab.backbones.loading import load_backbone
+from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral, representation_loss
+from fairlab.methods.ccd import CCD
+from fairlab.types import FairlabError
+from tests.conftest import make_groups, row, write_rows
+
+VALUES = {"beta": 1.0, "rho": "rms", "lr": 5e-5, "dropout": False, "epochs": 1, "validate_every": 2, "seed": 0}
+
+
+def make_data(encoder, folder, count=12, **changes):
+    path = write_rows(folder / "groups.jsonl", [row(group) for group in make_groups(count)])
+    settings = {"validation": 2, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    return CounterfactualGroups(path=path, encoder=encoder, **settings | changes)
+
+
+def make_trainer(folder, **changes):
+    settings = {
+        "max_epochs": 1,
+        "accelerator": "cpu",
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "num_sanity_val_steps": 0,
+        "default_root_dir": folder,
+    }
+    return lightning.Trainer(**settings | changes)
+
+
+def test_the_loss_of_the_first_step_is_equation_4_worked_out_text_by_text(tiny, tmp_path):
+    data = make_data(tiny, tmp_path)
+    original = copy.deepcopy(tiny)
+    method = CCD(tiny, **VALUES)
+    groups = data.groups["train"]
+    neutral = torch.cat([original.embed([group.versions["neutral"]]) for group in groups])
+    attributes = torch.stack(
+        [torch.cat([original.embed([group.versions[name]]) for name in ("man", "woman")]) for group in groups]
+    )
+    rho = bandwidth(distances_to_neutral(attributes, neutral), "rms")
+
+    first_batch = next(iter(data.train_dataloader()))
+    rows = first_batch.positions
+    expected = bias_loss(attributes[rows], neutral[rows], rho).mean() + 0.0  # nothing has moved yet
+    seen = []
+    trainer = make_trainer(tmp_path, max_steps=1, limit_val_batches=0)
+    method.on_train_batch_end = lambda outputs, *_: seen.append(outputs["loss"].item())
+    trainer.fit(method, data)
+    assert method.rho.item() == pytest.approx(rho, rel=1e-6)
+    assert seen[0] == pytest.approx(expected.item(), rel=1e-4, abs=1e-6)
+
+
+def test_the_representation_loss_measures_the_drift_from_the_original(tiny, tmp_path):
+    data = make_data(tiny, tmp_path)
+    original = copy.deepcopy(tiny)
+    method = CCD(tiny, **VALUES | {"lr": 1e-3})
+    make_trainer(tmp_path, limit_val_batches=0).fit(method, data)
+    batch = next(iter(data.val_dataloader()))
+    _, parts, _ = method.losses(batch, "validation")
+    texts = [group.versions["neutral"] for group in data.groups["validation"]]
+    expected = representation_loss(tiny.embed(texts), original.embed(texts)).mean()
+    assert expected > 0
+    assert parts["representation_loss"].item() == pytest.approx(expected.item(), rel=1e-4)
+    assert parts["loss"].item() == pytest.approx((parts["bias_loss"] + parts["representation_loss"]).item(), rel=1e-6)
+
+
+def test_it_overfits_a_few_groups(tiny, tmp_path):
+    data = make_data(tiny, tmp_path, count=10, epochs=60, batch_size=8)
+    method = CCD(tiny, **VALUES | {"lr": 1e-3, "beta": 0.1})
+    losses = []
+    method.on_train_batch_end = lambda outputs, *_: losses.append(outputs["loss"].item())
+    make_trainer(tmp_path, limit_val_batches=0).fit(method, data)
+    assert sum(losses[-5:]) < 0.5 * sum(losses[:5])
+
+
+@pytest.mark.parametrize("name", ["bert_mlm", "roberta_mlm", "distilbert_mlm"])
+def test_the_head_of_a_masked_lm_stays_frozen_and_its_tied_decoder_follows(tiny_folders, tmp_path, name):
+    encoder = load_backbone(str(tiny_folders[name]), pooling="mean", max_length=32, normalize=False)
+    before = copy.deepcopy(encoder.model.state_dict())
+    make_trainer(tmp_path, limit_val_batches=0).fit(CCD(encoder, **VALUES | {"lr": 1e-3}), make_data(encoder, tmp_path))
+    encoder_keys = {f"{encoder.model.base_model_prefix}.{key}" for key in encoder.transformer.state_dict()}
+    decoder = encoder.model.get_output_embeddings().weight
+    assert decoder is encoder.model.get_input_embeddings().weight
+    for key, value in encoder.model.state_dict().items():
+        tied = value.data_ptr() == decoder.data_ptr()
+        if key not in encoder_keys and not tied:
+            assert torch.equal(value, before[key]), f"{key} moved"
+    assert any(not torch.equal(encoder.model.state_dict()[key], before[key]) for key in encoder_keys)
+
+
+def test_an_unused_pooler_gets_no_gradient(tiny, tmp_path):
+    pooler = copy.deepcopy(tiny.model.pooler.state_dict())
+    make_trainer(tmp_path, limit_val_batches=0).fit(CCD(tiny, **VALUES | {"lr": 1e-3}), make_data(tiny, tmp_path))
+    assert all(torch.equal(value, pooler[key]) for key, value in tiny.model.pooler.state_dict().items())
+
+
+def test_accumulating_small_batches_equals_a_large_one(tiny, tmp_path):
+    results = []
+    for batch_size, accumulate in ((8, 1), (2, 4)):
+        encoder = copy.deepcopy(tiny)
+        data = make_data(encoder, tmp_path, count=10, batch_size=batch_size)
+        torch.manual_seed(0)
+        trainer = make_trainer(tmp_path, accumulate_grad_batches=accumulate, limit_val_batches=0)
+        method = CCD(encoder, **VALUES)
+        gradients = []
+        method.on_before_optimizer_step = lambda _, m=method, g=gradients: g.append(
+            torch.cat([p.grad.flatten() for p in m.parameters() if p.grad is not None]).clone()
+        )
+        # A norm has no stable gradient where nothing has moved, so the originals are put elsewhere.
+        method.on_train_start = lambda m=method: m.original["train"].zero_()
+        trainer.fit(method, data)
+        assert len(gradients) == 1
+        results.append(gradients[0])
+    torch.testing.assert_close(results[1], results[0], atol=1e-6, rtol=1e-4)
+
+
+def test_a_loss_that_is_not_finite_stops_and_names_the_groups(tiny, tmp_path):
+    data = make_data(tiny, tmp_path)
+    method = CCD(tiny, **VALUES)
+
+    def break_it():
+        method.original["train"][:] = float("nan")
+
+    method.on_train_start = break_it
+    with pytest.raises(FairlabError, match=r"the loss became nan at step 1, in the groups (g\d+, ){3}g\d+; look"):
+        make_trainer(tmp_path).fit(method, data)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"beta": -0.1}, "method.beta must be 0 or more, not -0.1"),
+        ({"lr": 0}, "method.lr must be above 0"),
+        ({"rho": 0}, "method.rho must be variance, std, rms or a number above 0, not 0"),
+        ({"epochs": 0}, "method.epochs and method.validate_every must be at least 1"),
+    ],
+)
+def test_values_out_of_range(tiny, change, message):
+    with pytest.raises(FairlabError, match=message):
+        CCD(tiny, **VALUES | change)
+
+
+def test_the_paper_bandwidth_on_unit_length_embeddings_is_refused_with_the_remedy(tiny, tmp_path):
+    tiny.normalize = True
+    method = CCD(tiny, **VALUES | {"rho": "variance"})
+    with pytest.raises(FairlabError, match=r"use method\.rho=rms"):
+        make_trainer(tmp_path).fit(method, make_data(tiny, tmp_path))
+
+
+def test_the_randomness_of_a_step_depends_on_seed_and_step_alone(tiny, tmp_path):
+    def draws(seed, noise):
+        encoder = copy.deepcopy(tiny)
+        method, seen = CCD(encoder, **VALUES | {"dropout": True, "seed": seed}), []
+        step = method.training_step
+
+        def recording(batch, batch_idx):
+            seen.append(torch.rand(1).item())
+            return step(batch, batch_idx)
+
+        method.training_step = recording
+        torch.manual_seed(noise)
+        make_trainer(tmp_path, limit_val_batches=0).fit(method, make_data(encoder, tmp_path))
+        return seen
+
+    assert draws(0, noise=1) == draws(0, noise=2)
+    assert draws(0, noise=1) != draws(1, noise=1)
+    assert len(set(draws(0, noise=1))) == 3

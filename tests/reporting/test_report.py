@@ -1,0 +1,104 @@
+import math
+import re
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from fairlab.benchmarks.cced import cced_readings, held_out_groups
+from fairlab.record import NotRun, Reading, Record
+from fairlab.reporting import plots
+from fairlab.reporting.report import write_report
+from fairlab.reporting.summary import collapse_verdicts, summary_lines
+from tests.conftest import make_groups, row, write_rows
+
+
+@pytest.fixture
+def record(tmp_path):
+    """A finished run on a set of twelve groups, with made-up embeddings."""
+    from dataclasses import replace
+
+    path = write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(12)])
+    rng = np.random.default_rng(0)
+    before = rng.normal(size=(12, 3, 8)).astype(np.float32)
+    after = before.copy()
+    after[:, 2] = before[:, 0] + (before[:, 1] - before[:, 0])[:, ::-1]  # same distances: no gap left
+    config = {
+        "seed": 1,
+        "scale": {"name": "quickstart"},
+        "backbone": {"name": "a/b", "stands_for": "bert-large-uncased", "pooling": "mean", "normalize": True},
+        "benchmark": {"cced": {"sets": [path]}},
+        "method": {"beta": 1.0},
+    }
+    record = Record(tmp_path, config, command="python -m fairlab.train '<x>'", status="finished")
+    for phase, embeddings, earlier in (("before", before, None), ("after", after, before)):
+        (tmp_path / "items" / phase).mkdir(parents=True)
+        save_file({"mine": embeddings}, tmp_path / "items" / phase / "cced.safetensors")
+        readings = cced_readings("mine", ("man", "woman"), embeddings, earlier)
+        record.readings += [replace(reading, phase=phase) for reading in readings]
+    record.history = [{"step": 1, "train/loss": 0.5, "train/bias_loss": 0.4}, {"step": 1, "validation/loss": 0.3}]
+    record.not_run = [NotRun("stsb", "dev", "no <data>", phase=phase) for phase in ("before", "after")]
+    return record
+
+
+def test_the_report_is_one_offline_file_with_every_part(record):
+    page = write_report(record).read_text(encoding="utf-8")
+    for part in ("Before and after", "Training", "Distances to neutral, mine", "What the attribute adds", "Embeddings"):
+        assert f"<h2>{part}" in page
+    assert "CCED gap" in page
+    assert "0.339" in page  # BERT in table 6 of the paper
+    assert "not the published setting" in page
+    assert "no &lt;data&gt;" in page
+    assert "<x>" not in page
+    body = page.split("</script>", 1)[1]  # what follows the embedded plotly library
+    assert not re.search(r'(src|href)="http', body)
+
+
+def test_a_run_without_embeddings_still_has_a_report(record):
+    record.readings, record.history = [], []
+    for phase in ("before", "after"):
+        (record.folder / "items" / phase / "cced.safetensors").unlink()
+    assert "No training step" in write_report(record).read_text()
+
+
+def test_summary_lines(record):
+    lines = summary_lines(record)
+    assert lines[0].startswith("cced mine gap")
+    assert "(-100%)" in lines[0]
+    assert lines.count("not run: stsb dev: no <data>") == 1
+    assert "collapse" not in "".join(lines)
+
+
+def reading(phase, quantity, value):
+    return Reading("cced", "x", quantity, value, "", None, 5, math.nan, math.nan, phase=phase)
+
+
+@pytest.mark.parametrize(("ratio", "collapsed"), [(0.25, True), (0.05, False)])
+def test_a_fall_by_collapse_alone_is_said_so(tmp_path, ratio, collapsed):
+    readings = [
+        reading("before", "gap_over_distance", 0.25),
+        reading("after", "gap_over_distance", ratio),
+        reading("after", "gap_kept", 0.2),
+        reading("after", "distance_kept", 0.2),
+    ]
+    verdict = collapse_verdicts(Record(tmp_path, {}, "", readings=readings))[0]
+    assert "keeps 20% of the distance" in verdict
+    assert ("collapse alone" in verdict) == collapsed
+
+
+def test_offsets_keep_neutral_at_the_origin_and_the_largest_spread_first():
+    rng = np.random.default_rng(0)
+    before = rng.normal(size=(30, 3, 5))
+    first, second = plots.offsets(before, before / 2)
+    assert np.allclose(first[:, 0], 0)
+    assert np.allclose(second, first / 2)
+    assert first[..., 0].var() >= first[..., 1].var()
+
+
+def test_tsne_maps_before_and_after_together():
+    groups = held_out_groups("embedded")[:6]
+    rng = np.random.default_rng(0)
+    embeddings = rng.normal(size=(len(groups), 3, 4)).astype(np.float32)
+    before, after = plots.tsne(embeddings, embeddings, seed=0)
+    assert before.shape == after.shape == (6, 3, 2)
+    assert np.isfinite(before).all()

