@@ -6,17 +6,21 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from fairlab.types import FairlabError
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
+_traceback_wanted = os.environ.get(FULL_ERROR) == "1"
 
 
 def conf_dir() -> str:
@@ -30,7 +34,7 @@ def run(main: Callable[[], Any]) -> None:
 
     With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
     """
-    if os.environ.get(FULL_ERROR) == "1":
+    if _traceback_wanted:
         main()
         return
     os.environ[FULL_ERROR] = "1"  # so that Hydra hands errors on instead of printing them itself
@@ -41,6 +45,21 @@ def run(main: Callable[[], Any]) -> None:
     except Exception as error:
         sentence = explain(error)
         if sentence is None:
+            raise
+        stop(sentence)
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Around the body of an entry point: end a single run here, before Hydra adds lines of its own.
+
+    In a sweep the error goes on to Hydra, which runs the other jobs first.
+    """
+    try:
+        yield
+    except Exception as error:
+        sentence = explain(error)
+        if sentence is None or HydraConfig.get().mode != RunMode.RUN or _traceback_wanted:
             raise
         stop(sentence)
 

@@ -37,26 +37,26 @@ OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")
 def main(config: DictConfig) -> None:
     """Hydra's entry: one run, or one job of a sweep."""
-    from fairlab.reporting.summary import print_summary
+    with cli.one_sentence():
+        job(config)
 
+
+def job(config: DictConfig) -> None:
+    """Train under a record that says how it ended, whatever happens."""
     record = open_record(config, Path(HydraConfig.get().runtime.output_dir))
     try:
         with no_space_is_one_sentence(record.folder):
             train(config, record)
         record.status = "finished"
-    except BaseException as error:
-        interrupted = isinstance(error, KeyboardInterrupt | SystemExit)
-        record.status = "interrupted" if interrupted else "failed"
-        record.reason = "Ctrl-C" if interrupted else (cli.explain(error) or f"{type(error).__name__}: {error}")
-        if interrupted:
-            raise KeyboardInterrupt from error
-        if HydraConfig.get().mode == RunMode.RUN and cli.explain(error):
-            cli.stop(record.reason)  # here and not through Hydra, which would print a line of its own; a sweep goes on
+    except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
+        record.status, record.reason = "interrupted", "Ctrl-C"
+        raise KeyboardInterrupt from error
+    except Exception as error:
+        record.status, record.reason = "failed", cli.explain(error) or f"{type(error).__name__}: {error}"
         raise
     finally:
         record.save()
     finish(record)
-    print_summary(record)
 
 
 def open_record(config: DictConfig, folder: Path) -> Record:
@@ -272,10 +272,12 @@ def throughput(data: CounterfactualGroups, history: History) -> dict[str, float]
 
 
 def finish(record: Record) -> None:
-    """Write the report of a finished run."""
+    """Write the report of a finished run and print its summary."""
     from fairlab.reporting.report import write_report
+    from fairlab.reporting.summary import print_summary
 
     write_report(record)
+    print_summary(record)
 
 
 def command() -> None:

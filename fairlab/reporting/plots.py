@@ -25,9 +25,9 @@ def _layout(figure: go.Figure, height: int) -> go.Figure:
     figure.update_layout(
         height=height,
         template="plotly_white",
-        margin={"l": 60, "r": 20, "t": 50, "b": 50},
+        margin={"l": 60, "r": 20, "t": 70, "b": 50},
         font={"family": "system-ui, sans-serif", "size": 13},
-        legend={"orientation": "h", "y": -0.15},
+        legend={"orientation": "h", "y": -0.25},
     )
     return figure
 

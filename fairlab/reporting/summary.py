@@ -30,11 +30,12 @@ def summary_lines(record: Record) -> list[str]:
 
 
 def change_line(before: Reading, after: Reading) -> str:
-    """``cced winogender gap 0.0412 -> 0.0071 (-83 %), 95 % 0.0065..0.0078, n 240``."""
+    """``cced winogender gap 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``; a difference if ideal is not 0."""
     name = f"{before.benchmark} {before.subset} {before.quantity}"
-    relative = f" ({after.value / before.value - 1:+.0%})" if before.value else ""
+    relative = before.ideal == 0 and before.value
+    change = f"{after.value / before.value - 1:+.0%}" if relative else f"{after.value - before.value:+.2f}"
     interval = f"95 % {after.low:.4g}..{after.high:.4g}"
-    return f"{name:<24} {before.value:.4g} -> {after.value:.4g}{relative}, {interval}, n {after.n}"
+    return f"{name:<24} {before.value:.4g} -> {after.value:.4g} ({change}), {interval}, n {after.n}"
 
 
 def collapse_verdicts(record: Record) -> list[str]:

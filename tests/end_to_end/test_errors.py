@@ -1,0 +1,103 @@
+"""Bad input at the command line: one sentence, exit code 1, no traceback, a record that says why."""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+
+import pytest
+
+from fairlab.record import Record
+from tests.end_to_end.conftest import only_run
+
+CASES = {
+    "a wrong choice": (["backbone=bort"], "backbone=bort: no such choice; there are: bert_base, bert_large"),
+    "a wrong experiment": (["+experiment=cdd"], "experiment=cdd: no such choice; there are: ccd_bert, ccd_roberta"),
+    "an experiment without a plus": (["experiment=ccd_bert"], "add the experiment with a plus: +experiment=NAME"),
+    "a misspelled key": (["method.betta=1"], "there is no key 'betta' in 'method'; there are: _target_, beta, dropout"),
+    "a misspelled group": (
+        ["backbne=minilm"],
+        "there is no key 'backbne' at the top level; there are: augmentation, b",
+    ),
+    "no data path": (["scale=paper", "backbone=minilm"], "data.path has no value; give one"),
+    "an unknown setting": (["+method.gamma=1"], "there is no setting 'gamma'"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_configuration_that_cannot_be(run, tmp_path, case):
+    arguments, message = CASES[case]
+    done = run(*arguments)
+    assert done.returncode == 1
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith(f"fairlab: {message}")
+
+
+def rejected(run, tmp_path, arguments, message):
+    done = run(*arguments)
+    assert done.returncode == 1
+    (line,) = done.stderr.strip().splitlines()
+    assert message in line
+    record = Record.load(only_run(tmp_path))
+    assert record.status == "failed"
+    assert message in record.reason
+    assert not (only_run(tmp_path) / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["data.path=none.jsonl"], "none.jsonl is not a file"),
+        (["backbone.max_length=3"], "backbone.max_length must lie in 4..64"),
+        (["method.rho=0"], "method.rho must be variance, std, rms or a number above 0"),
+        (["trainer=gpu"], "use trainer=cpu"),
+    ],
+    ids=["data", "max_length", "rho", "gpu"],
+)
+def test_a_run_that_cannot_start_says_so_and_leaves_a_record(run, small, tmp_path, changes, message):
+    import torch
+
+    if changes == ["trainer=gpu"] and torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    rejected(run, tmp_path, [*small, *changes], message)
+
+
+def test_a_hub_model_offline_is_said_within_seconds(run, tmp_path):
+    started = time.perf_counter()
+    rejected(
+        run,
+        tmp_path,
+        ["+experiment=ccd_bert", "backbone=paper/bert"],
+        "offline, this runs: python -m fairlab.train +experiment=ccd_bert backbone=minilm",
+    )
+    assert time.perf_counter() - started < 10  # a loaded machine starting Python included
+
+
+def test_a_folder_that_holds_a_run_is_not_written_over(run, small, tmp_path):
+    arguments = [*small, f"hydra.run.dir={tmp_path}/here"]
+    assert run(*arguments).returncode == 0
+    before = (tmp_path / "here" / "record.json").read_text()
+    done = run(*arguments)
+    assert done.returncode == 1
+    assert "already holds a run; choose another hydra.run.dir, or continue it with ckpt=" in done.stderr
+    assert (tmp_path / "here" / "record.json").read_text() == before
+
+
+def test_a_full_disk(small, tmp_path):
+    """Files may not grow over 4 MB: the checkpoints do not fit, everything smaller does."""
+    limit = 4_000_000
+    done = subprocess.run(
+        [sys.executable, "-m", "fairlab.train", *small],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("fairlab: no space left to write")
+    folder = only_run(tmp_path)
+    assert json.loads((folder / "record.json").read_text())["status"] == "failed"
+    assert not list((folder / "checkpoints").glob("*.ckpt"))

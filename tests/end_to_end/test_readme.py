@@ -1,0 +1,55 @@
+"""Every command in the README runs, at a reduced size."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import make_groups, row, write_rows
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = "\n".join(re.findall(r"```bash\n(.*?)```", README, flags=re.DOTALL))
+COMMANDS = [line.split(" #")[0].strip() for line in BLOCKS.splitlines() if line.strip()]
+TRAIN = [command for command in COMMANDS if command.startswith("python -m fairlab.train")]
+# A dozen groups, the smallest measure, and one embedded sentence set; nothing of what a command shows is changed.
+REDUCED = ["benchmark=[cced]", "benchmark.cced.sets=[small.jsonl]", "data.limit_train=8", "data.validation=4"]
+
+
+@pytest.mark.parametrize("command", TRAIN)
+def test_a_training_command_of_the_readme(command, run, tmp_path):
+    for name in ("my.jsonl", "groups.jsonl", "small.jsonl"):
+        write_rows(tmp_path / name, [row(group) for group in make_groups(12)])
+    arguments = shlex.split(command)[3:]
+    if "ckpt=last" in arguments:
+        failed = run("+experiment=ccd_bert", *REDUCED, "trainer=gpu")
+        arguments.append("trainer=gpu")
+        assert failed.returncode == 1
+        assert "trainer=cpu" in failed.stderr
+        done = run(*arguments, *REDUCED)
+        assert "this trainer cannot run here" in done.stderr  # it went on in the failed run's folder
+        assert len(list((tmp_path / "outputs" / "ccd_bert").iterdir())) == 1
+        return
+    reduced = [] if {"--help", "--cfg"} & set(arguments) else REDUCED
+    done = run(*arguments, *reduced)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_other_commands_of_the_readme_exist():
+    others = [command for command in COMMANDS if command not in TRAIN]
+    assert others
+    for command in others:
+        if command.startswith("make "):
+            subprocess.run(["make", "--dry-run", command.split()[1]], cwd=ROOT, check=True, capture_output=True)
+        else:
+            assert command.startswith("python3 -m venv .venv && .venv/bin/python -m pip install torch==2.13.0")
+            assert shutil.which("python3")
+
+
+def test_every_file_the_readme_points_to_is_there():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        if not target.startswith("http"):
+            assert (ROOT / target).exists(), target

@@ -1,0 +1,105 @@
+"""Runs that are killed or interrupted go on to the same result."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from fairlab.record import Record
+from tests.end_to_end.conftest import ONE_THREAD, TRAIN, only_run
+
+LONG = ["method.epochs=40", "method.validate_every=25", "method.dropout=true", "trainer.checkpoint_every=10"]
+
+
+def start(arguments, folder):
+    return subprocess.Popen(
+        [*TRAIN, *arguments],
+        cwd=folder,
+        env=os.environ | ONE_THREAD,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(path, process, seconds=120):
+    deadline = time.time() + seconds
+    while not path():
+        assert process.poll() is None, process.stderr.read()
+        assert time.time() < deadline
+        time.sleep(0.02)
+
+
+def last_checkpoint(folder):
+    return lambda: list((folder / "outputs").glob("ccd_bert/*/checkpoints/last.ckpt"))
+
+
+@pytest.fixture
+def uninterrupted(run, small, tmp_path):
+    """Final weights of a run that was never stopped."""
+    assert run(*small, *LONG, f"hydra.run.dir={tmp_path}/whole", **ONE_THREAD).returncode == 0
+    return tmp_path / "whole"
+
+
+def test_kill_9_in_mid_training_and_ckpt_last_give_the_same_weights(run, small, tmp_path, uninterrupted):
+    process = start([*small, *LONG], tmp_path)
+    wait_for(last_checkpoint(tmp_path), process)
+    process.kill()
+    process.wait()
+    folder = only_run(tmp_path)
+    assert Record.load(folder).status == "running"
+    assert not (folder / "model").exists()
+
+    changed = run(*small, *LONG, "method.beta=0.5", "ckpt=last")
+    assert changed.returncode == 1
+    assert "has method.beta=1.0, not 0.5" in changed.stderr
+
+    done = run(*small, *LONG, "ckpt=last", **ONE_THREAD)
+    assert done.returncode == 0, done.stderr
+    assert only_run(tmp_path) == folder
+    whole, resumed = Record.load(uninterrupted), Record.load(folder)
+    assert resumed.status == "finished"
+    assert resumed.history == whole.history
+    assert resumed.metrics() == whole.metrics()
+    expected = load_file(uninterrupted / "model" / "model.safetensors")
+    found = load_file(folder / "model" / "model.safetensors")
+    assert expected.keys() == found.keys()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+    again = run(*small, *LONG, f"ckpt={folder}")
+    assert again.returncode == 1
+    assert "is finished" in again.stderr
+
+
+def test_ctrl_c_keeps_the_checkpoint_and_says_interrupted(run, small, tmp_path, uninterrupted):
+    process = start([*small, *LONG], tmp_path)
+    wait_for(last_checkpoint(tmp_path), process)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    folder = only_run(tmp_path)
+    assert (folder / "checkpoints" / "last.ckpt").is_file()
+    assert Record.load(folder).status == "interrupted"
+    assert run(*small, *LONG, f"ckpt={folder}", **ONE_THREAD).returncode == 0
+    expected = load_file(uninterrupted / "model" / "model.safetensors")
+    found = load_file(folder / "model" / "model.safetensors")
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_ckpt_cannot_be_swept(run, small):
+    done = run("-m", *small, "ckpt=last", "seed=1,2")
+    assert done.returncode == 1
+    assert "ckpt continues one run and cannot be used with -m" in done.stderr
+
+
+def test_nothing_to_continue(run, small):
+    done = run(*small, "ckpt=last")
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines() == [
+        "fairlab: there is no unfinished run in outputs/ccd_bert; leave ckpt out to start one"
+    ]

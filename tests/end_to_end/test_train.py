@@ -1,0 +1,143 @@
+"""The entry point end to end: a real reduced quickstart, the run contract, sweeps, and an installed wheel."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+import pytest
+import torch
+
+from fairlab.record import Record
+from tests.end_to_end.conftest import only_run
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.data
+def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
+    from sentence_transformers import SentenceTransformer
+    from transformers import AutoModel
+
+    done = run("+experiment=ccd_bert", "data.limit_train=160", "method.validate_every=5")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("quickstart scale: the backbone is sentence-transformers/all-MiniLM-L6-v2, standing in")
+    assert len(lines) == 7
+    assert lines[-1] == f"report: {only_run(tmp_path).relative_to(tmp_path)}/report.html"
+    assert done.stderr.strip() == ""
+
+    folder = only_run(tmp_path)
+    metrics = json.loads((folder / "metrics.json").read_text())
+    for phase in ("before", "after"):
+        assert {f"{phase}/{key}" for key in ("cced/embedded/gap", "cced/winogender/gap", "stsb/dev/spearman")} <= set(
+            metrics
+        )
+    # A tenth of the training data already moves both gaps without costing utility.
+    for held_out in ("embedded", "winogender"):
+        assert metrics[f"after/cced/{held_out}/gap"] < 0.8 * metrics[f"before/cced/{held_out}/gap"]
+    assert metrics["after/stsb/dev/spearman"] > metrics["before/stsb/dev/spearman"] - 0.5
+
+    record = Record.load(folder)
+    assert record.status == "finished"
+    assert not record.not_run
+    assert record.provenance["data"]["train_groups"] == 160
+    assert record.provenance["weights"]["sha256"].startswith("53aa51172d")
+    assert 0 < record.provenance["rho"] < 2
+    assert all(reading.low <= reading.value <= reading.high for reading in record.readings)
+
+    exported = SentenceTransformer(str(folder / "model"), device="cpu")
+    first, second = exported.encode(["The doctor said he was late.", "The doctor said she was late."])
+    assert first @ second > 0.9
+    assert AutoModel.from_pretrained(folder / "model").config.hidden_size == 384
+    assert (folder / "report.html").stat().st_size < 8_000_000
+
+
+def test_the_run_contract_on_a_tiny_masked_lm(run, small, tmp_path):
+    done = run(*small, "augmentation=cda", "logger=wandb")
+    assert done.returncode == 0, done.stderr
+    folder = only_run(tmp_path)
+    record = Record.load(folder)
+    assert record.provenance["decoder_tied_to_embeddings"] is True
+    assert record.command.startswith("python -m fairlab.train +experiment=ccd_bert")
+    assert record.metrics()["data/polarity/train/union_accuracy"] == 100
+    steps = [row["step"] for row in record.history if "train/loss" in row]
+    assert steps == list(range(1, len(steps) + 1))
+    assert any("validation/cced_gap" in row for row in record.history)
+    assert (folder / "wandb").is_dir()
+    for name in ("report.html", "metrics.json", "checkpoints/last.ckpt", "model/model.safetensors", "model/README.md"):
+        assert (folder / name).is_file(), name
+
+
+def test_a_sweep_runs_its_jobs_in_order_and_a_failing_one_stops_no_other(run, small, tmp_path):
+    done = run("-m", *small, "method.beta=0,-1,1.5")
+    assert done.returncode == 1
+    assert "method.beta must be 0 or more, not -1" in done.stderr
+    assert "Traceback" not in done.stderr
+    (sweep,) = (tmp_path / "multirun" / "ccd_bert").iterdir()
+    records = [Record.load(sweep / str(number)) for number in range(3)]
+    assert [record.config["method"]["beta"] for record in records] == [0, -1, 1.5]
+    assert [record.status for record in records] == ["finished", "failed", "finished"]
+    assert records[1].reason == "method.beta must be 0 or more, not -1"
+
+
+def test_help_answers_at_once():
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-m", "fairlab.train", "--help"], capture_output=True, text=True, check=True
+        )
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 2
+    assert "+experiment=ccd_bert" in done.stdout
+    assert "backbone/paper: bert, roberta" in done.stdout
+
+
+def test_the_configuration_is_printed(run):
+    done = run("+experiment=ccd_bert", "scale=paper", "--cfg", "job")
+    assert done.returncode == 0
+    assert "name: google-bert/bert-large-uncased" in done.stdout
+    assert "rho: variance" in done.stdout
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
+    """The wheel carries conf/ and the embedded data; its environment borrows this one's packages."""
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)],
+        check=True,
+    )
+    (wheel,) = tmp_path.glob("fairlab-*.whl")
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", str(wheel)], check=True)
+    packages = next(path for path in sys.path if path.endswith("site-packages"))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = subprocess.run(
+        [
+            str(tmp_path / "venv" / "bin" / "fairlab"),
+            "+experiment=ccd_bert",
+            "data.limit_train=16",
+            "benchmark=[cced]",
+            "benchmark.cced.sets=[embedded]",
+        ],
+        cwd=empty,
+        env=os.environ | {"PYTHONPATH": packages},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert Record.load(only_run(empty)).provenance["revision"] == ""
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_run(run, small, tmp_path):
+    assert run(*small, "trainer=gpu").returncode == 0
+    assert Record.load(only_run(tmp_path)).provenance["hardware"]["gpus"]
