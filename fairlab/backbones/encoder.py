@@ -65,6 +65,7 @@ class Encoder(nn.Module):
         self.max_length = max_length
         self.normalize = normalize
         self.padding_id = int(tokenizer.pad_token_id or 0)
+        self.train(model.training)  # one mode for both, so that embed restores what it found
 
     @property
     def transformer(self) -> nn.Module:

