@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import lightning
@@ -48,12 +49,34 @@ class History(Callback):
         self.rows = list(state_dict["rows"])
 
 
-def checkpoints(folder: str, every: int) -> tuple[ModelCheckpoint, ModelCheckpoint]:
-    """``last.ckpt``, to resume from, every so many steps; ``best.ckpt``, weights of the lowest validation loss."""
-    last = ModelCheckpoint(
-        folder, filename="last", every_n_train_steps=every, save_top_k=1, enable_version_counter=False
-    )
-    best = ModelCheckpoint(
+class Last(Callback):
+    """Writes ``last.ckpt``, from which a killed run goes on.
+
+    Where a validation falls on the same step, the checkpoint comes one step later: taken before the validation, it
+    would not hold its outcome, and the continued run would not repeat it.
+
+    Args:
+        path: of the checkpoint; replaced whole.
+        every: training steps between two.
+    """
+
+    def __init__(self, path: Path, every: int) -> None:
+        self.path = path
+        self.every = every
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
+        """Save when due."""
+        step = trainer.global_step
+        if self._due(step, trainer) or self._due(step - 1, trainer, validated=True):
+            trainer.save_checkpoint(self.path)
+
+    def _due(self, step: int, trainer: lightning.Trainer, validated: bool = False) -> bool:
+        return step > 0 and step % self.every == 0 and (step % int(trainer.val_check_batch) == 0) == validated
+
+
+def best_checkpoint(folder: Path) -> ModelCheckpoint:
+    """``best.ckpt``: the weights of the lowest validation loss."""
+    return ModelCheckpoint(
         folder,
         filename="best",
         monitor="validation/loss",
@@ -61,4 +84,3 @@ def checkpoints(folder: str, every: int) -> tuple[ModelCheckpoint, ModelCheckpoi
         save_weights_only=True,
         enable_version_counter=False,
     )
-    return last, best

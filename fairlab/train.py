@@ -167,13 +167,14 @@ def make_trainer(
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
-    from fairlab.callbacks import checkpoints
+    from fairlab.callbacks import Last, best_checkpoint
 
     hardware = dict(config.trainer)
     every = hardware.pop("checkpoint_every")
     terminal = sys.stderr.isatty()
     loggers = [instantiate(logger, _partial_=True)(save_dir=str(record.folder)) for logger in config.logger.values()]
-    callbacks: list[Any] = [history, *checkpoints(str(record.folder / "checkpoints"), every)]
+    folder = record.folder / "checkpoints"
+    callbacks: list[Any] = [history, Last(folder / "last.ckpt", every), best_checkpoint(folder)]
     try:
         trainer = lightning.Trainer(
             **hardware,

@@ -1,6 +1,7 @@
 """Runs that are killed or interrupted go on to the same result."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -12,7 +13,8 @@ from safetensors.torch import load_file
 from fairlab.record import Record
 from tests.end_to_end.conftest import ONE_THREAD, TRAIN, only_run
 
-LONG = ["method.epochs=40", "method.validate_every=25", "method.dropout=true", "trainer.checkpoint_every=10"]
+# Validations and checkpoints fall on the same steps, the harder case.
+LONG = ["method.epochs=40", "method.validate_every=10", "method.dropout=true", "trainer.checkpoint_every=10"]
 
 
 def start(arguments, folder):
@@ -87,6 +89,24 @@ def test_ctrl_c_keeps_the_checkpoint_and_says_interrupted(run, small, tmp_path, 
     assert Record.load(folder).status == "interrupted"
     assert run(*small, *LONG, f"ckpt={folder}", **ONE_THREAD).returncode == 0
     expected = load_file(uninterrupted / "model" / "model.safetensors")
+    found = load_file(folder / "model" / "model.safetensors")
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_a_run_killed_after_its_last_step_only_measures_and_exports(run, small, tmp_path):
+    arguments = [*small, "method.epochs=4", "method.validate_every=5", "trainer.checkpoint_every=4"]
+    assert run(*arguments, **ONE_THREAD).returncode == 0
+    folder = only_run(tmp_path)
+    whole = Record.load(folder)
+    expected = load_file(folder / "model" / "model.safetensors")
+    shutil.rmtree(folder / "model")
+    shutil.rmtree(folder / "items" / "after")
+    Record(folder, whole.config, whole.command, readings=[r for r in whole.readings if r.phase != "after"]).save()
+    done = run(*arguments, "ckpt=last", **ONE_THREAD)
+    assert done.returncode == 0, done.stderr
+    resumed = Record.load(folder)
+    assert resumed.metrics() == whole.metrics()
+    assert resumed.history == whole.history
     found = load_file(folder / "model" / "model.safetensors")
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 

@@ -1,0 +1,171 @@
+"""Write the tables of README.md, experiments/ccd/README.md and perf/README.md from the committed records.
+
+A table stands between ``<!-- NAME -->`` and ``<!-- /NAME -->``; nothing else of a page is touched.
+
+    python experiments/tables.py
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import yaml
+
+from fairlab.record import Reading, Record
+from fairlab.reporting.report import PUBLISHED
+
+ROOT = Path(__file__).parents[1]
+RECORDS = ROOT / "experiments" / "ccd" / "records"
+SEEDS = ["seed_42", "seed_43", "seed_44"]
+BETAS = ["beta_0", "beta_0.5", "beta_1", "beta_1.5"]
+SETS = ["embedded", "winogender"]
+
+
+def readings(name: str) -> dict[str, Reading]:
+    """Readings of a committed record by key."""
+    return {reading.key: reading for reading in Record.load(RECORDS / name).readings}
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
+    return "\n".join(lines)
+
+
+def interval(reading: Reading, digits: int) -> str:
+    """A value with its 95 % interval."""
+    return f"{reading.value:.{digits}f} [{reading.low:.{digits}f}, {reading.high:.{digits}f}]"
+
+
+def fall(kept: Reading) -> str:
+    """A share kept as a relative change, with its interval."""
+    return f"{kept.value - 1:+.1%} [{kept.low - 1:+.1%}, {kept.high - 1:+.1%}]"
+
+
+def quickstart() -> str:
+    """What the quickstart prints, from the record of seed 42."""
+    found = readings("seed_42")
+    rows = []
+    for key, digits in (("cced/embedded/gap", 4), ("cced/winogender/gap", 4), ("stsb/dev/spearman", 2)):
+        before, after = found[f"before/{key}"], found[f"after/{key}"]
+        rows.append([key, interval(before, digits), interval(after, digits), str(after.n)])
+    return markdown(["reading", "before", "after", "n"], rows)
+
+
+def seeds() -> str:
+    """The three seeds, one row each."""
+    rows = []
+    for name in SEEDS:
+        found = readings(name)
+        cells = [name.removeprefix("seed_")]
+        for subset in SETS:
+            place = f"cced/{subset}"
+            relative = (
+                found[f"after/{place}/gap_over_distance"].value / found[f"before/{place}/gap_over_distance"].value
+            )
+            cells += [
+                f"{found[f'before/{place}/gap'].value:.4f}",
+                f"{found[f'after/{place}/gap'].value:.4f}",
+                fall(found[f"after/{place}/gap_kept"]),
+                f"{relative - 1:+.1%}",
+                f"{found[f'after/{place}/distance_kept'].value:.0%}",
+            ]
+        change = found["after/stsb/dev/spearman_change"]
+        cells += [
+            f"{found['after/stsb/dev/spearman'].value:.2f}",
+            f"{change.value:+.2f} [{change.low:+.2f}, {change.high:+.2f}]",
+        ]
+        rows.append(cells)
+    columns = ["gap before", "gap after", "fall of the gap", "gap over distance", "distance kept"]
+    header = ["seed", *(f"{subset}: {column}" for subset in SETS for column in columns), "STS-B after", "STS-B change"]
+    # Transposed: many quantities, three seeds.
+    return markdown(
+        ["", *(f"seed {row[0]}" for row in rows)], [list(line) for line in zip(header, *rows, strict=True)][1:]
+    )
+
+
+def comparison(names: list[str], label: str) -> str:
+    """Runs that differ in one thing, one row each."""
+    rows = []
+    for name in names:
+        found = readings(name)
+        change = found["after/stsb/dev/spearman_change"]
+        cells = [name.replace("_", " ")]
+        for subset in SETS:
+            cells += [
+                fall(found[f"after/cced/{subset}/gap_kept"]),
+                f"{found[f'after/cced/{subset}/distance_kept'].value:.0%}",
+            ]
+        cells += [
+            f"{found['after/cced/embedded/neutral_cosine'].value:.4f}",
+            f"{change.value:+.2f} [{change.low:+.2f}, {change.high:+.2f}]",
+        ]
+        rows.append(cells)
+    columns = [f"{subset}: {column}" for subset in SETS for column in ("gap", "distance kept")]
+    return markdown([label, *columns, "cosine of neutral to original", "STS-B change"], rows)
+
+
+def published() -> str:
+    """Table 6 of the paper, as printed."""
+    table = yaml.safe_load((PUBLISHED / "ccd.yaml").read_text(encoding="utf-8"))["table_6"]
+    rows = []
+    for name, values in table["rows"].items():
+        falls = [value / base - 1 for value, base in zip(values, table["rows"]["no debiasing"], strict=True)]
+        rows.append([name, *(f"{value:.3f} ({change:+.0%})" for value, change in zip(values, falls, strict=True))])
+    return markdown(["method", *(f"{column} (change, recomputed)" for column in table["columns"])], rows)
+
+
+def provenance() -> str:
+    """Revision, machine and time of the runs."""
+    record = Record.load(RECORDS / "seed_42")
+    facts = record.provenance
+    hardware, versions = facts["hardware"], facts["versions"]
+    return (
+        f"Revision `{facts['revision']}`; {hardware['processor']}, {hardware['cores']} cores, no GPU; torch "
+        f"{versions['torch']}, transformers {versions['transformers']}, lightning {versions['lightning']}; "
+        f"{facts['wall_seconds']:.0f} s a run, {facts['throughput']['groups_per_second']:.0f} groups/s in training."
+    )
+
+
+def performance() -> str:
+    """The committed figures of perf/ccd_training.py."""
+    sys.path.insert(0, str(ROOT / "perf"))
+    import ccd_training
+
+    return ccd_training.table(json.loads(ccd_training.RESULTS.read_text(encoding="utf-8")))
+
+
+PAGES = {
+    "README.md": {"quickstart": quickstart},
+    "experiments/ccd/README.md": {
+        "seeds": seeds,
+        "betas": lambda: comparison(BETAS, "run"),
+        "augmentation": lambda: comparison(["seed_42", "cda"], "run"),
+        "published": published,
+        "provenance": provenance,
+    },
+    "perf/README.md": {"ccd_training": performance},
+}
+
+
+def filled(page: str) -> str:
+    """The text of a page with its tables made anew."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name, table in PAGES[page].items():
+        text, count = re.subn(
+            rf"<!-- {name} -->.*<!-- /{name} -->",
+            lambda _, name=name, table=table: f"<!-- {name} -->\n\n{table()}\n\n<!-- /{name} -->",
+            text,
+            flags=re.DOTALL,
+        )
+        if count != 1:
+            raise SystemExit(f"{page} has no place for the table '{name}'")
+    return text
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        (ROOT / page).write_text(filled(page), encoding="utf-8")
