@@ -1,13 +1,15 @@
-"""What training keeps beside its checkpoints."""
+"""What training keeps: its history, and the checkpoints to resume from and to choose from."""
 
 from __future__ import annotations
 
+import math
+import os
 import time
 from pathlib import Path
 from typing import Any
 
 import lightning
-from lightning.pytorch.callbacks import Callback, ModelCheckpoint
+from lightning.pytorch.callbacks import Callback, Checkpoint
 
 
 class History(Callback):
@@ -49,38 +51,54 @@ class History(Callback):
         self.rows = list(state_dict["rows"])
 
 
-class Last(Callback):
-    """Writes ``last.ckpt``, from which a killed run goes on.
+class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, so it holds what they did
+    """``last.ckpt``, to resume from, and ``best.ckpt``, the weights of the lowest validation loss.
 
-    Where a validation falls on the same step, the checkpoint comes one step later: taken before the validation, it
-    would not hold its outcome, and the continued run would not repeat it.
+    Where a validation falls on the step of a ``last.ckpt``, the checkpoint is taken after it and holds its outcome, so
+    that a continued run repeats an uninterrupted one. A file is written beside its place and then renamed.
 
     Args:
-        path: of the checkpoint; replaced whole.
-        every: training steps between two.
+        folder: of both.
+        every: training steps between two ``last.ckpt``.
     """
 
-    def __init__(self, path: Path, every: int) -> None:
-        self.path = path
+    def __init__(self, folder: Path, every: int) -> None:
+        self.last = folder / "last.ckpt"
+        self.best = folder / "best.ckpt"
         self.every = every
+        self.lowest = math.inf
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Save when due."""
-        step = trainer.global_step
-        if self._due(step, trainer) or self._due(step - 1, trainer, validated=True):
-            trainer.save_checkpoint(self.path)
+        """Save ``last.ckpt`` when due, unless a validation follows at once."""
+        if self._due(trainer) and trainer.global_step % int(trainer.val_check_batch or 1):
+            self._save(trainer, self.last)
 
-    def _due(self, step: int, trainer: lightning.Trainer, validated: bool = False) -> bool:
-        return step > 0 and step % self.every == 0 and (step % int(trainer.val_check_batch) == 0) == validated
+    def on_validation_end(self, trainer: lightning.Trainer, *_: Any) -> None:
+        """Save ``best.ckpt`` on a new lowest loss, then ``last.ckpt`` when due."""
+        loss = float(trainer.callback_metrics["validation/loss"])
+        if loss < self.lowest:
+            self.lowest = loss
+            self._save(trainer, self.best, weights_only=True)
+        if self._due(trainer) and trainer.state.fn == "fit":
+            self._save(trainer, self.last)
 
+    def _due(self, trainer: lightning.Trainer) -> bool:
+        return trainer.global_step % self.every == 0
 
-def best_checkpoint(folder: Path) -> ModelCheckpoint:
-    """``best.ckpt``: the weights of the lowest validation loss."""
-    return ModelCheckpoint(
-        folder,
-        filename="best",
-        monitor="validation/loss",
-        save_top_k=1,
-        save_weights_only=True,
-        enable_version_counter=False,
-    )
+    def _save(self, trainer: lightning.Trainer, path: Path, weights_only: bool = False) -> None:
+        temporary = path.with_suffix(".new")
+        try:
+            trainer.save_checkpoint(temporary, weights_only=weights_only)
+            if trainer.is_global_zero:
+                os.replace(temporary, path)
+        finally:
+            if trainer.is_global_zero:
+                temporary.unlink(missing_ok=True)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The lowest loss so far, for the checkpoint."""
+        return {"lowest": self.lowest}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """The lowest loss of the run that is continued."""
+        self.lowest = state_dict["lowest"]

@@ -15,7 +15,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.types import FairlabError
 
@@ -29,8 +29,12 @@ def conf_dir() -> str:
     return str(package / "conf" if (package / "conf").is_dir() else package.parent / "conf")
 
 
-def run(main: Callable[[], Any]) -> None:
+def run(main: Callable[[], Any], config_name: str) -> None:
     """Call a Hydra entry point; print errors meant for the user as one sentence and exit with 1.
+
+    Args:
+        main: decorated by Hydra.
+        config_name: its root configuration, to name valid keys beside a misspelled one.
 
     With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
     """
@@ -43,7 +47,7 @@ def run(main: Callable[[], Any]) -> None:
     except KeyboardInterrupt:
         stop("interrupted", code=130)
     except Exception as error:
-        sentence = explain(error)
+        sentence = explain(error, config_name)
         if sentence is None:
             raise
         stop(sentence)
@@ -70,7 +74,7 @@ def stop(sentence: str, code: int = 1) -> NoReturn:
     sys.exit(code)
 
 
-def explain(error: BaseException) -> str | None:
+def explain(error: BaseException, config_name: str = "train") -> str | None:
     """One sentence for an error that is the user's to mend; None for a bug."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
@@ -78,16 +82,12 @@ def explain(error: BaseException) -> str | None:
     for link in chain:
         if isinstance(link, FairlabError):
             return str(link)
-    for link in chain:
-        if isinstance(link, MissingMandatoryValue):
-            return f"{link.full_key} has no value; give one, for example {link.full_key}=..."
     text = " ".join(str(error).split())
-    if missing := re.search(r"Could not find '([^']+)'", text):
+    missing = re.search(r"Could not find '([^']+)'", text)
+    if missing and missing[1].partition("/")[0] in groups():
         return _no_such_choice(missing[1])
     if unknown := re.search(r"Could not override '([^']+)'", text):
-        return _no_such_key(unknown[1])
-    if keyword := re.search(r"unexpected keyword argument '(\w+)'", " ".join(str(link) for link in chain)):
-        return f"there is no setting '{keyword[1]}' ({text[:120]}); run with --cfg job to see what there is"
+        return _no_such_key(unknown[1], config_name)
     if isinstance(error, HydraException | OmegaConfBaseException):
         return text
     return None
@@ -109,7 +109,7 @@ def _no_such_choice(path: str) -> str:
     return f"{group}={name}: no such choice; there are: {', '.join(choices(group))}"
 
 
-def _no_such_key(key: str) -> str:
+def _no_such_key(key: str, config_name: str) -> str:
     """Name the valid keys beside a misspelled one, by composing the configuration without it."""
     from hydra import compose, initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
@@ -125,7 +125,7 @@ def _no_such_key(key: str) -> str:
     try:
         with warnings.catch_warnings(), initialize_config_dir(conf_dir(), version_base="1.3"):
             warnings.simplefilter("ignore")
-            config = compose(Path(sys.argv[0]).stem, overrides=[other.split(",")[0] for other in others])
+            config = compose(config_name, overrides=[other.split(",")[0] for other in others])
     except (HydraException, OmegaConfBaseException):
         return f"there is no key '{key}'; run with --cfg job to see what there is"
     node = OmegaConf.select(config, parent) if parent else config

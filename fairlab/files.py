@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,12 +20,17 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
     """Turn "no space left" into a :class:`FairlabError` naming the place; other errors pass through."""
     try:
         yield
-    except OSError as error:
-        if error.errno not in NO_SPACE:
+    except FairlabError:
+        raise
+    except Exception as error:
+        # safetensors raises an error of its own that holds the number only in its text.
+        in_text = re.search(r"os error (\d+)", str(error))
+        number = getattr(error, "errno", None) or (int(in_text[1]) if in_text else None)
+        if number not in NO_SPACE:
             raise
         raise FairlabError(
-            f"no space left to write {error.filename or path}; free some space or choose another hydra.run.dir, "
-            "then continue with ckpt=RUN_DIR"
+            f"no space left to write {getattr(error, 'filename', None) or path}; free some space, then continue with "
+            "ckpt=RUN_DIR, or choose another hydra.run.dir"
         ) from error
 
 

@@ -43,13 +43,9 @@ def newest_unfinished(folder: Path) -> Path:
 
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
-    """The configuration as plain containers, resolved, without Hydra's own part.
-
-    Raises:
-        MissingMandatoryValue: a value is ``???``.
-    """
+    """The configuration as plain containers, resolved, without Hydra's own part; a missing value is ``???``."""
     ours = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-    return OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)  # type: ignore[return-value]
+    return OmegaConf.to_container(ours, resolve=True, throw_on_missing=False)  # type: ignore[return-value]
 
 
 def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:

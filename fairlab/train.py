@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
+from filelock import FileLock, Timeout
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.files import no_space_is_one_sentence
+from fairlab.backbones.loading import WEIGHTS, find_weights
+from fairlab.build import build
+from fairlab.files import no_space_is_one_sentence, sha256
 from fairlab.record import Outcome, Record, environment
 from fairlab.runs import plain_config, refuse_changed_config, run_folder
 from fairlab.types import FairlabError
@@ -43,11 +46,15 @@ def main(config: DictConfig) -> None:
 
 def job(config: DictConfig) -> None:
     """Train under a record that says how it ended, whatever happens."""
-    record = open_record(config, Path(HydraConfig.get().runtime.output_dir))
+    from fairlab.reporting.summary import print_summary
+
+    started = time.perf_counter()
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    lock = lock_folder(folder)
+    record = open_record(config, folder)
     try:
         with no_space_is_one_sentence(record.folder):
             train(config, record)
-        record.status = "finished"
     except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
         record.status, record.reason = "interrupted", "Ctrl-C"
         raise KeyboardInterrupt from error
@@ -55,8 +62,23 @@ def job(config: DictConfig) -> None:
         record.status, record.reason = "failed", cli.explain(error) or f"{type(error).__name__}: {error}"
         raise
     finally:
+        earlier = record.provenance.get("wall_seconds", 0.0)
+        record.provenance["wall_seconds"] = round(earlier + time.perf_counter() - started, 1)
         record.save()
-    finish(record)
+        lock.release()
+    print_summary(record)
+
+
+def lock_folder(folder: Path) -> FileLock:
+    """Hold a run folder for this process; the lock goes with the process, however that ends."""
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise FairlabError(
+            f"another process is running in {folder}; wait for it or choose another hydra.run.dir"
+        ) from error
+    return lock
 
 
 def open_record(config: DictConfig, folder: Path) -> Record:
@@ -85,30 +107,29 @@ def command_line() -> str:
 
 
 def train(config: DictConfig, record: Record) -> None:
-    """The run itself: before, fit, after, export; everything measured goes into ``record`` at once."""
-    from hydra.utils import instantiate
-
-    started = time.perf_counter()
+    """The run itself: before, fit, after, export, report; everything measured goes into ``record`` at once."""
+    if missing := sorted(OmegaConf.missing_keys(config)):
+        raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
     print(announcement(config))
-    encoder = instantiate(config.backbone)  # first, so that missing weights are said within seconds
+    encoder = build(config.backbone)  # first, so that missing weights are said within seconds
 
     from lightning import seed_everything
 
     from fairlab.backbones.export import export_encoder
     from fairlab.callbacks import History
     from fairlab.reporting.card import model_card
+    from fairlab.reporting.report import write_report
 
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
     seed_everything(config.seed, workers=True, verbose=False)
-    record.provenance |= environment()
-    method = instantiate(config.method, _partial_=True)(encoder, seed=config.seed)
-    augmentation = instantiate(config.augmentation) if config.augmentation else None
-    data = instantiate(config.data, _partial_=True)(
-        encoder=encoder, epochs=method.epochs, seed=config.seed, augmentation=augmentation
-    )
-    benchmarks = [instantiate(benchmark, _convert_="all") for benchmark in config.benchmark.values()]
-    record.provenance |= describe_inputs(config, data, encoder, augmentation)
+    method = build(config.method, encoder, seed=config.seed)
+    augmentation = build(config.augmentation) if config.augmentation else None
+    data = build(config.data, encoder=encoder, epochs=method.epochs, seed=config.seed, augmentation=augmentation)
+    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
+    inputs = describe_inputs(config, data)
+    refuse_changed_inputs(record, inputs)
+    record.provenance |= environment() | inputs
 
     history = History()
     trainer = make_trainer(config, record, history, method.validate_every, data.total_batches)
@@ -116,18 +137,20 @@ def train(config: DictConfig, record: Record) -> None:
     measure_data(data, record, config.seed)
     measure(benchmarks, encoder, "before", record, config.seed)
     fit(trainer, method, data, record, history)
-    encoder.to(trainer.strategy.root_device)
-    measure(benchmarks, encoder, "after", record, config.seed)
     record.provenance |= {
-        "rho": float(method.rho),
+        "method": method.facts(),
         "decoder_tied_to_embeddings": decoder_is_tied(encoder),
         "throughput": throughput(data, history),
-        "wall_seconds": round(record.provenance.get("wall_seconds", 0.0) + time.perf_counter() - started, 1),
     }
+    encoder.to(trainer.strategy.root_device)
+    measure(benchmarks, encoder, "after", record, config.seed)
     for logger in trainer.loggers:
         logger.log_metrics(record.metrics(), step=trainer.global_step)
         logger.finalize("success")
     export_encoder(encoder, record.folder / "model", model_card(record))
+    record.provenance["model_sha256"] = sha256(record.folder / "model" / WEIGHTS)
+    record.status = "finished"
+    write_report(record)
 
 
 def announcement(config: DictConfig) -> str:
@@ -137,13 +160,8 @@ def announcement(config: DictConfig) -> str:
     return f"{config.scale.name} scale: the backbone is {backbone.name}{stand_in}"
 
 
-def describe_inputs(
-    config: DictConfig, data: CounterfactualGroups, encoder: Encoder, augmentation: Any
-) -> dict[str, Any]:
+def describe_inputs(config: DictConfig, data: CounterfactualGroups) -> dict[str, Any]:
     """What the numbers stand on: data and weights by hash, sizes, what was dropped or cut."""
-    from fairlab.backbones.loading import WEIGHTS, find_weights
-    from fairlab.files import sha256
-
     backbone = config.backbone
     folder = find_weights(backbone.name, revision=backbone.revision, package=backbone.package)
     return {
@@ -151,11 +169,21 @@ def describe_inputs(
             "path": config.data.path,
             "sha256": data.hash,
             **{f"{split}_groups": len(groups) for split, groups in data.groups.items()},
-            "dropped_groups": augmentation.dropped if augmentation else 0,
+            **{f"{split}_groups_dropped": count for split, count in data.dropped.items()},
             "texts_at_max_length": data.num_truncated(),
         },
         "weights": {"name": backbone.name, "sha256": sha256(folder / WEIGHTS)},
     }
+
+
+def refuse_changed_inputs(record: Record, inputs: dict[str, Any]) -> None:
+    """Raise when a continued run's data or weights are no longer those it started with."""
+    for name, now in inputs.items():
+        if name in record.provenance and record.provenance[name]["sha256"] != now["sha256"]:
+            raise FairlabError(
+                f"the {name} of the run in {record.folder} changed since it started; put the old file back, or start a "
+                "new run without ckpt"
+            )
 
 
 def make_trainer(
@@ -163,18 +191,18 @@ def make_trainer(
 ) -> lightning.Trainer:
     """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only."""
     import lightning
-    from hydra.utils import instantiate
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
-    from fairlab.callbacks import Last, best_checkpoint
+    from fairlab.callbacks import Checkpoints
 
     hardware = dict(config.trainer)
     every = hardware.pop("checkpoint_every")
+    if every < 1:
+        raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
     terminal = sys.stderr.isatty()
-    loggers = [instantiate(logger, _partial_=True)(save_dir=str(record.folder)) for logger in config.logger.values()]
-    folder = record.folder / "checkpoints"
-    callbacks: list[Any] = [history, Last(folder / "last.ckpt", every), best_checkpoint(folder)]
+    loggers = [build(logger, save_dir=str(record.folder)) for logger in config.logger.values()]
+    callbacks: list[Any] = [history, Checkpoints(record.folder / "checkpoints", every)]
     try:
         trainer = lightning.Trainer(
             **hardware,
@@ -219,8 +247,11 @@ def measure(benchmarks: list[Benchmark], encoder: Encoder, phase: str, record: R
         file.parent.mkdir(parents=True, exist_ok=True)
         temporary = file.with_suffix(".new")
         add(outcome, phase, record, seed)
-        save_file(outcome.items, temporary)
-        temporary.replace(file)
+        try:
+            save_file(outcome.items, temporary)
+            temporary.replace(file)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def add(outcome: Outcome, phase: str, record: Record, seed: int) -> None:
@@ -243,12 +274,10 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
     folder = record.folder / "checkpoints"
     last = folder / "last.ckpt"
     trainer.fit(method, data, ckpt_path=str(last) if last.exists() else None, weights_only=True)
-    if trainer.global_step % trainer.val_check_interval:
-        trainer.validate(method, data, verbose=False)  # the last steps after the last regular validation
-    best = min((row["validation/loss"] for row in history.rows if "validation/loss" in row), default=float("nan"))
-    if history.rows[-1].get("validation/loss") != best:
-        state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]
-        method.load_state_dict(state)
+    if "validation/loss" not in history.rows[-1]:
+        trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
+    state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]
+    method.load_state_dict(state)
     record.history = history.rows
     record.save()
 
@@ -272,18 +301,9 @@ def throughput(data: CounterfactualGroups, history: History) -> dict[str, float]
     return {"groups_per_second": groups / seconds, "tokens_per_second": tokens / seconds}
 
 
-def finish(record: Record) -> None:
-    """Write the report of a finished run and print its summary."""
-    from fairlab.reporting.report import write_report
-    from fairlab.reporting.summary import print_summary
-
-    write_report(record)
-    print_summary(record)
-
-
 def command() -> None:
     """The console script's entry."""
-    cli.run(main)
+    cli.run(main, "train")
 
 
 if __name__ == "__main__":

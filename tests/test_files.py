@@ -29,6 +29,13 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
     assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
 
 
+def test_an_error_that_holds_its_number_in_its_text_alone(tmp_path):
+    with pytest.raises(FairlabError, match="no space left"), no_space_is_one_sentence(tmp_path):
+        raise RuntimeError("Error while serializing: I/O error: No space left on device (os error 28)")
+    with pytest.raises(RuntimeError), no_space_is_one_sentence(tmp_path):
+        raise RuntimeError("os error 2")
+
+
 def test_other_errors_pass_through(tmp_path):
     with pytest.raises(PermissionError), no_space_is_one_sentence(tmp_path):
         raise PermissionError(errno.EACCES, "no", "x")

@@ -21,12 +21,12 @@ LAYERS = [
     {"data"},
     {"methods", "ensemble", "benchmarks", "callbacks"},
     {"reporting"},
-    {"runs"},
+    {"runs", "build"},
     {"cli"},
     {"train", "evaluate", "augment", "report", "reproduce", "score"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY = {"cli", "runs", "train", "evaluate", "augment", "report", "reproduce", "score"}
+ENTRY = {"cli", "runs", "build", "train", "evaluate", "augment", "report", "reproduce", "score"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

@@ -22,27 +22,20 @@ class CDA:
 
     The text kept as the source is that of one attribute, chosen by a hash of the group's id, so that both sides of an
     axis are sources equally often and the choice never depends on the order of the file. Groups whose source holds no
-    word of the lexicon have nothing to swap and are dropped and counted.
-
-    Attributes:
-        dropped: number of groups left out by the last call.
+    word of the lexicon have nothing to swap and are dropped.
 
     Source: the CCD-CDA rows of "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 2 to 6.
     """
 
     name = "cda"
 
-    def __init__(self) -> None:
-        self.dropped = 0
-
     def __call__(self, groups: Sequence[Group]) -> list[Group]:
         """Groups with the same ids and extra keys, every version made from the source text.
 
         Raises:
-            FairlabError: no group has anything to swap.
+            FairlabError: no group has anything to swap, or the lexicon lacks an attribute of the groups.
         """
         made = [group for group in map(self.rebuild, groups) if group is not None]
-        self.dropped = len(groups) - len(made)
         if groups and not made:
             raise FairlabError(
                 f"cda found no word of the lexicon in any of the {len(groups)} texts; use augmentation=none"
@@ -53,6 +46,11 @@ class CDA:
         """The group with its versions made by word swapping, or None when there is nothing to swap."""
         swap = _swap(group.axis)
         attributes = group.attributes
+        if unknown := set(attributes) - set(swap.attributes):
+            raise FairlabError(
+                f"cda knows {', '.join(swap.attributes)} on the axis '{group.axis}', but not the attribute "
+                f"{', '.join(sorted(unknown))} of group '{group.id}'; rename it or use augmentation=none"
+            )
         source = attributes[hashlib.sha256(group.id.encode()).digest()[0] % len(attributes)]
         text = group.versions[source]
         if not swap.marked(text):

@@ -21,12 +21,15 @@ def export_encoder(encoder: Encoder, folder: Path, card: str) -> None:
     temporary = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(temporary, ignore_errors=True)
     with no_space_is_one_sentence(folder):
-        encoder.model.save_pretrained(temporary)
-        encoder.tokenizer.save_pretrained(temporary)
-        _write_sentence_transformers_files(encoder, temporary)
-        (temporary / "README.md").write_text(card, encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        temporary.replace(folder)
+        try:
+            encoder.model.save_pretrained(temporary)
+            encoder.tokenizer.save_pretrained(temporary)
+            _write_sentence_transformers_files(encoder, temporary)
+            (temporary / "README.md").write_text(card, encoding="utf-8")
+            shutil.rmtree(folder, ignore_errors=True)
+            temporary.replace(folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write_sentence_transformers_files(encoder: Encoder, folder: Path) -> None:

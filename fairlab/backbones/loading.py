@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -18,6 +19,7 @@ OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
 WEIGHTS = "model.safetensors"
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 MIN_LENGTH = 4
+DTYPES = ("float32", "bfloat16", "float16")
 
 
 def load_backbone(
@@ -48,6 +50,10 @@ def load_backbone(
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
     """
+    if pooling not in ("cls", "mean"):
+        raise FairlabError(f"backbone.pooling must be cls or mean, not {pooling}")
+    if dtype not in DTYPES:
+        raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
     folder = find_weights(name, revision=revision, package=package)  # before the imports, which take seconds
 
     import torch
@@ -102,7 +108,12 @@ def find_weights(name: str, *, revision: str | None = None, package: str | None 
 def _hub_folder(name: str, revision: str | None) -> Path:
     from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
 
-    cached = try_to_load_from_cache(name, WEIGHTS, revision=revision)
+    try:
+        cached = try_to_load_from_cache(name, WEIGHTS, revision=revision)
+    except ValueError as error:  # no name the hub could have
+        raise FairlabError(
+            f"{name} is neither a folder nor a hub name; offline, this runs: {OFFLINE_COMMAND}"
+        ) from error
     if isinstance(cached, str):
         return Path(cached).parent
     offline = constants.HF_HUB_OFFLINE
@@ -125,12 +136,21 @@ def _hub_folder(name: str, revision: str | None) -> Path:
     return folder
 
 
-def _why_unreachable(endpoint: str, seconds: float = 2.0) -> str:
+def _why_unreachable(endpoint: str, seconds: float = 3.0) -> str:
     """Empty when the hub answers at all; else the reason. The hub client itself would retry for most of a minute."""
-    try:
-        urllib.request.urlopen(urllib.request.Request(endpoint, method="HEAD"), timeout=seconds).close()
-    except urllib.error.HTTPError:
-        return ""
-    except (OSError, ValueError) as error:
-        return f"{endpoint} is out of reach ({getattr(error, 'reason', error)})"
-    return ""
+    answers: list[str] = []
+
+    def ask() -> None:
+        try:
+            urllib.request.urlopen(urllib.request.Request(endpoint, method="HEAD"), timeout=seconds).close()
+            answers.append("")
+        except urllib.error.HTTPError:
+            answers.append("")
+        except (OSError, ValueError) as error:
+            answers.append(f"{endpoint} is out of reach ({getattr(error, 'reason', error)})")
+
+    # A thread, because the timeout of a connection bounds neither name look-up nor a list of addresses.
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return answers[0] if answers else f"{endpoint} gave no answer within {seconds:.0f} seconds"

@@ -20,7 +20,7 @@ from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
 from fairlab.record import NotRun, Outcome, Reading
-from fairlab.types import DataUnavailable, Group
+from fairlab.types import DataUnavailable, FairlabError, Group
 
 DISTANCE = "embedding distance"
 
@@ -35,13 +35,16 @@ class CCED:
 
     Args:
         sets: ``winogender``, ``embedded`` (the test split that comes with fairlab), or files of groups, of which the
-            groups marked ``test`` are used, or all where none is marked.
+            groups of the split ``test`` are used, or all where there are no splits. Give none you train on.
     """
 
     name = "cced"
 
     def __init__(self, sets: Sequence[str]) -> None:
         self.sets = list(sets)
+        names = [set_name(name) for name in self.sets]
+        if len(set(names)) < len(names):
+            raise FairlabError(f"two of the sets {', '.join(self.sets)} have the same name in results; rename a file")
 
     def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
         """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
@@ -71,11 +74,17 @@ def held_out_groups(name: str) -> list[Group]:
 
     Raises:
         DataUnavailable: the set cannot be had.
+        FairlabError: it has splits and none of them is ``test``.
     """
     if name == "winogender":
         return read_winogender(locate("winogender/all_sentences.tsv"))
     groups = read_groups("embedded/people" if name == "embedded" else name)
-    return [group for group in groups if group.extra.get("split") == "test"] or groups
+    if not any("split" in group.extra for group in groups):
+        return groups
+    test = [group for group in groups if group.extra.get("split") == "test"]
+    if not test:
+        raise FairlabError(f"{name} has splits, but no group of the split 'test' to measure on; mark some")
+    return test
 
 
 def distances(embeddings: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -25,7 +25,11 @@ def measure_polarity(groups: Sequence[Group], subset: str) -> Outcome:
     if axis not in lexicon_axes():
         reason = f"no lexicon for the axis '{axis}'; there are lexicons for: {', '.join(lexicon_axes())}"
         return Outcome(not_run=[NotRun(NAME, subset, reason)])
-    polarity = Polarity(load_lexicon(axis))
+    lexicon = load_lexicon(axis)
+    if unknown := set(groups[0].attributes) - set(lexicon.attributes):
+        reason = f"the lexicon of '{axis}' has {', '.join(lexicon.attributes)}, but not {', '.join(sorted(unknown))}"
+        return Outcome(not_run=[NotRun(NAME, subset, reason)])
+    polarity = Polarity(lexicon)
     correct = [polarity.correct(group) for group in groups]
     columns = {"union_accuracy": [all(versions.values()) for versions in correct]}
     columns |= {f"accuracy_{name}": [versions[name] for versions in correct] for name in groups[0].versions}

@@ -16,6 +16,7 @@ from fairlab.data.groups import groups_path, read_groups
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Group
 
+SPLITS = ("train", "validation", "test")
 Augmentation = Callable[[Sequence[Group]], list[Group]]
 
 
@@ -58,6 +59,10 @@ class CounterfactualGroups(lightning.LightningDataModule):
         augmentation: groups to groups, applied to training and validation; None leaves them as they are.
         limit_train: use only so many training groups, from the first; None uses all.
 
+    Attributes:
+        groups: by split, after the augmentation.
+        dropped: by split, the number of groups the augmentation left out.
+
     Raises:
         FairlabError: on bad data or values, naming file, line or key.
     """
@@ -84,16 +89,17 @@ class CounterfactualGroups(lightning.LightningDataModule):
         self.seed = seed
         splits = split_groups(read_groups(path), validation, path)
         if limit_train is not None:
+            if limit_train < 1:
+                raise FairlabError(f"data.limit_train must be at least 1 or null, not {limit_train}")
             splits["train"] = splits["train"][:limit_train]
         self.groups = {name: augmentation(groups) if augmentation else groups for name, groups in splits.items()}
+        self.dropped = {name: len(groups) - len(self.groups[name]) for name, groups in splits.items()}
         for name, groups in self.groups.items():
             if not groups:
                 raise FairlabError(f"{path} leaves no group for {name}; lower data.validation or give more groups")
         self.token_ids = {
             name: [encoder.tokenize(group.texts) for group in groups] for name, groups in self.groups.items()
         }
-        self.axis = self.groups["train"][0].axis
-        self.attributes = self.groups["train"][0].attributes
 
     @property
     def hash(self) -> str:
@@ -141,6 +147,11 @@ def split_groups(groups: list[Group], validation: float, path: str) -> dict[str,
     """Training and validation groups, by their ``split`` keys or by their place in the file."""
     marked = [group for group in groups if "split" in group.extra]
     if marked:
+        for group in marked:
+            if group.extra["split"] not in SPLITS:
+                raise FairlabError(
+                    f"{path}: group '{group.id}' has the split '{group.extra['split']}'; use {', '.join(SPLITS)}"
+                )
         if len(marked) < len(groups):
             raise FairlabError(f"{path}: {len(groups) - len(marked)} groups have no 'split' though others have; add it")
         return {name: [group for group in groups if group.extra["split"] == name] for name in ("train", "validation")}

@@ -1,13 +1,11 @@
-"""Counterfactual groups as JSON lines: reading with checks, and writing."""
+"""Counterfactual groups as JSON lines, read with checks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fairlab.files import write_whole
 from fairlab.types import NEUTRAL, DataUnavailable, FairlabError, Group
 
 EMBEDDED = Path(__file__).parent / "embedded"
@@ -87,9 +85,3 @@ def _parse(line: str, where: str) -> Group:
     order = [NEUTRAL, *sorted(name for name in versions if name != NEUTRAL)]
     extra = {key: value for key, value in row.items() if key not in ("id", "axis", "versions")}
     return Group(str(row["id"]), str(row["axis"]), {name: versions[name] for name in order}, extra)
-
-
-def write_groups(path: Path, groups: Iterable[Group]) -> None:
-    """Write groups as JSON lines, whole or not at all."""
-    rows = ({"id": group.id, "axis": group.axis, "versions": group.versions, **group.extra} for group in groups)
-    write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

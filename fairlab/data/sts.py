@@ -37,4 +37,6 @@ def read_sts(path: Path) -> list[ScoredPair]:
                 raise FairlabError(
                     f"{path} line {rows.line_num} lacks sentence1, sentence2 or a score; is it STS-B's dev.tsv?"
                 ) from error
+    if not pairs:
+        raise FairlabError(f"{path} holds no sentence pair; is it STS-B's dev.tsv?")
     return pairs

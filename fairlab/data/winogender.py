@@ -22,11 +22,16 @@ def read_winogender(path: Path) -> list[Group]:
     """
     groups: dict[str, dict[str, str]] = {}
     with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if not {"sentid", "sentence"} <= set(rows.fieldnames or ()):
+            raise FairlabError(f"{path} has no columns sentid and sentence; is it Winogender's all_sentences.tsv?")
+        for row in rows:
             schema, _, version = row["sentid"].removesuffix(".txt").rpartition(".")
             if version not in VERSIONS:
                 raise FairlabError(f"{path}: the sentence id '{row['sentid']}' does not end in male, female or neutral")
             groups.setdefault(schema, {})[VERSIONS[version]] = row["sentence"]
+    if not groups:
+        raise FairlabError(f"{path} holds no sentence; fetch it again")
     for schema, versions in groups.items():
         if len(versions) != len(VERSIONS):
             raise FairlabError(f"{path}: {schema} lacks a version; it has {', '.join(versions)}")

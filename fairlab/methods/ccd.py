@@ -39,6 +39,7 @@ class CCD(lightning.LightningModule):
             in training, when the loss is not finite.
     """
 
+    title = "content-conditional debiasing (CCD)"
     rho: Tensor
 
     def __init__(
@@ -54,9 +55,9 @@ class CCD(lightning.LightningModule):
         seed: int,
     ) -> None:
         super().__init__()
-        if beta < 0:
+        if isinstance(beta, str) or not beta >= 0:
             raise FairlabError(f"method.beta must be 0 or more, not {beta}")
-        if lr <= 0:
+        if isinstance(lr, str) or not lr > 0:
             raise FairlabError(f"method.lr must be above 0, not {lr}")
         if epochs < 1 or validate_every < 1:
             raise FairlabError(
@@ -91,7 +92,8 @@ class CCD(lightning.LightningModule):
 
     def forward(self, batch: GroupBatch) -> tuple[Tensor, Tensor]:
         """Embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
-        embeddings = self.encoder(batch.input_ids, batch.attention_mask).unflatten(0, (len(batch.ids), -1))
+        embeddings = self.encoder(batch.input_ids, batch.attention_mask).float()  # distances need more than bf16
+        embeddings = embeddings.unflatten(0, (len(batch.ids), -1))
         return embeddings[:, 1:], embeddings[:, 0]
 
     def losses(self, batch: GroupBatch, split: str) -> tuple[Tensor, dict[str, Tensor], Tensor]:
@@ -111,22 +113,30 @@ class CCD(lightning.LightningModule):
     def training_step(self, batch: GroupBatch, batch_idx: int) -> Tensor:
         """Equation 4 on one batch."""
         loss, parts, _ = self.losses(batch, "train")
-        if not torch.isfinite(loss):
-            raise FairlabError(
-                f"the loss became {loss.item()} at step {self.global_step + 1}, in the groups "
-                f"{', '.join(batch.ids)}; look at their texts or lower method.lr"
-            )
+        self._stop_unless_finite(loss, "loss", batch)
         self.log_dict({f"train/{name}": value for name, value in parts.items()}, batch_size=len(batch.ids))
         self.log("loss", parts["loss"], prog_bar=True, logger=False, batch_size=len(batch.ids))
         return loss
 
     def validation_step(self, batch: GroupBatch, batch_idx: int) -> None:
         """The same losses, and the CCED gap, on held-out groups."""
-        _, parts, distances_BA = self.losses(batch, "validation")
+        loss, parts, distances_BA = self.losses(batch, "validation")
+        self._stop_unless_finite(loss, "validation loss", batch)
         self.validation_gap.update(distances_BA)
         values = {f"validation/{name}": value for name, value in parts.items()}
         self.log_dict(values, batch_size=len(batch.ids), sync_dist=True)
         self.log("validation/cced_gap", self.validation_gap)
+
+    def _stop_unless_finite(self, loss: Tensor, name: str, batch: GroupBatch) -> None:
+        if not torch.isfinite(loss):
+            raise FairlabError(
+                f"the {name} became {loss.item()} at step {self.global_step + 1}, in the groups "
+                f"{', '.join(batch.ids)}; look at their texts or lower method.lr"
+            )
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about a trained model beside its configuration."""
+        return {"title": self.title, "rho": float(self.rho)}
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Adam, as in section 4."""

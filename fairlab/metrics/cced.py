@@ -42,14 +42,14 @@ class CCEDGap(Metric):
 
     def __init__(self) -> None:
         super().__init__()
-        self.add_state("total", default=torch.tensor(0.0, dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("total", default=torch.tensor(0.0), dist_reduce_fx="sum")
         self.add_state("count", default=torch.tensor(0), dist_reduce_fx="sum")
 
     def update(self, distances_NA: Tensor) -> None:
         """Add a batch of groups."""
-        self.total += cced_gap(distances_NA).double().sum()
+        self.total += cced_gap(distances_NA).sum()
         self.count += len(distances_NA)
 
     def compute(self) -> Tensor:
         """The mean gap over all groups seen."""
-        return (self.total / self.count).float()
+        return self.total / self.count

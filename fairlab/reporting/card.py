@@ -8,7 +8,9 @@ from fairlab.record import Record
 def model_card(record: Record) -> str:
     """Markdown card of a trained encoder: what it is, what made it, what was measured, its limits."""
     config, provenance = record.config, record.provenance
-    backbone = config["backbone"]
+    backbone, method = config["backbone"], provenance["method"]
+    settings = {**config["method"], **method, "seed": config["seed"]}
+    values = ", ".join(f"{name} {value}" for name, value in settings.items() if name not in ("_target_", "title"))
     rows = [f"| {r.key} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {r.unit} | {r.n} |" for r in record.readings]
     lines = [
         "---",
@@ -16,13 +18,12 @@ def model_card(record: Record) -> str:
         "tags: [sentence-similarity, fairness, debiasing]",
         f"base_model: {backbone['name']}",
         "---",
-        f"# {backbone['name'].split('/')[-1]}, debiased with content-conditional debiasing",
+        f"# {backbone['name'].split('/')[-1]}, after {method['title']}",
         "",
         f"Trained by fairlab {provenance['versions']['fairlab']} at {config['scale']['name']} scale from "
         f"`{backbone['name']}` (weights SHA-256 `{provenance['weights']['sha256']}`) on "
         f"{provenance['data']['train_groups']} counterfactual groups (`{provenance['data']['path']}`, SHA-256 "
-        f"`{provenance['data']['sha256']}`); beta {config['method']['beta']}, rho {config['method']['rho']} "
-        f"({provenance['rho']:.4g}), learning rate {config['method']['lr']}, seed {config['seed']}.",
+        f"`{provenance['data']['sha256']}`): {values}.",
         "",
         f"Pooling: {backbone['pooling']}, normalised: {str(backbone['normalize']).lower()}, "
         f"up to {backbone['max_length']} tokens.",

@@ -131,7 +131,7 @@ def projection(attributes: Sequence[str], before: Array, after: Array, texts: Se
     """Two panels on one scale, before and after, of points (N, 1 + A, 2): a colour per version, text on hover."""
     figure = make_subplots(rows=1, cols=2, subplot_titles=["before", "after"], shared_xaxes="all", shared_yaxes="all")
     names = [NEUTRAL, *attributes]
-    colours = [NEUTRAL_COLOUR, *COLOURS]
+    colours = [NEUTRAL_COLOUR, *(COLOURS[k % len(COLOURS)] for k in range(len(attributes)))]
     for column, points in enumerate((before, after), start=1):
         for version in [*range(1, len(names)), 0]:
             figure.add_trace(

@@ -158,8 +158,11 @@ def _embeddings(record: Record) -> str:
 
 
 def _published(record: Record) -> str:
-    """The paper's CCED table, and ours next to it, each with its setting."""
-    table = yaml.safe_load((PUBLISHED / "ccd.yaml").read_text(encoding="utf-8"))["table_6"]
+    """The CCED table of the method's paper, and ours next to it, each with its setting."""
+    file = PUBLISHED / f"{record.config['method']['_target_'].split('.')[-2]}.yaml"
+    if not file.is_file():
+        return "<p>No published numbers of this method are on file.</p>"
+    table = yaml.safe_load(file.read_text(encoding="utf-8"))["table_6"]
     published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table["rows"].items()]
     gaps = [pair for pair in _pairs(record) if pair[0].benchmark == "cced" and pair[0].quantity == "gap" and pair[1]]
     ours = [[f"{first.subset}, n {first.n}", _value(first), _value(second)] for first, second in gaps if second]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from fairlab.record import Reading, Record
@@ -39,16 +40,22 @@ def change_line(before: Reading, after: Reading) -> str:
 
 
 def collapse_verdicts(record: Record) -> list[str]:
-    """For every set of CCED, how much distance was kept, and whether the gap fell by collapse alone."""
-    values = record.metrics()
+    """For every set of CCED, how much distance was kept, and whether the gap fell by collapse alone.
+
+    Collapse alone: the gap fell, but over the mean distance it fell by less than a tenth, or no distance is left.
+    """
+    readings = {reading.key: reading.value for reading in record.readings}
     verdicts = []
     for reading in record.readings:
-        if reading.phase == "after" and reading.benchmark == "cced" and reading.quantity == "distance_kept":
-            place = f"cced/{reading.subset}"
-            relative = values[f"after/{place}/gap_over_distance"] / values[f"before/{place}/gap_over_distance"] - 1
-            verdict = f"cced {reading.subset} keeps {reading.value:.0%} of the distance to neutral; "
-            verdict += f"gap over distance {relative:+.0%}"
-            if relative > -0.1:
-                verdict += ": the gap fell by collapse alone" if values[f"after/{place}/gap_kept"] < 1 else ""
-            verdicts.append(verdict)
+        if reading.phase != "after" or reading.quantity != "distance_kept":
+            continue
+        place = f"{reading.benchmark}/{reading.subset}"
+        before, after = (readings[f"{phase}/{place}/gap_over_distance"] for phase in ("before", "after"))
+        change = after / before - 1 if before else math.nan
+        verdict = f"cced {reading.subset} keeps {reading.value:.0%} of the distance to neutral; "
+        verdict += f"gap over distance {change:+.0%}"
+        fell = readings[f"after/{place}/gap_kept"] < 1
+        if fell and not (change <= -0.1 and reading.value > 0.01):
+            verdict += ": the gap fell by collapse alone"
+        verdicts.append(verdict)
     return verdicts

@@ -20,6 +20,7 @@ class WordSwap:
     """
 
     def __init__(self, lexicon: Lexicon) -> None:
+        self.attributes = lexicon.attributes
         targets = (NEUTRAL, *lexicon.attributes)
         self.counterparts = {
             (source, target): lexicon.counterparts(source, target)

@@ -30,11 +30,11 @@ class TermFinder:
     A possessive or a contraction counts for its word: ``father's`` and ``he'll`` hold ``father`` and ``he``.
 
     Args:
-        terms: the list; case and duplicates do not matter.
+        terms: the list; case, punctuation and duplicates do not matter (``Mr.`` is ``Mr``).
     """
 
     def __init__(self, terms: Iterable[str]) -> None:
-        self.terms = {word_pieces(term): term.casefold() for term in terms}
+        self.terms = {word_pieces(term): term.casefold() for term in sorted(terms)}
         self.longest: dict[str, int] = {}
         for pieces in self.terms:
             self.longest[pieces[0]] = max(len(pieces), self.longest.get(pieces[0], 0))

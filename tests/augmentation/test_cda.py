@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -27,13 +30,38 @@ def test_the_choice_of_source_does_not_depend_on_order():
     assert forwards == backwards
 
 
-def test_groups_without_a_listed_word_are_dropped_and_counted():
+def test_groups_without_a_listed_word_are_dropped():
     plain = Group("plain", "gender", {"neutral": "a river", "man": "the river", "woman": "one river"})
     cda = CDA()
     assert [group.id for group in cda([plain, *make_groups(2)])] == ["g0", "g1"]
-    assert cda.dropped == 1
     with pytest.raises(FairlabError, match="cda found no word of the lexicon in any of the 1 texts"):
         cda([plain])
+
+
+def test_attributes_the_lexicon_lacks_are_named():
+    group = Group("x", "gender", {"neutral": "they", "female": "she", "male": "he"})
+    with pytest.raises(
+        FairlabError, match=r"cda knows man, woman on the axis 'gender', but not .* female, male of group"
+    ):
+        CDA()([group])
+
+
+def test_the_texts_do_not_depend_on_the_hash_seed():
+    code = (
+        "from fairlab.lexicons import load_lexicon; from fairlab.rewriting.word_swap import WordSwap;"
+        "print(WordSwap(load_lexicon('gender'))('Mr. Smith met Mr Jones and his mother-in-law.', 'woman'))"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in range(4)
+    }
+    assert texts == {"Ms. Smith met Ms Jones and her mother-in-law."}
 
 
 def test_on_real_sentences_it_is_worse_than_the_human_versions():

@@ -68,6 +68,28 @@ def test_weights_that_lack_a_part_are_refused(tiny_folders, tmp_path):
         load_backbone(str(folder), **HOW)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"), [({"pooling": "CLS"}, "backbone.pooling"), ({"dtype": "x"}, "backbone.dtype")]
+)
+def test_unknown_words_are_refused(tiny_folders, change, message):
+    with pytest.raises(FairlabError, match=f"{message} must be"):
+        load_backbone(str(tiny_folders["bert"]), **HOW | change)
+
+
+def test_a_path_that_is_none(tmp_path):
+    with pytest.raises(FairlabError, match="is neither a folder nor a hub name"):
+        find_weights(f"{tmp_path}/models/my/bert")
+
+
+def test_a_hub_that_never_answers_is_given_up_within_seconds(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: time.sleep(20))
+    started = time.perf_counter()
+    with pytest.raises(FairlabError, match="gave no answer within 3 seconds"):
+        find_weights("nobody/no-such-model")
+    assert time.perf_counter() - started < 5
+
+
 def test_dtype(tiny_folders):
     encoder = load_backbone(str(tiny_folders["bert"]), **HOW, dtype="bfloat16")
     assert next(encoder.parameters()).dtype == torch.bfloat16

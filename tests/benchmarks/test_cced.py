@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from fairlab.benchmarks.cced import CCED, cced_readings, held_out_groups, set_name
-from fairlab.types import DataUnavailable
+from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import make_groups, row, write_rows
 
 # Two groups in one dimension: neutral at 0; distances (1, 3) and (2, 2).
@@ -86,6 +86,14 @@ def test_winogender_on_minilm():
     vectors = vectors.reshape(240, 3, -1)
     distance = np.sqrt(((vectors[:, 1:] - vectors[:, :1]) ** 2).sum(-1))
     assert readings["gap"].value == pytest.approx(np.abs(distance[:, 0] - distance[:, 1]).mean(), abs=1e-5)
+
+
+def test_sets_that_cannot_be_told_apart_or_have_no_test_split(tmp_path):
+    with pytest.raises(FairlabError, match="have the same name in results"):
+        CCED(["winogender", "mine/winogender.jsonl"])
+    path = write_rows(tmp_path / "mine.jsonl", [row(group) | {"split": "train"} for group in make_groups(2)])
+    with pytest.raises(FairlabError, match="no group of the split 'test' to measure on"):
+        held_out_groups(path)
 
 
 def test_names_of_sets():

@@ -22,6 +22,13 @@ def test_an_axis_without_a_lexicon_is_not_run():
     assert outcome.not_run[0].reason.startswith("no lexicon for the axis 'shoe size'")
 
 
+def test_attributes_the_lexicon_lacks_are_not_run():
+    group = Group("1", "gender", {"neutral": "they", "female": "she", "male": "he"})
+    outcome = measure_polarity([group], "train")
+    assert not outcome.readings
+    assert outcome.not_run[0].reason == "the lexicon of 'gender' has man, woman, but not female, male"
+
+
 def test_the_readings_have_intervals():
     reading = measure_polarity(make_groups(5), "train").readings[0]
     assert (reading.low, reading.high) == pytest.approx((100, 100))

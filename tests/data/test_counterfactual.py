@@ -2,7 +2,7 @@ import pytest
 
 from fairlab.augmentation.cda import CDA
 from fairlab.data.counterfactual import CounterfactualGroups
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, Group
 from tests.conftest import make_groups, row, write_rows
 
 
@@ -40,6 +40,8 @@ def test_splits_of_the_file_are_kept(tmp_path, tiny):
     del rows[1]["split"]
     with pytest.raises(FairlabError, match="1 groups have no 'split'"):
         make(write_rows(tmp_path / "g.jsonl", rows), tiny)
+    with pytest.raises(FairlabError, match="group 'g0' has the split 'dev'; use train, validation, test"):
+        make(write_rows(tmp_path / "g.jsonl", [rows[0] | {"split": "dev"}, rows[2]]), tiny)
     with pytest.raises(FairlabError, match="leaves no group for validation"):
         make(write_rows(tmp_path / "g.jsonl", rows[:1]), tiny)
 
@@ -58,6 +60,8 @@ def test_a_batch_holds_whole_groups_neutral_first(path, tiny):
 
 
 def test_limit_and_truncation_are_counted(path, tiny):
+    with pytest.raises(FairlabError, match=r"data\.limit_train must be at least 1 or null"):
+        make(path, tiny, limit_train=-5)
     data = make(path, tiny, limit_train=5)
     assert len(data.groups["train"]) == 5
     assert data.total_batches == 2
@@ -65,8 +69,11 @@ def test_limit_and_truncation_are_counted(path, tiny):
     assert make(path, tiny).num_truncated() > 0
 
 
-def test_an_augmentation_is_applied_to_both_splits(path, tiny):
+def test_an_augmentation_is_applied_to_both_splits_and_what_it_drops_is_counted(tmp_path, tiny):
+    plain = Group("plain", "gender", {"neutral": "a river", "man": "the river", "woman": "one river"})
+    path = write_rows(tmp_path / "more.jsonl", [row(group) for group in [plain, *make_groups(20)]])
     data = make(path, tiny, augmentation=CDA())
+    assert data.dropped == {"train": 1, "validation": 0}
     for split in ("train", "validation"):
         assert all(group.extra["augmentation"] == "cda" for group in data.groups[split])
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from fairlab.data.groups import read_groups, write_groups
+from fairlab.data.groups import read_groups
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -71,7 +71,6 @@ def test_more_than_two_attributes_and_further_keys_are_kept(tmp_path):
     assert read.extra == {"source": "me"}
 
 
-def test_writing_and_reading_back(tmp_path):
+def test_groups_read_back_as_written(tmp_path):
     groups = make_groups(5)
-    write_groups(tmp_path / "groups.jsonl", groups)
-    assert read_groups(str(tmp_path / "groups.jsonl")) == groups
+    assert read_groups(write_rows(tmp_path / "groups.jsonl", [row(group) for group in groups])) == groups

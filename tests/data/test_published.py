@@ -64,7 +64,17 @@ def test_broken_files_are_named(tmp_path):
     wino.write_text("sentid\tsentence\na.b.0.robot.txt\tIt.\n")
     with pytest.raises(FairlabError, match="does not end in male, female or neutral"):
         read_winogender(wino)
+    for content in ("", "version https://git-lfs.github.com/spec/v1\n"):
+        wino.write_text(content)
+        with pytest.raises(FairlabError, match="no columns sentid and sentence"):
+            read_winogender(wino)
+    wino.write_text("sentid\tsentence\n")
+    with pytest.raises(FairlabError, match="holds no sentence"):
+        read_winogender(wino)
     sts = tmp_path / "sts.tsv"
+    sts.write_text("sentence1\tsentence2\tscore\n")
+    with pytest.raises(FairlabError, match="holds no sentence pair"):
+        read_sts(sts)
     sts.write_text("sentence1\tsentence2\tscore\na\tb\t1.0\nc\td\tx\n")
     with pytest.raises(FairlabError, match="line 3 lacks"):
         read_sts(sts)

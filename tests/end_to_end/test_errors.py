@@ -20,8 +20,6 @@ CASES = {
         ["backbne=minilm"],
         "there is no key 'backbne' at the top level; there are: augmentation, b",
     ),
-    "no data path": (["scale=paper", "backbone=minilm"], "data.path has no value; give one"),
-    "an unknown setting": (["+method.gamma=1"], "there is no setting 'gamma'"),
 }
 
 
@@ -50,10 +48,13 @@ def rejected(run, tmp_path, arguments, message):
     [
         (["data.path=none.jsonl"], "none.jsonl is not a file"),
         (["backbone.max_length=3"], "backbone.max_length must lie in 4..64"),
+        (["data.path='???'"], "data.path has no value; give one"),
+        (["trainer.checkpoint_every=0"], "trainer.checkpoint_every must be at least 1"),
+        (["+method.gamma=1"], "there is no setting 'gamma' for CCD; there are: beta, rho, lr, dropout, epochs, val"),
         (["method.rho=0"], "method.rho must be variance, std, rms or a number above 0"),
         (["trainer=gpu"], "use trainer=cpu"),
     ],
-    ids=["data", "max_length", "rho", "gpu"],
+    ids=["data", "max_length", "no path", "checkpoint_every", "setting", "rho", "gpu"],
 )
 def test_a_run_that_cannot_start_says_so_and_leaves_a_record(run, small, tmp_path, changes, message):
     import torch
@@ -84,9 +85,9 @@ def test_a_folder_that_holds_a_run_is_not_written_over(run, small, tmp_path):
     assert (tmp_path / "here" / "record.json").read_text() == before
 
 
-def test_a_full_disk(small, tmp_path):
-    """Files may not grow over 4 MB: the checkpoints do not fit, everything smaller does."""
-    limit = 4_000_000
+@pytest.mark.parametrize("limit", [4_000_000, 14_000], ids=["checkpoint", "items"])
+def test_a_full_disk(small, tmp_path, limit):
+    """Files may not grow over a limit: 4 MB is too little for a checkpoint, 14 kB for embeddings of forty."""
     done = subprocess.run(
         [sys.executable, "-m", "fairlab.train", *small],
         cwd=tmp_path,
@@ -100,4 +101,6 @@ def test_a_full_disk(small, tmp_path):
     assert line.startswith("fairlab: no space left to write")
     folder = only_run(tmp_path)
     assert json.loads((folder / "record.json").read_text())["status"] == "failed"
-    assert not list((folder / "checkpoints").glob("*.ckpt"))
+    written = {path.name for path in folder.rglob("*") if path.is_file()}
+    assert not {name for name in written if name.endswith((".ckpt", ".new"))}
+    assert ("cced.safetensors" in written) == (limit > 1_000_000)

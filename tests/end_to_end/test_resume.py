@@ -111,6 +111,22 @@ def test_a_run_killed_after_its_last_step_only_measures_and_exports(run, small, 
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
+def test_data_that_changed_since_the_start_is_refused(run, small, tmp_path):
+    process = start([*small, *LONG], tmp_path)
+    wait_for(last_checkpoint(tmp_path), process)
+    other = run(*small, *LONG, "ckpt=last")
+    assert other.returncode == 1
+    assert "another process is running in" in other.stderr
+    process.kill()
+    process.wait()
+    rows = (tmp_path / "groups.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "groups.jsonl").write_text("".join(rows[1:]))
+    done = run(*small, *LONG, "ckpt=last")
+    assert done.returncode == 1
+    assert "the data of the run in" in done.stderr
+    assert "changed since it started" in done.stderr
+
+
 def test_ckpt_cannot_be_swept(run, small):
     done = run("-m", *small, "ckpt=last", "seed=1,2")
     assert done.returncode == 1

@@ -104,7 +104,6 @@ def test_the_configuration_is_printed(run):
     assert "rho: variance" in done.stdout
 
 
-@pytest.mark.slow
 def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
     """The wheel carries conf/ and the embedded data; its environment borrows this one's packages."""
     subprocess.run(
@@ -122,7 +121,7 @@ def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
         [
             str(tmp_path / "venv" / "bin" / "fairlab"),
             "+experiment=ccd_bert",
-            "data.limit_train=16",
+            "data.limit_train=8",
             "benchmark=[cced]",
             "benchmark.cced.sets=[embedded]",
         ],

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from fairlab.backbones.loading import load_backbone
+from fairlab.callbacks import Checkpoints, History
 from fairlab.data.counterfactual import CounterfactualGroups
 from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral, representation_loss
 from fairlab.methods.ccd import CCD
@@ -134,10 +135,46 @@ def test_a_loss_that_is_not_finite_stops_and_names_the_groups(tiny, tmp_path):
         make_trainer(tmp_path).fit(method, data)
 
 
+def test_a_validation_loss_that_is_not_finite_stops_too(tiny, tmp_path):
+    method = CCD(tiny, **VALUES)
+    method.on_validation_start = lambda: method.original["validation"].fill_(float("nan"))
+    with pytest.raises(FairlabError, match=r"the validation loss became nan at step \d+, in the groups g1[01], g1"):
+        make_trainer(tmp_path).fit(method, make_data(tiny, tmp_path))
+
+
+def test_losses_are_computed_in_float32_whatever_the_precision(tiny, tmp_path):
+    method = CCD(tiny, **VALUES)
+    data = make_data(tiny, tmp_path)
+    with torch.autocast("cpu", torch.bfloat16):
+        attributes, neutral = method(next(iter(data.val_dataloader())))
+    assert attributes.dtype == neutral.dtype == torch.float32
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_the_best_weights_are_those_of_the_lowest_validation_loss(tiny, tmp_path, every):
+    data = make_data(tiny, tmp_path, epochs=3)
+    method, history = CCD(tiny, **VALUES | {"lr": 0.02}), History()
+    kept = {}
+    method.on_validation_end = lambda: kept.update({method.global_step: copy.deepcopy(tiny.state_dict())})
+    checkpoints = Checkpoints(tmp_path / "checkpoints", every=2)
+    make_trainer(tmp_path, callbacks=[history, checkpoints], val_check_interval=every, enable_checkpointing=True).fit(
+        method, data
+    )
+    rows = [row for row in history.rows if "validation/loss" in row]
+    assert len(rows) == len(kept) == 9 // every
+    best = min(rows, key=lambda row: row["validation/loss"])["step"]
+    state = torch.load(checkpoints.best, weights_only=True)["state_dict"]
+    for name, value in kept[best].items():
+        assert torch.equal(state[f"encoder.{name}"], value)
+    assert torch.load(checkpoints.last, weights_only=True)["global_step"] == 8
+    assert sorted(path.name for path in checkpoints.last.parent.iterdir()) == ["best.ckpt", "last.ckpt"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"beta": -0.1}, "method.beta must be 0 or more, not -0.1"),
+        ({"beta": "high"}, "method.beta must be 0 or more, not high"),
         ({"lr": 0}, "method.lr must be above 0"),
         ({"rho": 0}, "method.rho must be variance, std, rms or a number above 0, not 0"),
         ({"epochs": 0}, "method.epochs and method.validate_every must be at least 1"),

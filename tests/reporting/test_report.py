@@ -28,7 +28,7 @@ def record(tmp_path):
         "scale": {"name": "quickstart"},
         "backbone": {"name": "a/b", "stands_for": "bert-large-uncased", "pooling": "mean", "normalize": True},
         "benchmark": {"cced": {"sets": [path]}},
-        "method": {"beta": 1.0},
+        "method": {"_target_": "fairlab.methods.ccd.CCD", "beta": 1.0},
     }
     record = Record(tmp_path, config, command="python -m fairlab.train '<x>'", status="finished")
     for phase, embeddings, earlier in (("before", before, None), ("after", after, before)):
@@ -73,16 +73,19 @@ def reading(phase, quantity, value):
     return Reading("cced", "x", quantity, value, "", None, 5, math.nan, math.nan, phase=phase)
 
 
-@pytest.mark.parametrize(("ratio", "collapsed"), [(0.25, True), (0.05, False)])
-def test_a_fall_by_collapse_alone_is_said_so(tmp_path, ratio, collapsed):
+@pytest.mark.parametrize(
+    ("ratio", "kept", "collapsed"),
+    [(0.25, 0.2, True), (0.05, 0.2, False), (math.nan, 0.0, True), (0.05, 0.001, True)],
+)
+def test_a_fall_by_collapse_alone_is_said_so(tmp_path, ratio, kept, collapsed):
     readings = [
         reading("before", "gap_over_distance", 0.25),
         reading("after", "gap_over_distance", ratio),
         reading("after", "gap_kept", 0.2),
-        reading("after", "distance_kept", 0.2),
+        reading("after", "distance_kept", kept),
     ]
     verdict = collapse_verdicts(Record(tmp_path, {}, "", readings=readings))[0]
-    assert "keeps 20% of the distance" in verdict
+    assert f"keeps {kept:.0%} of the distance" in verdict
     assert ("collapse alone" in verdict) == collapsed
 
 
@@ -93,6 +96,24 @@ def test_offsets_keep_neutral_at_the_origin_and_the_largest_spread_first():
     assert np.allclose(first[:, 0], 0)
     assert np.allclose(second, first / 2)
     assert first[..., 0].var() >= first[..., 1].var()
+
+
+def test_a_gap_that_was_zero_before_breaks_nothing(tmp_path):
+    readings = [
+        reading("before", "gap_over_distance", 0.0),
+        reading("after", "gap_over_distance", 0.1),
+        reading("after", "gap_kept", math.nan),
+        reading("after", "distance_kept", 1.0),
+    ]
+    (verdict,) = collapse_verdicts(Record(tmp_path, {}, "", readings=readings))
+    assert "collapse" not in verdict
+
+
+def test_any_number_of_attributes_is_drawn():
+    points = np.zeros((2, 10, 2))
+    names = [f"a{k}" for k in range(9)]
+    figure = plots.projection(names, points, points, [["x"] * 10] * 2)
+    assert len(figure.data) == 20
 
 
 def test_tsne_maps_before_and_after_together():
