@@ -5,19 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import yaml
+
 from fairlab.types import DataUnavailable
 
-GITHUB = "https://raw.githubusercontent.com"
 # name below FAIRLAB_DATA -> (address, SHA-256 of the file)
-FILES = {
-    "winogender/all_sentences.tsv": (
-        f"{GITHUB}/rudinger/winogender-schemas/master/data/all_sentences.tsv",
-        "bd69da16bf228cb8df63fd0843aec2d8b5c36a7f21bf8c7b168bcc83932556c8",
-    ),
-    "glue/STS-B/dev.tsv": (
-        f"{GITHUB}/F0restL1n/BERT/03e1106d3656e7fd111803077af70ef6fcce505b/glue_data/STS-B/dev.tsv",
-        "fe7dc0632a5033562f3cadff991f6e8d9b9b6311861660e78c3c82eb7db67f59",
-    ),
+FILES: dict[str, tuple[str, str]] = {
+    name: (entry["url"], entry["sha256"])
+    for name, entry in yaml.safe_load(Path(__file__).with_name("sources.yaml").read_text(encoding="utf-8")).items()
 }
 
 

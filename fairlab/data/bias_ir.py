@@ -1,0 +1,90 @@
+"""Grep-BiasIR: gender-neutral search queries, each with documents that differ only in the gender they are about.
+
+Source: Krieg et al. 2023, "Grep-BiasIR: A Dataset for Investigating Gender Representation-Bias in Information Retrieval
+Results"; 117 queries in seven categories, 702 documents. Never used for training here.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlab.types import FairlabError
+
+COLUMNS = ("q_id", "relevant", "query", "doc_title", "document", "content_gender")
+GENDERS = ("M", "F", "N")  # male, female, neutral
+# subset -> category as its file is called, in the order of the CCD paper's tables
+CATEGORIES = {
+    "appearance": "Appearance",
+    "child_care": "Child Care",
+    "cognitive_capabilities": "Cognitive Capabilities",
+    "domestic_work": "Domestic Work",
+    "career": "Career",
+    "physical_capabilities": "Physical Capabilities",
+    "sex_relationship": "Sex & Relationship",
+}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A search result as the user sees it."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query with its documents by gender.
+
+    Attributes:
+        id: unique over all categories.
+        text: of the query; says nothing about gender.
+        relevant: one document per gender, all three.
+        non_relevant: the same for a document that misses the query; genders may be missing.
+        irregular: number of non-relevant documents left out because they are of no one gender ("both", "botrh").
+    """
+
+    id: str
+    text: str
+    relevant: dict[str, Document]
+    non_relevant: dict[str, Document]
+    irregular: int
+
+
+def read_bias_ir(path: Path) -> list[Query]:
+    """Queries in file order from a ``queries-documents_<category>.csv``; documents are told apart by content_gender.
+
+    Raises:
+        FairlabError: a row lacks a field, repeats a document of its query, or has another relevance or a relevant
+            document of another gender than those known, naming its line; or a query has not all six documents.
+    """
+    texts: dict[str, str] = {}
+    documents: dict[str, dict[tuple[str, str], Document]] = {}
+    irregular: Counter[str] = Counter()
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        for row in rows:
+            if not all(row.get(column) for column in COLUMNS):
+                raise FairlabError(f"{path} line {rows.line_num} lacks one of {', '.join(COLUMNS)}; is it Grep-BiasIR?")
+            query, relevant, gender = row["q_id"], row["relevant"], row["content_gender"]
+            texts[query] = row["query"]
+            found = documents.setdefault(query, {})
+            if relevant == "0" and gender not in GENDERS:
+                irregular[query] += 1
+            elif relevant in ("0", "1") and gender in GENDERS and (relevant, gender) not in found:
+                found[relevant, gender] = Document(row["doc_title"], row["document"])
+            else:
+                raise FairlabError(
+                    f"{path} line {rows.line_num}: query {query} cannot have a document, or a second one, "
+                    f"with relevant '{relevant}' and content_gender '{gender}'; take the file as published"
+                )
+    queries = []
+    for query, found in documents.items():
+        relevant, non_relevant = ({g: found[r, g] for g in GENDERS if (r, g) in found} for r in ("1", "0"))
+        if len(relevant) != 3 or len(non_relevant) + irregular[query] != 3:
+            raise FairlabError(f"{path}: query {query} has not all of its six documents; take the file as published")
+        queries.append(Query(query, texts[query], relevant, non_relevant, irregular[query]))
+    return queries
