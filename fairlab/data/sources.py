@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 import yaml
 
 from fairlab.types import DataUnavailable
 
+_FOLDERS = yaml.safe_load(Path(__file__).with_name("sources.yaml").read_text(encoding="utf-8"))
 # name below FAIRLAB_DATA -> (address, SHA-256 of the file)
 FILES: dict[str, tuple[str, str]] = {
-    name: (entry["url"], entry["sha256"])
-    for name, entry in yaml.safe_load(Path(__file__).with_name("sources.yaml").read_text(encoding="utf-8")).items()
+    f"{folder}/{name}": (f"{entry['source']}/{quote(name)}", digest)
+    for folder, entry in _FOLDERS.items()
+    for name, digest in entry["files"].items()
 }
 
 

@@ -1,0 +1,56 @@
+"""Association tests (WEAT, SEAT) in the file format of sent-bias: one JSON object a file.
+
+Source: May et al. 2019, "On Measuring Social Biases in Sentence Encoders"; words of Caliskan et al. 2017.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlab.types import FairlabError
+
+KEYS = ("targ1", "targ2", "attr1", "attr2")
+
+
+@dataclass(frozen=True)
+class AssociationTest:
+    """Texts of an association test, named as in its file: target sets X and Y, attribute sets A and B.
+
+    Attributes:
+        targ1, targ2, attr1, attr2: distinct texts in file order, at least one each.
+    """
+
+    targ1: tuple[str, ...]
+    targ2: tuple[str, ...]
+    attr1: tuple[str, ...]
+    attr2: tuple[str, ...]
+
+    @property
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        """X, Y, A and B."""
+        return self.targ1, self.targ2, self.attr1, self.attr2
+
+
+def read_association_test(path: Path) -> AssociationTest:
+    """Read and check a file; a text that repeats within its set counts once, as in sent-bias.
+
+    Raises:
+        FairlabError: the file is not a JSON object, or a set lacks its texts; the message names file and key.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FairlabError(f"{path} is not JSON ({error}); an association test is one JSON object") from error
+    if not isinstance(content, dict):
+        raise FairlabError(f"{path} is not an association test: one JSON object with the keys {', '.join(KEYS)}")
+    return AssociationTest(*(_texts(path, key, content.get(key)) for key in KEYS))
+
+
+def _texts(path: Path, key: str, value: Any) -> tuple[str, ...]:
+    examples = value.get("examples") if isinstance(value, dict) else None
+    if not isinstance(examples, list) or not examples or not all(isinstance(text, str) for text in examples):
+        raise FairlabError(f'{path}: {key} needs texts, as in "{key}": {{"category": "...", "examples": ["..."]}}')
+    return tuple(dict.fromkeys(examples))
