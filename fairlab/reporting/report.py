@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,8 @@ def _readings_table(record: Record) -> str:
 
 
 def _value(reading: Reading) -> str:
-    return f"{reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]"
+    value = f"{reading.value:.4g}"
+    return value if math.isnan(reading.low) else f"{value} [{reading.low:.4g}, {reading.high:.4g}]"
 
 
 def _embeddings(record: Record) -> str:

@@ -72,6 +72,21 @@ def test_the_run_contract_on_a_tiny_masked_lm(run, small, tmp_path):
         assert (folder / name).is_file(), name
 
 
+@pytest.mark.data
+def test_every_benchmark_measures_before_and_after(run, small, tmp_path):
+    small = [argument for argument in small if "benchmark" not in argument]
+    done = run(*small, "benchmark=[stsb,seat,bias_ir]")
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads((only_run(tmp_path) / "metrics.json").read_text())
+    for key in (
+        "seat/6b/effect_size",
+        "seat/average/absolute_effect_size",
+        "bias_ir/career/male_ratio",
+        "stsb/dev/spearman",
+    ):
+        assert {f"before/{key}", f"after/{key}"} <= set(metrics)
+
+
 def test_a_sweep_runs_its_jobs_in_order_and_a_failing_one_stops_no_other(run, small, tmp_path):
     done = run("-m", *small, "method.beta=0,-1,1.5")
     assert done.returncode == 1
