@@ -2,9 +2,10 @@
 
 Plain: one forward pass per version plus one of a frozen copy of the encoder in every step, batches in random order
 padded to their longest text. Ours: reference embeddings computed once, all versions in one pass, batches of similar
-length. Same model, data, loss, optimiser and numbers out; dropout off. Prints medians over interleaved repeats.
+length, Adam fused. Same model, data, loss and numbers out; dropout off. Both cut the same groups into batches as in
+an epoch of training; a sample of the batches is timed. Prints medians over interleaved repeats.
 
-    python perf/ccd_training.py [--groups 192] [--batch 32] [--repeats 5] [--write]
+    python perf/ccd_training.py [--groups 1440] [--batch 32] [--sample 6] [--repeats 5] [--write]
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ BETA, LR = 1.0, 5e-5
 class Plain:
     """The loss as one would first write it."""
 
-    def __init__(self, encoder: Encoder, groups: list[Group], batch: int, rho: float) -> None:
+    def __init__(self, encoder: Encoder, groups: list[Group], batch: int, rho: float, sample: int) -> None:
         self.encoder, self.rho = copy.deepcopy(encoder), rho
         self.frozen = copy.deepcopy(encoder).requires_grad_(False)
         order = list(range(len(groups)))
         random.Random(0).shuffle(order)
         self.batches = [[groups[k] for k in order[start : start + batch]] for start in range(0, len(order), batch)]
+        self.timed = self.batches[:sample]  # in random order, so any are typical
         self.optimizer = torch.optim.Adam(self.encoder.parameters(), lr=LR)
 
     def embed(self, encoder: Encoder, texts: list[str]) -> Tensor:
@@ -62,9 +64,9 @@ class Plain:
         bias = sum((a - b).abs() for a in similarities for b in similarities if a is not b)
         return bias + BETA * (neutral - original).norm(dim=-1)
 
-    def epoch(self) -> None:
-        """Train on every group once."""
-        for groups in self.batches:
+    def train(self) -> None:
+        """Train on the timed batches."""
+        for groups in self.timed:
             self.losses(groups).mean().backward()
             self.optimizer.step()
             self.optimizer.zero_grad()
@@ -73,11 +75,24 @@ class Plain:
 class Ours:
     """What fairlab does in a training step, without Lightning around it."""
 
-    def __init__(self, encoder: Encoder, groups: list[Group], batch: int, rho: float, autocast: bool = False) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        groups: list[Group],
+        original: Tensor,
+        batch: int,
+        rho: float,
+        sample: int,
+        autocast: bool,
+    ) -> None:
         self.encoder, self.rho, self.groups, self.autocast = copy.deepcopy(encoder), rho, groups, autocast
         self.token_ids = [encoder.tokenize(group.texts) for group in groups]
-        self.original = encoder.embed([group.texts[0] for group in groups])
-        self.batches = list(BucketedBatches([max(map(len, ids)) for ids in self.token_ids], batch, epochs=1, seed=0))
+        self.original = original
+        lengths = [max(map(len, ids)) for ids in self.token_ids]
+        self.batches = list(BucketedBatches(lengths, batch, epochs=1, seed=0))
+        # Batches of one length each: evenly spaced over all lengths, from the middle of each part.
+        by_length = sorted(self.batches, key=lambda positions: lengths[positions[0]])
+        self.timed = [by_length[int((k + 0.5) * len(by_length) / sample)] for k in range(sample)]
         parameters = [p for name, p in self.encoder.named_parameters() if "pooler" not in name]
         self.optimizer = torch.optim.Adam(parameters, lr=LR, fused=True)
 
@@ -92,9 +107,9 @@ class Ours:
             neutral, self.original[positions]
         )
 
-    def epoch(self) -> None:
-        """Train on every group once."""
-        for positions in self.batches:
+    def train(self) -> None:
+        """Train on the timed batches."""
+        for positions in self.timed:
             self.losses(positions).mean().backward()
             self.optimizer.step()
             self.optimizer.zero_grad()
@@ -125,7 +140,7 @@ def flops(token_ids: list[list[list[int]]], config) -> float:
     return 3 * forward
 
 
-def measure(num_groups: int, batch: int, repeats: int) -> dict[str, object]:
+def measure(num_groups: int, batch: int, sample: int, repeats: int) -> dict[str, object]:
     """All figures of one run."""
     encoder = load_backbone(
         "sentence-transformers/all-MiniLM-L6-v2",
@@ -135,36 +150,53 @@ def measure(num_groups: int, batch: int, repeats: int) -> dict[str, object]:
         normalize=True,
     )
     groups = [group for group in read_groups("embedded/people") if group.extra["split"] == "train"][:num_groups]
-    embeddings = encoder.embed([text for group in groups for text in group.texts]).unflatten(0, (len(groups), -1))
+    few = groups[:64]
+    embeddings = encoder.embed([text for group in few for text in group.texts]).unflatten(0, (len(few), -1))
     rho = bandwidth(distances_to_neutral(embeddings[:, 1:], embeddings[:, 0]), "rms")
-    difference = largest_difference(Plain(encoder, groups, batch, rho), Ours(encoder, groups, batch, rho))
-    ways = {
-        "plain": Plain(encoder, groups, batch, rho),
-        "ours": Ours(encoder, groups, batch, rho),
-        "ours, bf16 autocast": Ours(encoder, groups, batch, rho, autocast=True),
+    difference = largest_difference(
+        Plain(encoder, few, batch, rho, sample),
+        Ours(encoder, few, embeddings[:, 0], batch, rho, sample, autocast=False),
+    )
+    original = encoder.embed([group.texts[0] for group in groups])
+    ways: dict[str, Plain | Ours] = {
+        "plain": Plain(encoder, groups, batch, rho, sample),
+        "ours": Ours(encoder, groups, original, batch, rho, sample, autocast=False),
+        "ours, bf16 autocast": Ours(encoder, groups, original, batch, rho, sample, autocast=True),
     }
     peak = {"fp32": matmul_peak(torch.float32), "bf16": matmul_peak(torch.bfloat16)}
-    seconds = interleaved_seconds({name: way.epoch for name, way in ways.items()}, repeats)
-    token_ids = ways["ours"].token_ids
-    tokens = sum(len(ids) for versions in token_ids for ids in versions)
-    work = flops(token_ids, encoder.model.config)
+    seconds = interleaved_seconds({name: way.train for name, way in ways.items()}, repeats)
+    token_ids = {
+        name: [encoder.tokenize(group.texts) for part in way.timed for group in as_groups(part, groups)]
+        for name, way in ways.items()
+    }
+    tokens = {name: sum(len(ids) for versions in rows for ids in versions) for name, rows in token_ids.items()}
+    tokens_a_group = sum(len(ids) for versions in ways["ours"].token_ids for ids in versions) / len(groups)
     rows = {}
     for name, taken in seconds.items():
-        median = statistics.median(taken)
+        rates = [tokens[name] / second for second in taken]
+        plain_rates = [tokens["plain"] / second for second in seconds["plain"]]
+        rate = statistics.median(rates)
+        work = flops(token_ids[name], encoder.model.config) / tokens[name]
         rows[name] = {
-            "groups_per_second": len(groups) / median,
-            "tokens_per_second": tokens / median,
-            "ratio": statistics.median(a / b for a, b in zip(seconds["plain"], taken, strict=True)),
-            "share_of_peak": work / median / peak["bf16" if "bf16" in name else "fp32"],
+            "groups_per_second": rate / tokens_a_group,
+            "tokens_per_second": rate,
+            "ratio": statistics.median(a / b for a, b in zip(rates, plain_rates, strict=True)),
+            "share_of_peak": work * rate / peak["bf16" if "bf16" in name else "fp32"],
+            "tokens": tokens[name],
             "seconds": taken,
         }
     return {
         "machine": machine(),
-        "settings": {"groups": len(groups), "batch": batch, "repeats": repeats, "tokens": tokens},
+        "settings": {"groups": len(groups), "batch": batch, "sample": sample, "repeats": repeats},
         "peak_gflops": {name: value / 1e9 for name, value in peak.items()},
         "largest_difference": difference,
         "ways": rows,
     }
+
+
+def as_groups(batch: list[Group] | list[int], groups: list[Group]) -> list[Group]:
+    """The groups of a batch of either way."""
+    return [groups[item] if isinstance(item, int) else item for item in batch]
 
 
 def table(result: dict) -> str:
@@ -172,8 +204,9 @@ def table(result: dict) -> str:
     machine, settings = result["machine"], result["settings"]
     lines = [
         f"{machine['processor']}, {machine['threads']} threads, torch {machine['torch']}, transformers "
-        f"{machine['transformers']}; {settings['groups']} groups of three texts ({settings['tokens']} tokens), batches "
-        f"of {settings['batch']} groups, medians of {settings['repeats']} interleaved repeats; measured matmul peak "
+        f"{machine['transformers']}; {settings['groups']} groups of three texts in batches of {settings['batch']} "
+        f"groups, of which {settings['sample']} are timed, medians of {settings['repeats']} interleaved repeats; "
+        f"measured matmul peak "
         f"{result['peak_gflops']['fp32']:.0f} GFLOP/s (fp32), {result['peak_gflops']['bf16']:.0f} (bf16); losses per "
         f"group differ by at most {result['largest_difference']:.1e}.",
         "",
@@ -190,12 +223,13 @@ def table(result: dict) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--groups", type=int, default=192)
+    parser.add_argument("--groups", type=int, default=1440)
     parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--sample", type=int, default=6)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
     arguments = parser.parse_args()
-    result = measure(arguments.groups, arguments.batch, arguments.repeats)
+    result = measure(arguments.groups, arguments.batch, arguments.sample, arguments.repeats)
     print(table(result))
     if arguments.write:
         RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
