@@ -25,6 +25,8 @@ def start(arguments, folder):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell hands its background jobs an ignored SIGINT, which a test run there would inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

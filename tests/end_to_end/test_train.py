@@ -46,7 +46,7 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     assert not record.not_run
     assert record.provenance["data"]["train_groups"] == 160
     assert record.provenance["weights"]["sha256"].startswith("53aa51172d")
-    assert 0 < record.provenance["rho"] < 2
+    assert 0 < record.provenance["method"]["rho"] < 2
     assert all(reading.low <= reading.value <= reading.high for reading in record.readings)
 
     exported = SentenceTransformer(str(folder / "model"), device="cpu")
