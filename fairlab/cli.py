@@ -115,10 +115,10 @@ def _no_such_key(key: str, config_name: str) -> str:
     from hydra.core.global_hydra import GlobalHydra
 
     command_line = [argument for argument in sys.argv[1:] if "=" in argument and not argument.startswith("-")]
-    if key in groups() and key not in ("experiment",):
-        return f"{key} has no such place here; it is chosen as {key}=NAME with: {', '.join(choices(key))}"
     if key == "experiment":
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
+    if key in groups():
+        return f"{key} has no such place here; it is chosen as {key}=NAME with: {', '.join(choices(key))}"
     others = [argument for argument in command_line if argument.lstrip("+~").split("=")[0] != key]
     parent, _, last = key.rpartition(".")
     GlobalHydra.instance().clear()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,19 +33,25 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A temporary name beside ``path`` to write under: renamed at the end, removed when writing fails."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write ``text`` under a temporary name, then rename: a reader sees the old file or the new one.
 
     Raises:
         FairlabError: the disk is full; the old file is untouched and no temporary file is left.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with no_space_is_one_sentence(path):
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with no_space_is_one_sentence(path), whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def sha256(path: Path) -> str:

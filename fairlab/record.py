@@ -115,6 +115,16 @@ class Record:
         """Flat values by key."""
         return {reading.key: reading.value for reading in self.readings}
 
+    def pairs(self) -> list[tuple[Reading, Reading | None]]:
+        """Every reading of before with its after, in order; then readings of one phase alone, without a partner."""
+        before, after = (
+            {reading.key.partition("/")[2]: reading for reading in self.readings if reading.phase == phase}
+            for phase in ("before", "after")
+        )
+        pairs: list[tuple[Reading, Reading | None]] = [(reading, after.get(key)) for key, reading in before.items()]
+        pairs += [(reading, None) for key, reading in after.items() if key not in before]
+        return pairs + [(reading, None) for reading in self.readings if reading.phase == "data"]
+
     def save(self) -> None:
         """Write ``record.json`` and ``metrics.json``; secrets of the environment are blanked."""
         content = {name: value for name, value in asdict(self).items() if name != "folder"}

@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 from fairlab import cli
 from fairlab.backbones.loading import WEIGHTS, find_weights
 from fairlab.build import build
-from fairlab.files import no_space_is_one_sentence, sha256
+from fairlab.files import no_space_is_one_sentence, sha256, whole
 from fairlab.record import Outcome, Record, environment
 from fairlab.runs import plain_config, refuse_changed_config, run_folder
 from fairlab.types import FairlabError
@@ -245,13 +245,9 @@ def measure(benchmarks: list[Benchmark], encoder: Encoder, phase: str, record: R
             earlier = load_file(before)
         outcome = benchmark.measure(encoder, earlier)
         file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = file.with_suffix(".new")
         add(outcome, phase, record, seed)
-        try:
+        with whole(file) as temporary:
             save_file(outcome.items, temporary)
-            temporary.replace(file)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def add(outcome: Outcome, phase: str, record: Record, seed: int) -> None:

@@ -22,7 +22,7 @@ from fairlab.backbones.encoder import Encoder
 from fairlab.benchmarks.measured import measured
 from fairlab.data.bias_ir import CATEGORIES, GENDERS, Document, Query, read_bias_ir
 from fairlab.data.sources import locate
-from fairlab.metrics.bootstrap import RESAMPLES, mean
+from fairlab.metrics.bootstrap import RESAMPLES, mean, percentile_interval
 from fairlab.metrics.proportions import sign_test_p, wilson_interval
 from fairlab.record import NotRun, Outcome, Reading
 from fairlab.types import DataUnavailable, FairlabError
@@ -167,8 +167,7 @@ def deviation_interval(wins: Sequence[NDArray[np.float64]], seed: int = 0) -> tu
     """
     rng = np.random.default_rng(seed)
     ratios_CR = [rng.choice(outcomes, size=(RESAMPLES, len(outcomes))).mean(axis=1) for outcomes in wins]
-    low, high = np.percentile(np.abs(np.stack(ratios_CR) - 0.5).mean(axis=0), [2.5, 97.5])
-    return float(low), float(high)
+    return percentile_interval(np.abs(np.stack(ratios_CR) - 0.5).mean(axis=0))
 
 
 def _share(subset: str, quantity: str, outcomes: NDArray[np.float64], ideal: float) -> Reading:

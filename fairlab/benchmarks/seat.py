@@ -19,7 +19,7 @@ from fairlab.backbones.encoder import Encoder
 from fairlab.data.association import AssociationTest, read_association_test
 from fairlab.data.sources import FILES, locate
 from fairlab.metrics.association import associations, holm, resampled_effect_sizes, weat_effect_size, weat_p_value
-from fairlab.metrics.bootstrap import RESAMPLES
+from fairlab.metrics.bootstrap import RESAMPLES, percentile_interval
 from fairlab.record import NotRun, Outcome, Reading
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -133,7 +133,7 @@ def readings_of_test(subset: str, result: Result) -> list[Reading]:
     n = len(result.associations)
     size, p = result.effect_size, result.p_value
     return [
-        Reading(SEAT.name, subset, "effect_size", size, "effect size", 0.0, n, *interval(result.draws)),
+        Reading(SEAT.name, subset, "effect_size", size, "effect size", 0.0, n, *percentile_interval(result.draws)),
         Reading(SEAT.name, subset, "p_value", p, "p-value", None, n, math.nan, math.nan),
     ]
 
@@ -142,7 +142,7 @@ def readings_over_tests(results: Mapping[str, Result]) -> list[Reading]:
     """Readings that need every test: adjusted p-values and averages."""
     p_values = np.array([result.p_value for result in results.values()])
     sizes = np.array([result.effect_size for result in results.values()])
-    bounds = interval(np.abs([result.draws for result in results.values()]).mean(axis=0))
+    bounds = percentile_interval(np.abs([result.draws for result in results.values()]).mean(axis=0))
     n, unit, no_bounds = len(results), "effect size", (math.nan, math.nan)
     size, share = float(np.abs(sizes).mean()), float((p_values < ALPHA).mean())
     return [
@@ -153,9 +153,3 @@ def readings_over_tests(results: Mapping[str, Result]) -> list[Reading]:
         Reading(SEAT.name, "average", "absolute_effect_size", size, unit, 0.0, n, *bounds, headline=True),
         Reading(SEAT.name, "average", "share_significant", share, "share of tests", 0.0, n, *no_bounds),
     ]
-
-
-def interval(draws: NDArray[np.float64]) -> tuple[float, float]:
-    """95 % percentile interval of bootstrap draws; nan where a draw is undefined."""
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return float(low), float(high)

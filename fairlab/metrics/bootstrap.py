@@ -25,6 +25,12 @@ def ratio_of_means(
         return numerator.mean(axis=axis) / denominator.mean(axis=axis)
 
 
+def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
+    """95 % percentile interval of bootstrap draws; nan where a draw is undefined."""
+    low, high = np.quantile(np.asarray(draws, dtype=np.float64), [0.025, 0.975])
+    return float(low), float(high)
+
+
 def bootstrap_interval(statistic: Statistic, *samples: ArrayLike, seed: int = 0) -> tuple[float, float]:
     """95 % percentile interval of a statistic under resampling of items (2,000 resamples).
 

@@ -88,30 +88,20 @@ def _heading(record: Record) -> str:
     )
 
 
-def _pairs(record: Record) -> list[tuple[Reading, Reading | None]]:
-    """Readings of after with their before, in order; readings of one phase alone stand alone."""
-    before = {reading.key.partition("/")[2]: reading for reading in record.readings if reading.phase == "before"}
-    after = {reading.key.partition("/")[2]: reading for reading in record.readings if reading.phase == "after"}
-    pairs: list[tuple[Reading, Reading | None]] = [(reading, after.get(key)) for key, reading in before.items()]
-    pairs += [(reading, None) for key, reading in after.items() if key not in before]
-    return pairs + [(reading, None) for reading in record.readings if reading.phase == "data"]
-
-
 def _bars(record: Record) -> str:
-    pairs = [(first, second) for first, second in _pairs(record) if second is not None and first.headline]
+    pairs = [(first, second) for first, second in record.pairs() if second is not None and first.headline]
     return _figure(plots.bars(pairs)) if pairs else ""
 
 
 def _readings_table(record: Record) -> str:
     rows = []
-    for first, second in _pairs(record):
+    for first, second in record.pairs():
         name = "/".join(part for part in (first.benchmark, first.subset, first.quantity))
-        single = first if second is None else None
         before = _value(first) if first.phase == "before" else ""
-        after = _value(second) if second else (_value(first) if first.phase == "after" else "")
-        data = _value(single) if single and single.phase == "data" else ""
+        later = second if first.phase == "before" else first
+        after = _value(later) if later else ""
         ideal = "" if first.ideal is None else f"{first.ideal:g}"
-        rows.append([name, before, after or data, ideal, first.unit, str(first.n)])
+        rows.append([name, before, after, ideal, first.unit, str(first.n)])
     note = "<p class='note'>95 % bootstrap intervals over items in brackets.</p>"
     return _table(["reading", "before", "after, or of the data", "ideal", "unit", "n"], rows) + note
 
@@ -166,7 +156,7 @@ def _published(record: Record) -> str:
         return "<p>No published numbers of this method are on file.</p>"
     table = yaml.safe_load(file.read_text(encoding="utf-8"))["table_6"]
     published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table["rows"].items()]
-    gaps = [pair for pair in _pairs(record) if pair[0].benchmark == "cced" and pair[0].quantity == "gap" and pair[1]]
+    gaps = [pair for pair in record.pairs() if pair[0].benchmark == "cced" and pair[0].quantity == "gap" and pair[1]]
     ours = [[f"{first.subset}, n {first.n}", _value(first), _value(second)] for first, second in gaps if second]
     backbone = record.config["backbone"]["name"]
     return (

@@ -18,13 +18,7 @@ def print_summary(record: Record) -> None:
 
 def summary_lines(record: Record) -> list[str]:
     """One line per headline measure before and after, then whether a fall in gap is a collapse."""
-    after = {reading.key: reading for reading in record.readings if reading.phase == "after"}
-    lines = []
-    for before in record.readings:
-        if before.phase == "before" and before.headline:
-            later = after.get(before.key.replace("before/", "after/", 1))
-            if later is not None:
-                lines.append(change_line(before, later))
+    lines = [change_line(first, second) for first, second in record.pairs() if second and first.headline]
     lines += collapse_verdicts(record)
     not_run = {f"not run: {entry.benchmark} {entry.subset}: {entry.reason}": None for entry in record.not_run}
     return [*lines, *not_run]
