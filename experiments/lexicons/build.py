@@ -147,6 +147,7 @@ def nationalities() -> str:
         "axis: nationality",
         "source: UnQover subject list (Li et al. 2020), misprints mended; nouns for persons by rule",
         "licence: Apache-2.0",
+        "alone: of some nationality",
         "pos: {adjectives: adjective}",
         "polysemous: {polish: verb, turkey: bird, china: porcelain, french: language, german: language, spanish: language,",
         "  chinese: language, japanese: language, russian: language, italian: language, thai: language, swiss: cheese}",

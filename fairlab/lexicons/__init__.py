@@ -47,6 +47,7 @@ class Lexicon:
         entries: the rows and further ones that need syntax or context to be used safely, for the rule rewriter.
         polysemous: words with another, common sense, and that sense: ``{"black": "colour"}``.
         returning: neutral forms that may be given an attribute back (``sibling``), as others are too wide for it.
+        alone: what stands for an adjective with an empty neutral form where no noun follows (*of some background*).
     """
 
     axis: str
@@ -55,6 +56,7 @@ class Lexicon:
     entries: tuple[Entry, ...] = ()
     polysemous: dict[str, str] = field(default_factory=dict)
     returning: frozenset[str] = frozenset()
+    alone: str = ""
 
     def terms(self, attribute: str) -> set[str]:
         """Case-folded forms that mark ``attribute``: those that differ from their row's neutral form."""
@@ -123,6 +125,7 @@ def read_lexicon(content: Any, path: Path) -> Lexicon:
         (*swapped, *further),
         {word.casefold(): sense for word, sense in (content.get("polysemous") or {}).items()},
         frozenset(content.get("returning") or ()),
+        content.get("alone", ""),
     )
     _check_marks(lexicon, path)
     return lexicon
