@@ -37,6 +37,7 @@ class Action(NamedTuple):
     kind: str  # plain, ambiguous, subject, word, name, title, longer, same
     new: str
     sense: Sense
+    neutral: bool = False  # a neutral form of one word, given an attribute back
 
 
 class LexicalRules:
@@ -88,8 +89,8 @@ class LexicalRules:
             for surface in _surfaces(_listed(self.vocabulary, sense, term)):
                 action = self._action(surface, sense, target)
                 if action is not None and (surface not in table or table[surface].kind == "longer"):
-                    kind = "longer" if term in self.longer else action.kind
-                    table[surface] = action if kind != "longer" else action._replace(kind=f"longer {action.kind}")
+                    kind = f"longer {action.kind}" if term in self.longer else action.kind
+                    table[surface] = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL)
         return table
 
     def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
@@ -126,26 +127,25 @@ class LexicalRules:
 
     def _run(self, text: str, table: dict[str, Action], target: str) -> str:
         pieces = _split(text)
-        hits = [place for place, piece in enumerate(pieces) if piece in table]
+        hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
         if not hits:
             return text
         actions = [table[pieces[place]] for place in hits]
-        neutral = [action.sense.attribute == NEUTRAL and "longer" not in action.kind for action in actions]
-        if target and any(neutral):
-            if not all(neutral) or self._several_people(pieces, hits[0]):
+        if target and target != NEUTRAL:
+            neutral = [action.neutral for action in actions]
+            if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
                 hits = [place for place, is_neutral in zip(hits, neutral, strict=True) if not is_neutral]
                 actions = [table[pieces[place]] for place in hits]
         spans = protected_spans(text)
+        hyphens = "-" in text
         work = _Work(self, pieces, hits, target)
         offsets = _offsets(pieces) if spans else None
         for place, action in zip(hits, actions, strict=True):
-            kind = action.kind
             if offsets is not None and any(start <= offsets[place] < end for start, end in spans):
                 continue
-            if kind == "plain":
-                if not work.in_compound(place):
-                    pieces[place] = action.new
-            elif kind != "same":
+            if action.kind == "plain" and not hyphens:
+                pieces[place] = action.new
+            elif action.kind != "same":
                 work.turn(place, action)
         return "".join(pieces)
 

@@ -1,8 +1,8 @@
 """Who is meant: mentions of people in a parsed text, grouped by person with a few salience rules.
 
 No model is trained here. Names that share a word are one person; a noun said of somebody (*she is a mother*) is that
-person; a pronoun is the fitting person with the best sum of weights for nearness, grammatical role and parallel
-position, in the manner of Lappin and Leass 1994, "An Algorithm for Pronominal Anaphora Resolution".
+person; a pronoun is the fitting person with the best sum of weights for nearness and grammatical role, in the
+manner of Lappin and Leass 1994, "An Algorithm for Pronominal Anaphora Resolution".
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ _REFLEXIVE = frozenset("himself herself themself themselves".split())
 _POSSESSIVE = frozenset("his her their".split())
 _PRONOUNS = frozenset("he him his himself she her hers herself they them their theirs themself themselves".split())
 _CLIMB = ("xcomp", "pcomp", "prep", "advcl", "acl", "ccomp", "conj", "acomp")
+_PLACING = frozenset("in at from to of for near on".split())
 # How far back a pronoun looks, in mentions: keeps long texts linear.
 _REACH = 60
 
@@ -27,15 +28,16 @@ _REACH = 60
 class Weights:
     """What speaks for a person being meant by a pronoun; found on the GAP validation texts."""
 
-    sentence: float = 1.0  # each sentence between
-    subject: float = 1.0  # the person was a subject
-    parallel: float = 0.6  # in the same role as the pronoun
-    pronoun: float = 0.8  # was last meant by a pronoun too
+    sentence: float = 3.0  # each sentence between
+    subject: float = 2.0  # the person was a subject
+    pronoun: float = 0.2  # was last meant by a pronoun too
     own_clause: float = 1.2  # a possessive in the clause of that subject
-    topic: float = 0.3  # each earlier mention, up to three
+    topic: float = 0.1  # each earlier mention, up to three
     near: float = 0.05  # each mention between
     possessor: float = 0.2  # was only named as an owner
-    after: float = 2.5  # is named only after the pronoun
+    gender: float = 1.0  # is known to be of the pronoun's gender
+    place: float = 1.0  # a name of no known gender after *in*, *at*, *from*, *to* or *of*
+    noun: float = 3.0  # was named by a common noun
 
 
 WEIGHTS = Weights()
@@ -175,10 +177,12 @@ class Coreference:
         score = -weights.sentence * distance - weights.near * steps
         subject = token.dep_ in SUBJECTS
         score += weights.subject * subject
-        score += weights.parallel * (token.dep_ == pronoun.dep_ or (subject and pronoun.dep_ in SUBJECTS))
         score += weights.pronoun * (token.lower_ in _PRONOUNS)
         score += weights.topic * min(len(person.tokens) - 1, 3)
         score -= weights.possessor * (token.dep_ == "poss")
+        score += weights.gender * bool(person.attribute)
+        score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
+        score -= weights.noun * (token.tag_ in ("NN", "NNS"))
         if pronoun.lower_ in _POSSESSIVE | _REFLEXIVE and subject and token.head.is_ancestor(pronoun):
             score += weights.own_clause
         return score

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# Marks of which one must occur; most texts hold none, and then nothing is searched.
-_MARKS = re.compile(r"[`@#<\\]|://|www\.|_|\.\w")
+# Marks of which one must occur; most texts hold none, and looking for these is cheaper than the pattern.
+_MARKS = ("`", "@", "#", "<", "/", "_", "www.", "()")
 _PROTECTED = re.compile(
     r"```.*?```"  # fenced code
     r"|`[^`\n]+`"  # code in a line
@@ -23,6 +23,6 @@ _PROTECTED = re.compile(
 
 def protected_spans(text: str) -> list[tuple[int, int]]:
     """Start and end of every stretch to be left alone, from left to right."""
-    if not _MARKS.search(text) and "/" not in text and "()" not in text:
+    if not any(mark in text for mark in _MARKS):
         return []
     return [match.span() for match in _PROTECTED.finditer(text)]
