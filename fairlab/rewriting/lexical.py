@@ -145,7 +145,7 @@ class LexicalRules:
                 continue
             if action.kind == "plain" and not hyphens:
                 pieces[place] = action.new
-            elif action.kind != "same":
+            elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that is turned already
                 work.turn(place, action)
         return "".join(pieces)
 

@@ -13,7 +13,7 @@ from fairlab.rewriting.lexical import LexicalRules
 from fairlab.rewriting.mentions import Mention, MentionFinder
 from fairlab.rewriting.vocabulary import Vocabulary
 from fairlab.text.agreement import plural_verb, singular_verb
-from fairlab.text.coreference import chain_of
+from fairlab.text.coreference import Coreference, chain_of
 from fairlab.text.pipeline import parse
 from fairlab.text.pronouns import AMBIGUOUS, SUBJECT, case_by_syntax
 from fairlab.text.syntax import Syntax
@@ -129,6 +129,20 @@ class RuleRewriter:
                         turned.setdefault(mention.start, (mention, target))
             rewritten.append(self._apply(text, syntax, list(turned.values())))
         return rewritten
+
+    def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
+        """For every text, start and end of all words that mean the same person as the selected one.
+
+        Args:
+            texts: the texts.
+            words: for each, the selected word, or the offset where it starts.
+        """
+        found = []
+        for text, doc, word in zip(texts, parse(texts), words, strict=True):
+            marked = [(m.start, m.end, m.sense.attribute) for m in self.finder.find(text, Syntax(doc))]
+            people = Coreference(doc, marked)
+            found.append(people.spans(people.at(_offset(text, word))))
+        return found
 
     def _apply(self, text: str, syntax: Syntax, turned: list[tuple[Mention, str]]) -> str:
         taken = {mention.found.casefold() for mention, _ in turned if mention.sense.pos == "name"}

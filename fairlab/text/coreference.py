@@ -63,6 +63,7 @@ class Coreference:
     def __init__(self, doc: Any, marked: Iterable[tuple[int, int, str]], weights: Weights = WEIGHTS) -> None:
         self.doc, self.weights = doc, weights
         self.attributes = {start: attribute for start, _, attribute in marked}
+        self.token_at = {token.idx: token for token in doc}
         self.sentence = _sentence_numbers(doc)
         self.people: list[Person] = []
         self.person_at: dict[int, Person] = {}  # by token index
@@ -204,10 +205,17 @@ class Coreference:
 
     def at(self, start: int) -> Person | None:
         """The person meant by the word that begins at a character offset."""
-        for token in self.doc:
-            if token.idx <= start < token.idx + len(token):
-                return self.person_at.get(token.i) or self.person_at.get(_owner(token).i)
-        return None
+        token = self.token_at.get(start)
+        if token is None:
+            token = next((t for t in self.doc if t.idx <= start < t.idx + len(t)), None)
+        if token is None:
+            return None
+        return self.person_at.get(token.i) or self.person_at.get(_owner(token).i)
+
+    def spans(self, person: Person | None) -> list[tuple[int, int]]:
+        """Start and end of every word that means a person."""
+        words = (self.doc[index] for index, other in self.person_at.items() if other is person)
+        return sorted((token.idx, token.idx + len(token)) for token in words)
 
 
 def chain_of(doc: Any, start: int, marked: list[tuple[int, int, str]]) -> set[int]:
