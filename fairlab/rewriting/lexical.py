@@ -168,8 +168,10 @@ class _Work:
         return self.pieces[place] if 0 <= place < len(self.pieces) else ""
 
     def in_compound(self, place: int) -> bool:
-        """Whether a hyphen joins the word to another one."""
+        """Whether a hyphen, or the ending of *don't*, joins the word to another one."""
         before, after = self.gap(place - 1), self.gap(place + 1)
+        if after in ("'", "’") and self.word(place + 2) in ("t", "T"):
+            return True
         if before == "-" and self.word(place - 2).casefold() not in ("ex", "half", "step", "great", "grand", "non"):
             return bool(self.word(place - 2))
         return after == "-" and self.word(place + 2).casefold() not in ("owned", "led", "only", "dominated", "run", "in", "")

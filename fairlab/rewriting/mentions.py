@@ -142,7 +142,9 @@ def _order(sense: Sense, token: Any, syntax: Syntax) -> int:
 
 
 def _in_compound(text: str, span: Any) -> bool:
-    """Whether a hyphen joins the word to one that makes another word of it."""
+    """Whether a hyphen, or the ending of *don't*, joins the word to one that makes another word of it."""
+    if text[span.end + 1 : span.end + 2] in ("t", "T") and text[span.end : span.end + 1] in ("'", "’"):
+        return True
     if text[span.start - 1 : span.start] == "-" and span.start > 1 and text[span.start - 2].isalnum():
         before = _BEFORE.search(text[max(0, span.start - 30) : span.start - 1])
         if before and before[1].casefold() not in _PREFIXES:

@@ -31,6 +31,8 @@ NOT_POSSESSED = frozenset(
 BOTH = frozenset("past like back near very once only even still then down always often never ever all both now".split())
 # After these, "his" and "her" stand before a noun even so: "her only son", "his then wife", "her very first".
 _DETERMINERS = frozenset("a an the this that these those my your our its every each some any no".split())
+# Tags that begin no noun phrase: prepositions, particles, conjunctions, finite and bare verbs.
+_NEVER_POSSESSED = frozenset(("IN", "RP", "CC", "TO", "MD", "VB", "VBZ", "VBP"))
 
 
 def case_by_neighbours(pronoun: str, gap: str, following: str, then: str) -> str:
@@ -63,6 +65,8 @@ def case_by_syntax(token: Any) -> str:
     if following is None or following.is_space or following.tag_ in (".", ",", ":", "-RRB-", "''"):
         return alone
     if following.lower_ in _DETERMINERS or following.tag_ in ("PRP", "PRP$", "DT", "MD", "TO", "WDT", "WP", "WRB"):
+        return alone
+    if following.tag_ in _NEVER_POSSESSED or following.lower_ in ("was", "were", "had", "did"):
         return alone
     if token.dep_ == "poss" and token.head.i > token.i:
         return POSSESSIVE

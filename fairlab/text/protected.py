@@ -8,7 +8,8 @@ import re
 _MARKS = ("`", "@", "#", "<", "/", "_", "www.", "()")
 _PROTECTED = re.compile(
     r"```.*?```"  # fenced code
-    r"|`[^`\n]+`"  # code in a line
+    r"|``(?:(?!'')[^`\n])+``"  # code in a line; not a quotation set ``so''
+    r"|(?<!`)`[^`\n]+`(?!`)"
     r"|<[/!]?[A-Za-z][^<>\n]{0,200}>"  # markup
     r"|\b[A-Za-z][\w+.-]{0,30}://\S+"  # addresses
     r"|\bwww\.\S+"
