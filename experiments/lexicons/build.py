@@ -42,7 +42,7 @@ BY_HAND = {
 }
 # Names that are more often something else in running text: words, places, surnames, months.
 OTHER_SENSE = """
-    Amber April Art Angel August Autumn Bill Bob Brook Brooke Candy Carol Charity Chance Chase China Christian Clay
+    Jesus Byron Dalton Amber April Art Angel August Autumn Bill Bob Brook Brooke Candy Carol Charity Chance Chase China Christian Clay
     Cliff Colt Crystal Daisy Dale Dawn Dean Dee Destiny Dick Dolly Dusty Earl Ebony Eve Faith Fern Flora Frank Gay Gene
     Ginger Glen Glory Grace Grant Guy Hazel Heath Heather Hope Hunter Iris Ivory Ivy Jack Jade Jasmine Jewel Jimmy Joy
     June Kit Lance Les Lily Long Love Marina Mark Mason Max May Melody Mercedes Mercy Merry Miles Misty Norm Olive

@@ -138,7 +138,7 @@ class LexicalRules:
                 actions = [table[pieces[place]] for place in hits]
         spans = protected_spans(text)
         hyphens = "-" in text
-        work = _Work(self, pieces, hits, target)
+        work = _Work(self, pieces, target)
         offsets = _offsets(pieces) if spans else None
         for place, action in zip(hits, actions, strict=True):
             if offsets is not None and any(start <= offsets[place] < end for start, end in spans):
@@ -156,8 +156,8 @@ class LexicalRules:
 class _Work:
     """One text being rewritten in place."""
 
-    def __init__(self, rules: LexicalRules, pieces: list[str], hits: list[int], target: str) -> None:
-        self.rules, self.pieces, self.hits, self.target = rules, pieces, hits, target
+    def __init__(self, rules: LexicalRules, pieces: list[str], target: str) -> None:
+        self.rules, self.pieces, self.target = rules, pieces, target
 
     def word(self, place: int) -> str:
         """The word at a place, or nothing beyond the ends."""
@@ -196,7 +196,8 @@ class _Work:
         elif kind == "name":
             self._turn_name(place, action)
         elif kind == "title":
-            self.pieces[place] = action.new
+            if action.new not in ("Dame", "Sir") or self.beside(place).precedes_name:
+                self.pieces[place] = action.new
         elif self._stands(place, action.sense):
             self._put(place, place, action.new)
 
@@ -241,7 +242,7 @@ class _Work:
             sense.pos == "name" for sense in vocabulary.senses.get(beside.before.casefold(), [])
         )
         if is_first_name(beside, other_sense=other, before_is_first=listed):
-            taken = {self.pieces[hit].casefold() for hit in self.hits}
+            taken = {word.casefold() for word in self.pieces[::2]}
             target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
             new = vocabulary.name(found, action.sense, target, taken)
             self._put(place, place, new.upper() if len(found) > 1 and found.isupper() else new)

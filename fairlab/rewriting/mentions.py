@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from fairlab.lexicons.names import load_names
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.protected import protected_spans
@@ -14,6 +15,8 @@ from fairlab.text.words import TermFinder
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
+_NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
+_NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 # A listed word joined to another by a hyphen is a word of its own ("man-made"), but for these.
 _PREFIXES = frozenset("ex half step great grand non anti pro co mid all year".split())
 _SUFFIXES = frozenset("owned led only dominated run like in turned to of born and or".split())
@@ -59,6 +62,7 @@ class MentionFinder:
     def find(self, text: str, syntax: Syntax) -> list[Mention]:
         """Mentions from left to right."""
         protected = protected_spans(text)
+        surnames = self.surnames(text)
         found = []
         for span in self.finder.find(text):
             if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
@@ -67,8 +71,12 @@ class MentionFinder:
             if token is None:
                 continue
             beside = neighbours(text, span.start, span.end)
+            if not beside.follows_title and _follows_other_word(syntax, span.start):
+                beside = replace(beside, before="", gap_before="")
             word = text[span.start : span.end]
             for sense in sorted(self.vocabulary.senses[span.term], key=lambda sense: _order(sense, token, syntax)):
+                if sense.pos == "name" and word in surnames and not beside.precedes_name:
+                    continue
                 if self._stands(word, sense, beside, token, syntax):
                     returns = sense.pos == "pronoun" or word.casefold() in self.returning
                     found.append(Mention(span.start, span.end, word, sense, token, returns))
@@ -82,7 +90,7 @@ class MentionFinder:
         if sense.pos == "name":
             return self._is_name(word, sense, beside, token)
         if sense.pos == "title":
-            return word[:1].isupper()
+            return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
         capitalised = word[:1].isupper() and word[1:].islower()
         if capitalised and (beside.follows_title or other == "surname") and (
@@ -108,6 +116,11 @@ class MentionFinder:
             return False
         return is_first_name(beside, other_sense=other, before_is_first=self.is_listed_name(beside.before))
 
+    def surnames(self, text: str) -> set[str]:
+        """Words that stand after a first name somewhere in the text: alone, they are not first names either."""
+        pairs = _NAME_PAIR.finditer(text)
+        return {pair[2] for pair in pairs if pair[1].casefold() in load_names()}
+
     def is_listed_name(self, word: str) -> bool:
         """Whether a word is listed as a first name of the axis."""
         senses = self.vocabulary.senses.get(word.casefold(), [])
@@ -127,6 +140,13 @@ def _is_addressed(token: Any) -> bool:
     return any(child.tag_ == "POS" for child in token.children)
 
 
+def _follows_other_word(syntax: Syntax, start: int) -> bool:
+    """Whether the word before is capitalised only because a sentence begins with it: *Unlike Helga*."""
+    token = syntax.at(start)
+    before = token.nbor(-1) if token is not None and token.i else None
+    return before is not None and before.lower_ not in BEFORE_FIRST_NAMES and before.tag_ not in _NAME_TAGS
+
+
 def _last_token(syntax: Syntax, start: int, end: int) -> Any:
     """The token that ends in a span; None where the tokens do not fit its ends."""
     token = syntax.at(start)
@@ -137,6 +157,8 @@ def _last_token(syntax: Syntax, start: int, end: int) -> Any:
 
 def _order(sense: Sense, token: Any, syntax: Syntax) -> int:
     """Senses of one form: adjectives first where the word modifies a noun, nouns first elsewhere."""
+    if sense.pos == "title":
+        return -1
     wanted = "adjective" if syntax.modifies(token) or token.tag_.startswith("JJ") else "noun"
     return 0 if sense.pos == wanted or sense.pos not in ("adjective", "noun") else 1
 

@@ -145,7 +145,8 @@ class RuleRewriter:
         return found
 
     def _apply(self, text: str, syntax: Syntax, turned: list[tuple[Mention, str]]) -> str:
-        taken = {mention.found.casefold() for mention, _ in turned if mention.sense.pos == "name"}
+        named = any(mention.sense.pos == "name" for mention, _ in turned)
+        taken = {word.casefold() for word in re.findall(r"\w+", text)} if named else set()
         edits: list[Edit] = []
         for mention, target in turned:
             if mention.sense.pos == "pronoun":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 BEFORE_SURNAMES = frozenset(
     "mr mrs ms miss mx dr prof professor president senator justice judge mayor governor captain colonel general major "
     "sergeant lieutenant officer detective inspector coach congressman congresswoman st saint mt mount lake fort port "
-    "van von de la le du of".split()
+    "van von de".split()
 )
 # A name after one of these is a first name even where none follows: "Uncle James", "King James".
 BEFORE_FIRST_NAMES = frozenset(
@@ -26,6 +26,8 @@ _NO_NAMES = frozenset(
     october november december poor little young old meet meanwhile later today yesterday tomorrow also even only just
     """.split()
 )
+
+_PARTICLES = frozenset("de del della di du van von der bin ibn al el".split())
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Neighbours:
     @property
     def precedes_name(self) -> bool:
         """Whether a capitalised word that can be its surname stands after it."""
-        return self.gap_after == " " and _capitalised(self.after) and self.after.casefold() not in _NO_NAMES
+        surname = _capitalised(self.after) and self.after.casefold() not in _NO_NAMES
+        return self.gap_after == " " and (surname or self.after in _PARTICLES)
 
 
 def _capitalised(word: str) -> bool:
