@@ -1,4 +1,4 @@
-"""Write the tables of README.md, experiments/ccd/README.md and perf/README.md from the committed records.
+"""Write the tables of README.md, experiments/*/README.md and perf/README.md from the committed records.
 
 A table stands between ``<!-- NAME -->`` and ``<!-- /NAME -->``; nothing else of a page is touched.
 
@@ -138,6 +138,44 @@ def performance() -> str:
     return ccd_training.table(json.loads(ccd_training.RESULTS.read_text(encoding="utf-8")))
 
 
+REWRITING = ROOT / "experiments" / "rewriting" / "record.json"
+
+
+def shares(*path: str, label: str) -> str:
+    """Shares of one part of the rewriting record: settings down, modes across where there are two."""
+    part = json.loads(REWRITING.read_text(encoding="utf-8"))
+    for key in path:
+        part = part[key]
+    if "share" in part:
+        part = {path[-1]: part}
+    modes = [name for name in part if name in ("syntax", "lexical")]
+    columns = {mode: part[mode] for mode in modes} or {"share": part}
+    keys = list(dict.fromkeys(key for column in columns.values() for key in column))
+    rows = [[key, *(_share(column.get(key)) for column in columns.values())] for key in keys]
+    return markdown([label, *columns], rows)
+
+
+def _share(found: dict[str, float] | None) -> str:
+    if found is None:
+        return ""
+    return (
+        f"{found['count']}/{found['n']} = {found['share']:.1%} [{found['low']:.1%}, {found['high']:.1%}]"
+    )
+
+
+def rewriting_performance() -> str:
+    """The committed figures of perf/rewriting.py."""
+    sys.path.insert(0, str(ROOT / "perf"))
+    import rewriting
+
+    return rewriting.table(json.loads(rewriting.RESULTS.read_text(encoding="utf-8")))
+
+
+def crows_parts() -> str:
+    """CrowS-Pairs: the held-out pairs, then all."""
+    return "\n\n".join(f"{part}:\n\n" + shares("crows", part, label="setting") for part in ("held out", "all"))
+
+
 PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
@@ -147,7 +185,15 @@ PAGES = {
         "published": published,
         "provenance": provenance,
     },
-    "perf/README.md": {"ccd_training": performance},
+    "experiments/rewriting/README.md": {
+        "winogender": lambda: shares("winogender", "held out", label="made"),
+        "crows": crows_parts,
+        "forms": lambda: shares("gap", "forms", label="pronoun"),
+        "choices": lambda: shares("gap", "choices", "development file", label="texts"),
+        "sheet": lambda: shares("gap", "sheet", label="rewrites right"),
+        "embedded": lambda: shares("embedded", label="measure"),
+    },
+    "perf/README.md": {"ccd_training": performance, "rewriting": rewriting_performance},
 }
 
 
