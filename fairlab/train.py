@@ -29,7 +29,7 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
     import lightning
 
-    from fairlab.backbones.encoder import Encoder
+    from fairlab.backbones.backbone import Backbone
     from fairlab.benchmarks.measured import Benchmark
     from fairlab.callbacks import History
     from fairlab.data.counterfactual import CounterfactualGroups
@@ -115,7 +115,7 @@ def train(config: DictConfig, record: Record) -> None:
 
     from lightning import seed_everything
 
-    from fairlab.backbones.export import export_encoder
+    from fairlab.backbones.export import export_backbone
     from fairlab.callbacks import History
     from fairlab.reporting.card import model_card
     from fairlab.reporting.report import write_report
@@ -147,7 +147,7 @@ def train(config: DictConfig, record: Record) -> None:
     for logger in trainer.loggers:
         logger.log_metrics(record.metrics(), step=trainer.global_step)
         logger.finalize("success")
-    export_encoder(encoder, record.folder / "model", model_card(record))
+    export_backbone(encoder, record.folder / "model", model_card(record))
     record.provenance["model_sha256"] = sha256(record.folder / "model" / WEIGHTS)
     record.status = "finished"
     write_report(record)
@@ -232,7 +232,7 @@ def measure_data(data: CounterfactualGroups, record: Record, seed: int) -> None:
     add(measure_polarity(data.groups["train"], "train"), "data", record, seed)
 
 
-def measure(benchmarks: list[Benchmark], encoder: Encoder, phase: str, record: Record, seed: int) -> None:
+def measure(benchmarks: list[Benchmark], encoder: Backbone, phase: str, record: Record, seed: int) -> None:
     """Run every benchmark of a phase that the record does not hold yet, keeping per-item values beside it."""
     from safetensors.numpy import load_file, save_file
 
@@ -278,7 +278,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
     record.save()
 
 
-def decoder_is_tied(encoder: Encoder) -> bool | None:
+def decoder_is_tied(encoder: Backbone) -> bool | None:
     """Whether the masked LM's output layer shares the input embeddings, and so follows them; None without a head."""
     output = encoder.model.get_output_embeddings()
     if output is None:

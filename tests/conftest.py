@@ -25,7 +25,7 @@ from transformers import (
     RobertaForMaskedLM,
 )
 
-from fairlab.backbones.encoder import Encoder
+from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import find_weights
 from fairlab.types import Group
 
@@ -91,11 +91,11 @@ def tiny_folders(tmp_path_factory: pytest.TempPathFactory, tokenizer) -> dict[st
 
 
 @pytest.fixture
-def tiny(tokenizer) -> Encoder:
+def tiny(tokenizer) -> Backbone:
     """A random BERT encoder, 32 wide, the same in every test."""
     torch.manual_seed(0)
     config = BertConfig(**SMALL, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
-    return Encoder(BertModel(config).eval(), tokenizer, pooling="mean", max_length=32, normalize=False)
+    return Backbone(BertModel(config).eval(), tokenizer, pooling="mean", max_length=32, normalize=False)
 
 
 WORDS = ["boat", "bread", "bridge", "clock", "garden", "kettle", "ladder", "letter", "mirror", "piano", "river"]

@@ -13,7 +13,7 @@ from fairlab.files import sha256
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
-    from fairlab.backbones.encoder import Encoder
+    from fairlab.backbones.backbone import Backbone
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
 WEIGHTS = "model.safetensors"
@@ -33,7 +33,7 @@ def load_backbone(
     package: str | None = None,
     weights_sha256: str | None = None,
     stands_for: str | None = None,
-) -> Encoder:
+) -> Backbone:
     """An encoder of text from a transformers model: inside its masked LM where the checkpoint holds one.
 
     Args:
@@ -60,7 +60,7 @@ def load_backbone(
     from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
     from transformers.utils.logging import disable_progress_bar
 
-    from fairlab.backbones.encoder import Encoder
+    from fairlab.backbones.backbone import Backbone
 
     disable_progress_bar()
     if weights_sha256 and (found := sha256(folder / WEIGHTS)) != weights_sha256:
@@ -81,7 +81,7 @@ def load_backbone(
     if loading["missing_keys"]:
         missing = ", ".join(sorted(loading["missing_keys"])[:3])
         raise FairlabError(f"the weights of {name} lack {missing}; a randomly initialised part would be measured")
-    return Encoder(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+    return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
 
 
 def find_weights(name: str, *, revision: str | None = None, package: str | None = None) -> Path:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from torch import Tensor
 
-from fairlab.backbones.encoder import Encoder
+from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.measured import measured
 from fairlab.data.bias_ir import CATEGORIES, GENDERS, Document, Query, read_bias_ir
 from fairlab.data.sources import locate
@@ -57,7 +57,7 @@ class BiasIR:
             raise FairlabError(f"bias_ir.document must be title_and_document or document, not '{document}'")
         self.document = document
 
-    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
+    def measure(self, backbone: Backbone, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
         """Measure every category that can be had, and the average of all; ``before`` is not used."""
         outcome = Outcome()
         categories: dict[str, list[Query]] = {}
@@ -69,7 +69,7 @@ class BiasIR:
         if not categories:
             outcome.not_run.append(NotRun(self.name, AVERAGE, "no category could be read"))
             return outcome
-        similarities = self._similarities(encoder, [query for queries in categories.values() for query in queries])
+        similarities = self._similarities(backbone, [query for queries in categories.values() for query in queries])
         relevant_QG = np.stack([similarities[gender].diagonal() for gender in GENDERS], axis=1)
         ends = np.cumsum([len(queries) for queries in categories.values()])
         by_category = dict(zip(categories, np.split(relevant_QG, ends[:-1]), strict=True))
@@ -83,14 +83,14 @@ class BiasIR:
             outcome.readings += average_readings(list(by_category.values()), reciprocal_ranks(similarities))
         return outcome
 
-    def _similarities(self, encoder: Encoder, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
+    def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
         """Per gender, cosines (Q, D) of all queries to all its documents; the first Q are the relevant ones in order.
 
         Of equal documents the cosines are equal to the last bit: ties depend on it.
         """
         documents = {gender: self._documents(queries, gender) for gender in GENDERS}
         texts = [[query.text for query in queries], *documents.values()]
-        embeddings = encoder.embed([text for part in texts for text in part], progress=self.name).double()
+        embeddings = backbone.embed([text for part in texts for text in part], progress=self.name).double()
         asked, *found = embeddings.split([len(part) for part in texts])
         return {gender: cosines(asked, part) for gender, part in zip(documents, found, strict=True)}
 

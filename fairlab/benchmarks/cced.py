@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fairlab.backbones.encoder import Encoder
+from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.measured import measured
 from fairlab.data.groups import read_groups
 from fairlab.data.sources import locate
@@ -46,7 +46,7 @@ class CCED:
         if len(set(names)) < len(names):
             raise FairlabError(f"two of the sets {', '.join(self.sets)} have the same name in results; rename a file")
 
-    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
+    def measure(self, backbone: Backbone, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
         """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
         outcome = Outcome()
         for name in self.sets:
@@ -57,7 +57,7 @@ class CCED:
                 outcome.not_run.append(NotRun(self.name, subset, str(error)))
                 continue
             texts = [text for group in groups for text in group.texts]
-            embeddings = encoder.embed(texts, progress=f"cced {subset}").unflatten(0, (len(groups), -1)).numpy()
+            embeddings = backbone.embed(texts, progress=f"cced {subset}").unflatten(0, (len(groups), -1)).numpy()
             earlier = before.get(subset) if before else None
             outcome.items[subset] = embeddings
             outcome.readings += cced_readings(subset, groups[0].attributes, embeddings, earlier)
@@ -99,7 +99,7 @@ def cced_readings(
     embeddings: NDArray[np.float32],
     earlier: NDArray[np.float32] | None = None,
 ) -> list[Reading]:
-    """Readings of one set from embeddings (N, 1 + A, D), neutral first, and those of the earlier encoder."""
+    """Readings of one set from embeddings (N, 1 + A, D), neutral first, and those of the earlier one."""
     distances_NA = distances(embeddings)
     gap = cced_gap(torch.from_numpy(distances_NA)).numpy()
     distance = distances_NA.mean(axis=1)

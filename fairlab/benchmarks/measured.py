@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairlab.backbones.encoder import Encoder
+from fairlab.backbones.backbone import Backbone
 from fairlab.metrics.bootstrap import Statistic, bootstrap_interval
 from fairlab.record import Outcome, Reading
 
@@ -18,8 +18,8 @@ class Benchmark(Protocol):
 
     name: str
 
-    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
-        """Measure an encoder; ``before`` holds the ``items`` of an earlier measurement, for paired readings."""
+    def measure(self, backbone: Backbone, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
+        """Measure a backbone; ``before`` holds the ``items`` of an earlier measurement, for paired readings."""
         ...
 
 

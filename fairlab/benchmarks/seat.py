@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.encoder import Encoder
+from fairlab.backbones.backbone import Backbone
 from fairlab.data.association import AssociationTest, read_association_test
 from fairlab.data.sources import FILES, locate
 from fairlab.metrics.association import associations, holm, resampled_effect_sizes, weat_effect_size, weat_p_value
@@ -67,7 +67,7 @@ class SEAT:
         self.files = {name: file_of_test(name) for name in names}
         self.seed = seed
 
-    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
+    def measure(self, backbone: Backbone, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
         """Measure every test; ``before`` is not used, as an effect size has no paired reading."""
         outcome = Outcome()
         tests: dict[str, AssociationTest] = {}
@@ -77,7 +77,7 @@ class SEAT:
             except DataUnavailable as error:
                 outcome.not_run.append(NotRun(self.name, subset, str(error)))
         texts = list(dict.fromkeys(text for test in tests.values() for part in test.sets for text in part))
-        embeddings = dict(zip(texts, encoder.embed(texts, progress=self.name).double().numpy(), strict=True))
+        embeddings = dict(zip(texts, backbone.embed(texts, progress=self.name).double().numpy(), strict=True))
         results: dict[str, Result] = {}
         for subset, test in tests.items():
             try:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fairlab.backbones.encoder import Encoder
+from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.measured import measured
 from fairlab.data.sources import locate
 from fairlab.data.sts import read_sts
@@ -33,14 +33,14 @@ class STSB:
     def __init__(self, path: str | None = None) -> None:
         self.path = path
 
-    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
+    def measure(self, backbone: Backbone, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
         try:
             pairs = read_sts(locate("glue/STS-B/dev.tsv", self.path))
         except DataUnavailable as error:
             return Outcome(not_run=[NotRun(self.name, "dev", str(error))])
         texts = [pair.first for pair in pairs] + [pair.second for pair in pairs]
-        first, second = encoder.embed(texts, progress="stsb").chunk(2)
+        first, second = backbone.embed(texts, progress="stsb").chunk(2)
         cosines = torch.cosine_similarity(first, second, dim=-1).numpy()
         scores = np.array([pair.score for pair in pairs])
         reading = partial(measured, benchmark=self.name, subset="dev", unit="Spearman x 100")

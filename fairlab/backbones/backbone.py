@@ -38,7 +38,7 @@ def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]
         yield batch
 
 
-class Encoder(nn.Module):
+class Backbone(nn.Module):
     """Texts to embeddings by a transformers model, a tokenizer and a pooling.
 
     Args:
