@@ -19,6 +19,10 @@ class DataUnavailable(FairlabError):
     """Data that could be had neither from a path, nor from ``FAIRLAB_DATA``, nor by download."""
 
 
+class CannotScore(FairlabError):
+    """A model lacks what a benchmark asks of it, such as a masked-LM head."""
+
+
 @dataclass(frozen=True)
 class Group:
     """A counterfactual group: versions of one text that differ only in attribute, with the neutral version.
