@@ -19,6 +19,10 @@ class DataUnavailable(FairlabError):
     """Data that could be had neither from a path, nor from ``FAIRLAB_DATA``, nor by download."""
 
 
+class CannotScore(FairlabError):
+    """A model that lacks the head, or the tokens, by which a likelihood would be read."""
+
+
 @dataclass(frozen=True)
 class Group:
     """A counterfactual group: versions of one text that differ only in attribute, with the neutral version.
