@@ -20,7 +20,7 @@ class DataUnavailable(FairlabError):
 
 
 class CannotScore(FairlabError):
-    """A model that lacks the head, or the tokens, by which a likelihood would be read."""
+    """A model lacks what a benchmark asks of it, such as a masked-LM head."""
 
 
 @dataclass(frozen=True)

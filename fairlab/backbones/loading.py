@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fairlab.files import sha256
 from fairlab.types import FairlabError
@@ -114,6 +115,27 @@ def _next_sentence_head(weights: Path) -> bool:
     masked_lm = any(key.startswith("cls.predictions.") for key in keys)
     pooler = any(key.endswith("pooler.dense.weight") for key in keys)
     return "cls.seq_relationship.weight" in keys and masked_lm and pooler
+
+
+def published_settings(folder: Path) -> dict[str, Any]:
+    """Pooling, normalisation and length that a model folder names in sentence-transformers' files; empty without."""
+    modules, pooling, length = (
+        folder / name for name in ("modules.json", "1_Pooling/config.json", "sentence_bert_config.json")
+    )
+    if not modules.is_file() or not pooling.is_file():
+        return {}
+    kinds = [module["type"].rsplit(".", 1)[-1] for module in json.loads(modules.read_text(encoding="utf-8"))]
+    chosen = json.loads(pooling.read_text(encoding="utf-8"))
+    settings: dict[str, Any] = {"normalize": "Normalize" in kinds}
+    settings["pooling"] = "cls" if chosen.get("pooling_mode_cls_token") else "mean"
+    if length.is_file():
+        settings["max_length"] = json.loads(length.read_text(encoding="utf-8"))["max_seq_length"]
+    return settings
+
+
+def weights_file(name: str, *, revision: str | None, package: str | None, gguf: str | None) -> Path:
+    """The file of a backbone's weights; see ``find_weights``."""
+    return find_weights(name, revision=revision, package=package, gguf=gguf) / (gguf or WEIGHTS)
 
 
 def find_weights(
