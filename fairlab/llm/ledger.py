@@ -60,10 +60,13 @@ class Ledger:
             # One statement, so that another process making the tables is seen to have made all of them or none.
             state = "SELECT user_version, (SELECT COUNT(*) FROM sqlite_master) FROM pragma_user_version"
             version, tables = self.database.execute(state).fetchone()
-            if (version, tables) == (0, 0) and not read_only:
-                self.database.executescript(f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
-            elif version != FORMAT:
+            if version != FORMAT and (version or tables or read_only):
                 raise FairlabError(f"{self.path} is no ledger of this version of fairlab; choose another llm.ledger")
+            if not read_only:
+                self.database.execute("PRAGMA journal_mode=WAL")
+                self.database.execute("PRAGMA synchronous=NORMAL")
+            if version != FORMAT:
+                self.database.executescript(f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
 
     def _open(self) -> sqlite3.Connection:
         if self.read_only:
@@ -75,9 +78,6 @@ class Ledger:
             name = self.path.resolve().as_uri()
         database = sqlite3.connect(name, uri=True, timeout=60, isolation_level=None, check_same_thread=False)
         database.text_factory = lambda text: text.decode("utf-8", "replace")  # damage is for the checksum to find
-        if not self.read_only:
-            database.execute("PRAGMA journal_mode=WAL")
-            database.execute("PRAGMA synchronous=NORMAL")
         return database
 
     @contextmanager
