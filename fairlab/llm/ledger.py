@@ -8,7 +8,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from fairlab.llm.budget import Spent
@@ -57,16 +57,9 @@ class Ledger:
             raise FairlabError(f"there is no ledger {self.path}; give the file of a recorded run as llm.ledger")
         with self._one_sentence():
             self.database = self._open()
-            # One statement, so that another process making the tables is seen to have made all of them or none.
-            state = "SELECT user_version, (SELECT COUNT(*) FROM sqlite_master) FROM pragma_user_version"
-            version, tables = self.database.execute(state).fetchone()
-            if version != FORMAT and (version or tables or read_only):
-                raise FairlabError(f"{self.path} is no ledger of this version of fairlab; choose another llm.ledger")
-            if not read_only:
-                self.database.execute("PRAGMA journal_mode=WAL")
-                self.database.execute("PRAGMA synchronous=NORMAL")
+            version = self.database.execute("PRAGMA user_version").fetchone()[0]
             if version != FORMAT:
-                self.database.executescript(f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
+                raise FairlabError(f"{self.path} is no ledger of this version of fairlab; choose another llm.ledger")
 
     def _open(self) -> sqlite3.Connection:
         if self.read_only:
@@ -74,11 +67,27 @@ class Ledger:
             immutable = not self.path.with_name(self.path.name + "-wal").exists()
             name = f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' * immutable}"
         else:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._make()
             name = self.path.resolve().as_uri()
         database = sqlite3.connect(name, uri=True, timeout=60, isolation_level=None, check_same_thread=False)
         database.text_factory = lambda text: text.decode("utf-8", "replace")  # damage is for the checksum to find
+        if not self.read_only:
+            database.execute("PRAGMA synchronous=NORMAL")
         return database
+
+    def _make(self) -> None:
+        """Make the file where it is missing: whole, and by one process only, whichever comes first."""
+        if self.path.exists():
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = self.path.with_name(f".{self.path.name}.{self.owner}")
+        try:
+            with closing(sqlite3.connect(new)) as database:
+                database.executescript(f"PRAGMA journal_mode=WAL; {TABLES} PRAGMA user_version={FORMAT};")
+            with suppress(FileExistsError):
+                os.link(new, self.path)
+        finally:
+            new.unlink(missing_ok=True)
 
     @contextmanager
     def _one_sentence(self) -> Iterator[None]:

@@ -85,9 +85,10 @@ class Local:
         folder = self.weights.parent
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **of_file)
         safe = {} if self.gguf else {"use_safetensors": True}
-        model, loading = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder, dtype=getattr(torch, self.dtype), output_loading_info=True, **of_file, **safe
         )
+        model, loading = loaded
         if loading["missing_keys"]:
             missing = ", ".join(sorted(loading["missing_keys"])[:3])
             raise FairlabError(f"the weights {self.weights} lack {missing}; they are not those of a causal model")
