@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import io
+import math
+import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,9 +90,11 @@ class Local:
         folder = self.weights.parent
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **of_file)
         safe = {} if self.gguf else {"use_safetensors": True}
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=getattr(torch, self.dtype), output_loading_info=True, **of_file, **safe
-        )
+        # Reading GGUF draws a bar of its own, which nothing turns off.
+        with nullcontext() if sys.stderr.isatty() else redirect_stderr(io.StringIO()):
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                folder, dtype=getattr(torch, self.dtype), output_loading_info=True, **of_file, **safe
+            )
         model, loading = loaded
         if loading["missing_keys"]:
             missing = ", ".join(sorted(loading["missing_keys"])[:3])
@@ -98,25 +105,37 @@ class Local:
         return tokenizer, model.eval().to(torch.device(device))
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """A reply to each request, generated together."""
+        """A reply to each request, generated together; a prompt that fills the model is rejected."""
+        assert self._loaded is not None
+        tokenizer, model = self._loaded
+        limit = getattr(model.config, "max_position_embeddings", None) or math.inf
+        prompts = [tokenizer(_chat(tokenizer, request), add_special_tokens=False)["input_ids"] for request in requests]
+        reason = f"the prompt leaves no room in the model's {limit} tokens"
+        attempts = [Attempt(Outcome.REJECTED, reason=reason) for _ in requests]
+        fitting = [row for row, ids in enumerate(prompts) if len(ids) < limit]
+        if fitting:
+            made = self._generate([prompts[row] for row in fitting], [requests[row] for row in fitting], limit)
+            for row, attempt in zip(fitting, made, strict=True):
+                attempts[row] = attempt
+        return attempts
+
+    def _generate(self, prompts: list[list[int]], requests: Sequence[Request], limit: float) -> list[Attempt]:
+        """One attempt per prompt, all generated side by side."""
         import torch
         from transformers import LogitsProcessorList
 
         assert self._loaded is not None
         tokenizer, model = self._loaded
-        texts = [_chat(tokenizer, request) for request in requests]
-        inputs = tokenizer(texts, padding=True, return_tensors="pt", add_special_tokens=False).to(model.device)
+        # Only what every causal model knows: token types, which some tokenizers add, mean something else to GPT-2.
+        inputs = tokenizer.pad({"input_ids": prompts}, return_tensors="pt").to(model.device)
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
         longest = max(request.max_tokens for request in requests)
-        limit = getattr(model.config, "max_position_embeddings", None)
-        room = longest if limit is None else limit - inputs["input_ids"].shape[1]
-        if room < 1:
-            reason = f"the prompt leaves no room in the model's {limit} tokens"
-            return [Attempt(Outcome.REJECTED, reason=reason) for _ in requests]
         started = time.perf_counter()
         with torch.inference_mode():
             generated = model.generate(
-                **inputs,
-                max_new_tokens=min(longest, room),
+                input_ids=ids,
+                attention_mask=mask,
+                max_new_tokens=int(min(longest, limit - ids.shape[1])),
                 do_sample=False,
                 temperature=None,
                 top_p=None,
@@ -127,11 +146,10 @@ class Local:
         seconds = (time.perf_counter() - started) / len(requests)
         ending = model.generation_config.eos_token_id
         ends = {tokenizer.eos_token_id, *(ending if isinstance(ending, list) else [ending])}
-        new = generated[:, inputs["input_ids"].shape[1] :].tolist()
-        lengths = inputs["attention_mask"].sum(-1).tolist()
+        replies = generated[:, ids.shape[1] :].tolist()
         return [
-            _attempt(tokenizer, ids, ends, request, length, seconds)
-            for ids, request, length in zip(new, requests, lengths, strict=True)
+            _attempt(tokenizer, reply, ends, request, len(prompt), seconds)
+            for reply, request, prompt in zip(replies, requests, prompts, strict=True)
         ]
 
 
@@ -149,7 +167,7 @@ class SeededSampling:
         import torch
 
         self.requests = requests
-        self.generators = [torch.Generator().manual_seed(request.seed or 0) for request in requests]
+        self.generators = [torch.Generator().manual_seed(_seed(request)) for request in requests]
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """Scores whose argmax is the next token.
@@ -169,6 +187,12 @@ class SeededSampling:
             uniform = torch.rand(logits.shape, generator=generator, dtype=torch.float64).clamp_min(1e-300)
             scores[row] = (logits.double() - (-uniform.log()).log().to(logits.device))[0].float()
         return scores
+
+
+def _seed(request: Request) -> int:
+    """Of the request's seed and prompt, so that one seed for many prompts does not give them the same luck."""
+    digest = hashlib.sha256(f"{request.seed or 0}\n{request.prompt}".encode()).digest()
+    return int.from_bytes(digest[:8]) >> 1
 
 
 def find_gguf(name: str, gguf: str, package: str | None) -> Path:

@@ -140,7 +140,7 @@ def test_a_damaged_entry_is_found_and_asked_again(column, ledger_path):
     with Stub(echo) as stub:
         behind(stub, ledger_path).ask(requests(3), stage="test")
         key = address(request("prompt 1").canonical("m"))
-        edit(ledger_path, f"UPDATE answers SET {column} = replace({column}, '1', '7') WHERE key = '{key}'")
+        edit(ledger_path, f"UPDATE answers SET {column} = {column} || ' ' WHERE key = '{key}'")
         llm = behind(stub, ledger_path)
         replies = llm.ask(requests(3), stage="test")
         assert llm.ledger.corrupt == {key}

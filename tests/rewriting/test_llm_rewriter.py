@@ -4,12 +4,12 @@ import pytest
 import yaml
 
 from fairlab.files import sha256
+from fairlab.lexicons import load_lexicon
 from fairlab.llm import client
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Outcome
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
-from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.prompt import FOLDER, load_prompt
