@@ -165,7 +165,7 @@ class LLM:
             self._refuse_miss(*next(iter(missing.items())))
         if missing:
             found |= _run(self._ask_missing(missing, stage))
-        return [found[key] for key in map(self._address, requests)]
+        return [found[key] for key in map(self.address_of, requests)]
 
     def forecast(self, requests: Sequence[Request]) -> Forecast:
         """What :meth:`ask` would take, without asking anything."""
@@ -181,7 +181,8 @@ class LLM:
             dollars=self.price.dollars(prompt_tokens, completion_tokens) if self.price else None,
         )
 
-    def _address(self, request: Request) -> str:
+    def address_of(self, request: Request) -> str:
+        """Where the ledger keeps the reply to a request."""
         return address(request.canonical(self.name))
 
     def _look_up(self, requests: Sequence[Request]) -> tuple[dict[str, Reply], dict[str, Request]]:
@@ -189,7 +190,7 @@ class LLM:
         found: dict[str, Reply] = {}
         missing: dict[str, Request] = {}
         for request in requests:
-            key = self._address(request)
+            key = self.address_of(request)
             if key in found or key in missing:
                 continue
             reply = self.ledger.get(key)

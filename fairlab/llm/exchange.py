@@ -61,7 +61,7 @@ class Request:
 
     def canonical(self, model: str) -> str:
         """The request to ``model`` as JSON, the same for equal requests: what the ledger addresses by."""
-        return json.dumps({"model": model, **asdict(self)}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps({"model": model, **vars(self)}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property
     def prompt(self) -> str:
