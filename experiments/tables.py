@@ -23,6 +23,7 @@ RECORDS = ROOT / "experiments" / "ccd" / "records"
 SEEDS = ["seed_42", "seed_43", "seed_44"]
 BETAS = ["beta_0", "beta_0.5", "beta_1", "beta_1.5"]
 SETS = ["embedded", "winogender"]
+PERFORMANCE = ["ccd_training", "seat_permutations", "llm_ledger"]  # scripts in perf/
 
 
 def readings(name: str) -> dict[str, Reading]:
@@ -149,7 +150,7 @@ PAGES = {
         "published": published,
         "provenance": provenance,
     },
-    "perf/README.md": {name: lambda name=name: performance(name) for name in ("ccd_training", "llm_ledger")},
+    "perf/README.md": {name: lambda name=name: performance(name) for name in PERFORMANCE},
 }
 
 

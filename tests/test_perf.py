@@ -42,3 +42,11 @@ def test_the_ledger_changes_no_reply_and_keeps_calls_in_flight(monkeypatch):
     result = llm_ledger.measure(calls=40, replayed=20, concurrency=8, repeats=1)  # asserts that replies are equal
     assert result["most_in_flight"] == 8
     assert "| replay of 20 calls | " in llm_ledger.table(result)
+
+
+def test_the_permutation_test_agrees_with_a_loop_of_shuffles(monkeypatch):
+    seat_permutations = load("seat_permutations", monkeypatch)
+    result = seat_permutations.measure(repeats=1, shuffles=4000)
+    found, loop = result["p_values"]["ours"], result["p_values"]["loop"]
+    assert abs(found - loop) < 5 * (found / 4000) ** 0.5
+    assert "| Python loop of shuffles | " in seat_permutations.table(result)
