@@ -35,6 +35,11 @@ def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array
     Args:
         values: (N,).
         clusters: the cluster of each value; clusters are in order of first appearance.
+
+    Example:
+        >>> sums, sizes = cluster_sums([1, 2, 4], ["b", "a", "b"])
+        >>> sums.tolist(), sizes.tolist()
+        ([5.0, 2.0], [2.0, 1.0])
     """
     place = {cluster: k for k, cluster in enumerate(dict.fromkeys(clusters))}
     places = [place[cluster] for cluster in clusters]
