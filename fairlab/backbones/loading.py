@@ -59,7 +59,7 @@ def load_backbone(
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
     """
     if pooling not in ("cls", "mean"):
-        raise FairlabError(f"backbone.pooling must be cls or mean, not {pooling}")
+        raise FairlabError(f"backbone.pooling must be mean or cls, not {pooling}")
     if dtype not in DTYPES:
         raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
     # Before the imports, which take seconds.
@@ -91,22 +91,6 @@ def load_backbone(
     return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
 
 
-def published_settings(folder: Path) -> dict[str, Any]:
-    """Pooling, normalisation and length that a model folder names in sentence-transformers' files; empty without."""
-    modules, pooling, length = (
-        folder / name for name in ("modules.json", "1_Pooling/config.json", "sentence_bert_config.json")
-    )
-    if not modules.is_file() or not pooling.is_file():
-        return {}
-    kinds = [module["type"].rsplit(".", 1)[-1] for module in json.loads(modules.read_text(encoding="utf-8"))]
-    chosen = json.loads(pooling.read_text(encoding="utf-8"))
-    settings: dict[str, Any] = {"normalize": "Normalize" in kinds}
-    settings["pooling"] = "cls" if chosen.get("pooling_mode_cls_token") else "mean"
-    if length.is_file():
-        settings["max_length"] = json.loads(length.read_text(encoding="utf-8"))["max_seq_length"]
-    return settings
-
-
 def _kind(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_BaseAutoModelClass]:
     """The class by which transformers loads all heads of a checkpoint that are language models."""
     from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForPreTraining
@@ -131,6 +115,27 @@ def _next_sentence_head(weights: Path) -> bool:
     masked_lm = any(key.startswith("cls.predictions.") for key in keys)
     pooler = any(key.endswith("pooler.dense.weight") for key in keys)
     return "cls.seq_relationship.weight" in keys and masked_lm and pooler
+
+
+def published_settings(folder: Path) -> dict[str, Any]:
+    """Pooling, normalisation and length that a model folder names in sentence-transformers' files; empty without."""
+    modules, pooling, length = (
+        folder / name for name in ("modules.json", "1_Pooling/config.json", "sentence_bert_config.json")
+    )
+    if not modules.is_file() or not pooling.is_file():
+        return {}
+    kinds = [module["type"].rsplit(".", 1)[-1] for module in json.loads(modules.read_text(encoding="utf-8"))]
+    chosen = json.loads(pooling.read_text(encoding="utf-8"))
+    settings: dict[str, Any] = {"normalize": "Normalize" in kinds}
+    settings["pooling"] = "cls" if chosen.get("pooling_mode_cls_token") else "mean"
+    if length.is_file():
+        settings["max_length"] = json.loads(length.read_text(encoding="utf-8"))["max_seq_length"]
+    return settings
+
+
+def weights_file(name: str, *, revision: str | None, package: str | None, gguf: str | None) -> Path:
+    """The file of a backbone's weights; see ``find_weights``."""
+    return find_weights(name, revision=revision, package=package, gguf=gguf) / (gguf or WEIGHTS)
 
 
 def find_weights(
