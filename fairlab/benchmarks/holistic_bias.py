@@ -49,8 +49,8 @@ class HolisticBias:
     drawn, a descriptor is never paired with itself); templates and nouns are taken as given.
 
     Only descriptors that go with every noun take part, as in the official code. Likelihoods of long descriptors and
-    rare words are low whatever a model makes of people, and random weights already give over 90 by pseudo-log-likelihood:
-    the quantity compares models with one vocabulary, it does not grade a single one.
+    rare words are low whatever a model makes of people: small BERTs of random weights reached 91 to 93. The quantity
+    compares models of one vocabulary and kind of score; it does not grade a single one.
 
     Items ``<axis>/<score>`` (D, T, N): log-likelihood of each sentence by descriptor, template and noun, per token for
     perplexity. Models measured by different scores are not compared.
