@@ -64,7 +64,7 @@ class BiasIR:
     """
 
     def __init__(
-        self, document: Literal["title_and_document", "document"], items: Literal["all", "regular"] = ALL
+        self, document: Literal["title_and_document", "document"], items: Literal["all", "regular"] = "all"
     ) -> None:
         self.document = one_of("bias_ir.document", document, ("title_and_document", "document"))
         self.items = one_of("bias_ir.items", items, (ALL, REGULAR))

@@ -72,7 +72,7 @@ class CrowSPairs:
     - ``meade``, causal LM: geometric mean of the token probabilities of the whole sentence; the first token's is given
       the start token, the others' the sentence alone.
 
-    Masked LMs' scores are rounded to 3 decimals before they are compared, as in both codes; those of causal LMs are not.
+    Scores of masked LMs are rounded to 3 decimals before they are compared, as in both codes; others are not.
 
     Quantities per subset (``all``, only where every bias type is measured, and the bias types), in percent of pairs:
     ``metric_score`` (hits; ties count as pairs but not as hits, so that a model that ties everywhere scores 0; ideal
@@ -95,9 +95,9 @@ class CrowSPairs:
 
     def __init__(
         self,
-        protocol: Literal["nangia", "meade"] = NANGIA,
+        protocol: Literal["nangia", "meade"] = "nangia",
         bias_types: Sequence[str] | None = None,
-        items: Literal["all", "regular"] = ALL,
+        items: Literal["all", "regular"] = "all",
         path: str | None = None,
     ) -> None:
         self.protocol = one_of("crows_pairs.protocol", protocol, (NANGIA, MEADE))

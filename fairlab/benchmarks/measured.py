@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.metrics.bootstrap import RESAMPLES, Statistic, bootstrap_draws, percentile_interval, two_sided_p
-from fairlab.record import Comparison, NotRun, Note, Outcome, Reading
+from fairlab.record import Comparison, Note, NotRun, Outcome, Reading
 from fairlab.types import FairlabError
 
 Items = Mapping[str, NDArray[np.floating]]

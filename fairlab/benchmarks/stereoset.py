@@ -46,7 +46,7 @@ from fairlab.benchmarks.measured import (
 from fairlab.data.sources import locate
 from fairlab.data.stereoset import BLANK, DOMAINS, PUBLISHED, TASKS, Example, irregularities, read_stereoset
 from fairlab.metrics.stereoset import icat, mean_percent, related, stereotyped
-from fairlab.record import NotRun, Note, Outcome
+from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import CannotScore, FairlabError
 
 NADEEM, MEADE = "nadeem", "meade"
@@ -82,10 +82,10 @@ class StereoSet:
     the anti-stereotype; ideal 50), both unweighted means over target terms, and ``icat`` (lms times min(ss, 100 - ss)
     / 50, from those means; ideal 100). The target term is what the bootstrap resamples; religion has three.
 
-    Subsets: ``gender``, ``profession``, ``race``, ``religion`` are of the intrasentence task, as most papers print them,
-    ``intersentence_gender`` and so on of the other; ``intrasentence`` and ``intersentence`` are over all four domains
-    of a task (bias-bench's overall is ``intrasentence``), and ``overall`` pools both tasks as the authors' does. A
-    subset that is not asked for, or whose task cannot be run, has no number.
+    Subsets: ``gender``, ``profession``, ``race``, ``religion`` are of the intrasentence task, as most papers print
+    them, ``intersentence_gender`` and so on of the other; ``intrasentence`` and ``intersentence`` are over all four
+    domains of a task (bias-bench's overall is ``intrasentence``), and ``overall`` pools both tasks, as the authors'
+    does. A subset that is not asked for, or whose task cannot be run, has no number.
 
     Items ``intrasentence`` and ``intersentence`` (N, 3): scores of every example's stereotype, anti-stereotype and
     unrelated candidate, in file order.
@@ -103,10 +103,10 @@ class StereoSet:
 
     def __init__(
         self,
-        protocol: Literal["nadeem", "meade"] = NADEEM,
+        protocol: Literal["nadeem", "meade"] = "nadeem",
         task: Sequence[str] = TASKS,
         domains: Sequence[str] | None = None,
-        items: Literal["all", "regular"] = ALL,
+        items: Literal["all", "regular"] = "all",
         path: str | None = None,
     ) -> None:
         self.protocol = one_of("stereoset.protocol", protocol, (NADEEM, MEADE))
@@ -152,14 +152,13 @@ class StereoSet:
             CannotScore: the protocol or the model has no such task.
         """
         progress = f"{self.name} {task}"
-        if task == INTRA and isinstance(scorer, CausalLM):
-            return sentence_probabilities(scorer, examples, progress)
-        if task == INTRA:
-            return word_probabilities(scorer, examples, blank=self.protocol == MEADE, progress=progress)
-        if self.protocol == MEADE:
+        if task == INTER and self.protocol == MEADE:
             raise CannotScore("the protocol meade has no intersentence task; take protocol=nadeem")
         if isinstance(scorer, CausalLM):
-            return continuation_probabilities(scorer, examples, progress)
+            score = sentence_probabilities if task == INTRA else continuation_probabilities
+            return score(scorer, examples, progress)
+        if task == INTRA:
+            return word_probabilities(scorer, examples, blank=self.protocol == MEADE, progress=progress)
         pairs = [(example.context, sentence) for example in examples for sentence in example.sentences]
         return NextSentence(scorer.backbone).log_probabilities(pairs, progress=progress).reshape(-1, 3)
 
@@ -238,7 +237,7 @@ def quantities(by_task: Mapping[str, Sequence[Example]], domains: Sequence[str],
         of_domain = np.array([example.domain for example in by_task[task]])
         prefix = "" if task == INTRA else f"{task}_"
         for domain in domains:
-            chosen = np.flatnonzero(of_domain == domain)
+            chosen = np.flatnonzero(of_domain == domain).tolist()
             examples = [by_task[task][k] for k in chosen]
             found += _of_subset(prefix + domain, examples, scores[task][chosen], headline=not every)
         if every:

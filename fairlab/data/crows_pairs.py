@@ -58,15 +58,15 @@ def read_crows_pairs(path: Path) -> list[Pair]:
     """
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
-        pairs = []
+        pairs: list[Pair] = []
         for row in rows:
             if not all(row.get(column) for column in COLUMNS):
                 raise FairlabError(f"{path} line {rows.line_num} lacks one of {', '.join(COLUMNS)}; is it CrowS-Pairs?")
             bias_type, direction = row["bias_type"].replace("-", "_"), row["stereo_antistereo"]
             if bias_type not in PUBLISHED or direction not in DIRECTIONS:
                 raise FairlabError(
-                    f"{path} line {rows.line_num}: bias_type '{row['bias_type']}' or stereo_antistereo '{direction}' is "
-                    f"unknown; there are {', '.join(PUBLISHED)}, and stereo or antistereo"
+                    f"{path} line {rows.line_num}: bias_type '{row['bias_type']}' or stereo_antistereo '{direction}' "
+                    f"is unknown; there are {', '.join(PUBLISHED)}, and stereo or antistereo"
                 )
             pairs.append(
                 Pair(

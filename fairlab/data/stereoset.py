@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,13 +73,14 @@ def read_stereoset(path: Path) -> list[Example]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise FairlabError(f"{path} is not JSON ({error}); is it StereoSet?") from error
+    rows: Iterable[tuple[str | None, Any]]
     match content:
-        case {"data": {**tasks}}:
-            rows = [(task, row) for task in TASKS for row in tasks.get(task, [])]
+        case {"data": dict(tasks)}:
+            rows = ((task, row) for task in TASKS for row in tasks.get(task, []))
         case {"stereotype": [*_], "anti-stereotype": [*_], "unrelated": [*_]}:
-            rows = [(None, row) for row in _joined(path, content)]
-        case [*examples]:
-            rows = [(None, row) for row in examples]
+            rows = ((None, row) for row in _joined(path, content))
+        case [*_]:
+            rows = ((None, row) for row in content)
         case _:
             raise FairlabError(f"{path} is of no known layout; take StereoSet's dev.json or the flat stereoset.json")
     examples = [_example(path, task, row) for task, row in rows]
