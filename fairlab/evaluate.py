@@ -9,7 +9,7 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.backbones.loading import WEIGHTS, find_weights, published_settings
+from fairlab.backbones.loading import find_weights, published_settings, weights_file
 from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
@@ -19,7 +19,8 @@ from fairlab.runs import run_folder
 from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype")
-OF_THE_BASE = ("package", "weights_sha256", "revision")  # what the model a run started from had, not what it trained
+# What the model a run started from had, not what it trained.
+OF_THE_BASE = ("package", "gguf", "weights_sha256", "revision")
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
@@ -93,8 +94,8 @@ def backbone_node(config: DictConfig, model: str) -> DictConfig:
 
 def weights_of(node: DictConfig) -> dict[str, Any]:
     """Name and hash of a model's weights."""
-    folder = find_weights(node.name, revision=node.get("revision"), package=node.get("package"))
-    return {"name": node.name, "sha256": sha256(folder / WEIGHTS)}
+    where = {key: node.get(key) for key in ("revision", "package", "gguf")}
+    return {"name": node.name, "sha256": sha256(weights_file(node.name, **where))}
 
 
 def note_equal_weights(record: Record, weights: dict[str, dict[str, Any]]) -> None:

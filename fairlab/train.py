@@ -11,7 +11,7 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.backbones.loading import WEIGHTS, find_weights
+from fairlab.backbones.loading import WEIGHTS, weights_file
 from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
@@ -92,7 +92,7 @@ def announcement(config: DictConfig) -> str:
 def describe_inputs(config: DictConfig, data: CounterfactualGroups) -> dict[str, Any]:
     """What the numbers stand on: data and weights by hash, sizes, what was dropped or cut."""
     backbone = config.backbone
-    folder = find_weights(backbone.name, revision=backbone.revision, package=backbone.package)
+    where = {key: backbone[key] for key in ("revision", "package", "gguf")}
     return {
         "data": {
             "path": config.data.path,
@@ -101,7 +101,7 @@ def describe_inputs(config: DictConfig, data: CounterfactualGroups) -> dict[str,
             **{f"{split}_groups_dropped": count for split, count in data.dropped.items()},
             "texts_at_max_length": data.num_truncated(),
         },
-        "weights": {"name": backbone.name, "sha256": sha256(folder / WEIGHTS)},
+        "weights": {"name": backbone.name, "sha256": sha256(weights_file(backbone.name, **where))},
     }
 
 

@@ -7,19 +7,32 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from transformers import PreTrainedTokenizerBase
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, shown
 from fairlab.backbones.scoring import LogLikelihoods, Targets, batches_of_one_length, body, target_log_probabilities
 from fairlab.types import CannotScore
 
+CHAT_TURN, DOCUMENT = "<|im_start|>", "<|endoftext|>"
+
+
+def find_start_token(tokenizer: PreTrainedTokenizerBase) -> str | None:
+    """The token to stand before a text; see ``CausalLM``. After a chat turn's opening, a model expects a role."""
+    if tokenizer.bos_token not in (None, CHAT_TURN):
+        return str(tokenizer.bos_token)
+    if DOCUMENT in tokenizer.get_vocab():
+        return DOCUMENT
+    return tokenizer.eos_token
+
 
 class CausalLM:
     """Log-probabilities of texts token by token, each given the tokens before it.
 
     Every number is a log-softmax over the whole vocabulary, in nats, dropout off, computed in the backbone's dtype.
-    The first token of a text is scored given ``start_token``: the tokenizer's beginning of sequence, or, where it has
-    none, its end of sequence. No other special token is added. GPT-2 has both in ``<|endoftext|>``.
+    The first token of a text is scored given ``start_token``: the tokenizer's beginning of sequence (GPT-2:
+    ``<|endoftext|>``, Llama: ``<s>``); where that opens a chat turn or is missing, what separates the documents of
+    pretraining, ``<|endoftext|>``; else the end of sequence. No other special token is added.
 
     Args:
         backbone: a causal LM with its tokenizer.
@@ -37,14 +50,13 @@ class CausalLM:
         name = type(backbone.model).__name__
         if name not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
             raise CannotScore(f"{name} has no causal-LM head; take a checkpoint saved with one (...ForCausalLM)")
-        tokenizer = backbone.tokenizer
-        start_id = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-        if start_id is None:
+        start_token = find_start_token(backbone.tokenizer)
+        if start_token is None:
             raise CannotScore(f"the tokenizer of {name} has neither a begin nor an end token to score a first word by")
         self.backbone = backbone
         self.budget = budget
-        self.start_id = int(start_id)
-        self.start_token = str(tokenizer.convert_ids_to_tokens(self.start_id))
+        self.start_token = start_token
+        self.start_id = backbone.tokenizer.get_vocab()[start_token]
         self.cut = 0
         if self._sees_ahead():
             raise CannotScore(f"{name} reads in both directions as configured; score it as a masked LM")

@@ -12,7 +12,13 @@ from transformers import PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batches_by_tokens, shown
-from fairlab.backbones.scoring import LogLikelihoods, Targets, batches_of_one_length, target_log_probabilities
+from fairlab.backbones.scoring import (
+    LogLikelihoods,
+    Targets,
+    batches_of_one_length,
+    count_cut,
+    target_log_probabilities,
+)
 from fairlab.types import CannotScore, FairlabError
 
 COPIES_AT_ONCE = 2**20  # tokens of masked copies held in memory at a time
@@ -73,10 +79,7 @@ class MaskedLM:
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids per text, special tokens included; longer than the backbone's ``max_length``: cut and counted."""
         token_ids = self.backbone.tokenize(texts) if texts else []
-        full = [text for text, ids in zip(texts, token_ids, strict=True) if len(ids) == self.backbone.max_length]
-        if full:
-            whole = self.backbone.tokenizer(full, verbose=False)["input_ids"]
-            self.cut += sum(len(ids) > self.backbone.max_length for ids in whole)
+        self.cut += count_cut(self.backbone, token_ids, texts)
         return token_ids
 
     def log_probabilities(self, queries: Sequence[MaskQuery], *, progress: str = "") -> NDArray[np.float64]:
