@@ -36,6 +36,7 @@ from fairlab.benchmarks.measured import (
     REGULAR,
     Items,
     Quantity,
+    cut_notes,
     irregular_notes,
     one_of,
     outcome,
@@ -121,9 +122,7 @@ class CrowSPairs:
         if lower and (kept := _keeps_case(backbone)):
             notes.append(Note(self.name, kept))
         scores_N2 = scores(scorer, self.protocol, pairs, texts, progress=self.name)
-        if scorer.cut:
-            reason = f"{scorer.cut} sentences were cut at backbone.max_length={backbone.max_length}"
-            notes.append(Note(self.name, reason))
+        notes += cut_notes(self.name, scorer.cut, backbone.max_length)
         notes += [Note(self.name, text) for text in warnings(scores_N2)]
         measured = partial(quantities, self.protocol, self.bias_types, pairs)
         earlier = measured(before["scores"]) if before else []

@@ -113,6 +113,11 @@ def irregular_notes(benchmark: str, irregularities: Mapping[str, str], items: st
     return [Note(benchmark, f"{reason}; {done}", item) for item, reason in irregularities.items()]
 
 
+def cut_notes(benchmark: str, cut: int, max_length: int) -> list[Note]:
+    """A note where texts were cut."""
+    return [Note(benchmark, f"{cut} texts were cut at backbone.max_length={max_length}; raise it")] if cut else []
+
+
 def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Quantity] = (), **parts: Any) -> Outcome:
     """Readings of quantities, and comparisons with the same quantities of an earlier model.
 

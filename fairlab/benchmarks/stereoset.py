@@ -37,6 +37,7 @@ from fairlab.benchmarks.measured import (
     REGULAR,
     Items,
     Quantity,
+    cut_notes,
     irregular_notes,
     one_of,
     outcome,
@@ -139,6 +140,7 @@ class StereoSet:
                 not_run.append(NotRun(self.name, task, str(error)))
                 continue
             notes += [Note(self.name, f"{task}: {text}") for text in warnings(of_task, scores[task])]
+        notes += cut_notes(self.name, scorer.cut, backbone.max_length)
         if not_run and len(self.tasks) == len(TASKS) and len(self.domains) == len(DOMAINS):
             not_run.append(NotRun(self.name, OVERALL, "it is over both tasks, and one of them was not run"))
         measured = partial(quantities, by_task, self.domains)
@@ -160,7 +162,10 @@ class StereoSet:
         if task == INTRA:
             return word_probabilities(scorer, examples, blank=self.protocol == MEADE, progress=progress)
         pairs = [(example.context, sentence) for example in examples for sentence in example.sentences]
-        return NextSentence(scorer.backbone).log_probabilities(pairs, progress=progress).reshape(-1, 3)
+        following = NextSentence(scorer.backbone)
+        probabilities = following.probabilities(pairs, progress=progress)
+        scorer.cut += following.cut
+        return probabilities.reshape(-1, 3)
 
     def _too_few(self, examples: Sequence[Example]) -> list[Note]:
         notes = []
