@@ -48,7 +48,7 @@ from fairlab.data.sources import locate
 from fairlab.data.stereoset import BLANK, DOMAINS, PUBLISHED, TASKS, Example, irregularities, read_stereoset
 from fairlab.metrics.stereoset import icat, mean_percent, related, stereotyped
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import CannotScore, FairlabError
+from fairlab.types import CannotScore
 
 NADEEM, MEADE = "nadeem", "meade"
 INTRA, INTER = TASKS
@@ -188,7 +188,7 @@ def word_probabilities(scorer: MaskedLM, examples: Sequence[Example], *, blank: 
         progress: title of a progress bar.
 
     Raises:
-        FairlabError: a context is too long for the model.
+        CannotScore: a context is too long for the model.
     """
     tokenizer = scorer.backbone.tokenizer
     words = [" " * blank + word for example in examples for word in example.words]
@@ -204,7 +204,7 @@ def word_probabilities(scorer: MaskedLM, examples: Sequence[Example], *, blank: 
     for text, ids, target in zip(filled, scorer.tokenize(filled), targets, strict=True):
         if scorer.mask_id not in ids:
             limit = scorer.backbone.max_length
-            raise FairlabError(f"'{text}' is longer than backbone.max_length={limit} up to its mask; raise that")
+            raise CannotScore(f"'{text}' is longer than backbone.max_length={limit} up to its mask; raise that")
         queries.append(MaskQuery(ids, ids.index(scorer.mask_id), target))
     probabilities = np.exp(scorer.log_probabilities(queries, progress=progress))
     ends = np.cumsum([len(ids) for ids in subwords])
