@@ -36,19 +36,21 @@ def main(config: DictConfig) -> None:
 def evaluate(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark; everything measured goes into ``record`` at once."""
     models = {label: backbone_node(config, model) for label, model in labelled(config.model).items()}
-    weights = {label: weights_of(node) for label, node in models.items()}
-    inputs = {f"weights of {label}": found for label, found in weights.items()}
+    inputs = {f"weights of {label}": weights_of(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
 
     from fairlab.reporting.report import write_report
 
     record.provenance |= environment() | inputs
-    note_equal_weights(record, weights)
     first = next(iter(models))
+    seen: dict[str, str] = {}
     for label, node in models.items():
         phase = label if len(models) > 1 else ""
         backbone = build(node).to(device())
+        if (twin := seen.setdefault(backbone.digest(), label)) != label:
+            text = f"{label} and {twin} have the same weights, so nothing but their settings can differ between them"
+            record.notes = list(dict.fromkeys([*record.notes, Note("weights", text)]))
         if label == first:
             measure(benchmarks, backbone, phase, record)
         else:
@@ -96,15 +98,6 @@ def weights_of(node: DictConfig) -> dict[str, Any]:
     """Name and hash of a model's weights."""
     where = {key: node.get(key) for key in ("revision", "package", "gguf")}
     return {"name": node.name, "sha256": sha256(weights_file(node.name, **where))}
-
-
-def note_equal_weights(record: Record, weights: dict[str, dict[str, Any]]) -> None:
-    """Note models that are the same file: every difference between them is then 0 by construction."""
-    seen: dict[str, str] = {}
-    for label, found in weights.items():
-        if (other := seen.setdefault(found["sha256"], label)) != label:
-            text = f"{label} and {other} have the same weights, so nothing can differ between them"
-            record.notes.append(Note("weights", text))
 
 
 def device() -> str:

@@ -16,7 +16,7 @@ from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.measuring import add, measure
-from fairlab.record import Record, environment
+from fairlab.record import Note, Record, environment
 from fairlab.runs import run_folder
 from fairlab.types import FairlabError
 
@@ -60,6 +60,7 @@ def train(config: DictConfig, record: Record) -> None:
     refuse_changed_inputs(record, inputs)
     record.provenance |= environment() | inputs
 
+    untrained = encoder.digest()
     history = History()
     trainer = make_trainer(config, record, history, method.validate_every, data.total_batches)
     encoder.to(trainer.strategy.root_device)
@@ -78,6 +79,9 @@ def train(config: DictConfig, record: Record) -> None:
         logger.finalize("success")
     export_backbone(encoder, record.folder / "model", model_card(record))
     record.provenance["model_sha256"] = sha256(record.folder / "model" / WEIGHTS)
+    if encoder.digest() == untrained:
+        text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
+        record.notes.append(Note("training", text))
     record.status = "finished"
     write_report(record)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -87,6 +88,15 @@ class Backbone(nn.Module):
     def device(self) -> torch.device:
         """Where the weights are."""
         return self.model.device
+
+    def digest(self) -> str:
+        """SHA-256 of the weights that make embeddings, in memory: equal for models that embed alike."""
+        found = hashlib.sha256()
+        for name, tensor in sorted(self.transformer.state_dict().items()):
+            if not name.startswith("pooler."):  # never used for an embedding, and left out of a masked LM
+                found.update(name.encode())
+                found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+        return found.hexdigest()
 
     def tokenize(self, texts: Iterable[str]) -> list[list[int]]:
         """Token ids per text, special tokens included, cut at ``max_length``."""

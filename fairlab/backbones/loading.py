@@ -59,7 +59,7 @@ def load_backbone(
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
     """
     if pooling not in ("cls", "mean"):
-        raise FairlabError(f"backbone.pooling must be cls or mean, not {pooling}")
+        raise FairlabError(f"backbone.pooling must be mean or cls, not {pooling}")
     if dtype not in DTYPES:
         raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
     # Before the imports, which take seconds.
