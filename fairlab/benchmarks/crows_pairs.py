@@ -7,14 +7,15 @@ the details of bias-bench, whose code its docstring says departs from the first.
 
 Published values of the metric score to check against, which need weights from the hub:
 
-=====================  ========  ======  =======================================================================
-model                  protocol  score   source
-=====================  ========  ======  =======================================================================
-bert-base-uncased      nangia    60.48   Nangia et al. 2020, table 2, as 60.5 (stereotype 61.1, anti-stereotype 56.9)
-bert-base-uncased      meade     57.25   gender only (262 pairs), Meade et al. 2022
-bert-large-uncased     meade     55.73   gender only
-roberta-base           meade     60.15   gender only (one pair skipped)
-=====================  ========  ======  =======================================================================
+======================= ========  ==========  =====  ======================================================
+model                   protocol  bias types  score  source
+======================= ========  ==========  =====  ======================================================
+bert-base-uncased       nangia    all         60.48  60.5 in Nangia et al. 2020, table 2
+bert-base-uncased       meade     gender      57.25  bias-bench
+bert-large-uncased      meade     gender      55.73  bias-bench
+roberta-base            meade     gender      60.15  bias-bench; one pair skipped
+mabel-bert-base-uncased meade     gender      50.76  MABEL's repository (stereotype 51.57, anti 49.51, no tie)
+======================= ========  ==========  =====  ======================================================
 """
 
 from __future__ import annotations

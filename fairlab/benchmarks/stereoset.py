@@ -5,17 +5,19 @@ details of the official code. The protocol ``meade`` is that of Meade et al. 202
 Effectiveness of Debiasing Techniques for Pre-trained Language Models" (bias-bench), which has the intrasentence task
 only and differs from it by a blank.
 
-Published values to check against, which need weights from the hub (bias-bench's protocol, gender, on its own
-``test.json``, as in the documentation of MABEL; not the public development set that is read by default):
+Published values to check against, which need weights from the hub and the ``data/stereoset/test.json`` of bias-bench
+as ``path`` (gender, protocol ``meade``; it is not the public development set that is read by default, and has 771
+examples of gender). The last row is from MABEL's repository:
 
-==================  =====  =====  =====
-model               LMS    SS     ICAT
-==================  =====  =====  =====
-bert-base-uncased   84.17  60.28  66.86
-bert-large-uncased  86.54  63.24  63.62
-roberta-base        88.93  66.32  59.90
-roberta-large       88.81  66.82  58.92
-==================  =====  =====  =====
+=======================  =====  =====  =====
+model                    LMS    SS     ICAT
+=======================  =====  =====  =====
+bert-base-uncased        84.17  60.28  66.86
+bert-large-uncased       86.54  63.24  63.62
+roberta-base             88.93  66.32  59.90
+roberta-large            88.81  66.82  58.92
+mabel-bert-base-uncased  84.55  56.25  73.98
+=======================  =====  =====  =====
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -111,6 +111,8 @@ def test_a_plain_computation_agrees(language_models, file, model, protocol):
     expected = plain_scores(language_models[model], protocol)
     masked = model != "gpt2"
     assert result.items["scores"] == pytest.approx(expected, abs=1e-3 if masked else 1e-5, rel=1e-4, nan_ok=True)
+    decimals = result.items["scores"] == result.items["scores"].round(3)
+    assert decimals[~np.isnan(result.items["scores"])].all() == masked
     skipped = np.isnan(expected).any(axis=1)
     assert skipped.tolist() == [False, False, masked and protocol == "meade", False, False]
     hits = expected[~skipped, 0] > expected[~skipped, 1]
@@ -136,6 +138,7 @@ def test_the_protocols_take_other_tokens_and_the_official_order():
     assert positions_to_score("nangia", first, second, False) == [[1, 3], [1, 2]]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 5), max_size=9), st.lists(st.integers(0, 5), max_size=9), st.booleans())
 def test_shared_and_own_tokens_part_each_sentence(first, second, stereotype):
     texts = [[101, *tokens, 102] for tokens in (first, second)]
@@ -180,12 +183,12 @@ def test_rounding_is_that_of_the_official_code():
     assert np.isnan(rounded(np.array([math.nan])))[0]
 
 
-@given(st.permutations(range(6)))
-def test_the_order_of_the_pairs_does_not_matter(order):
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_the_pairs_does_not_matter(seed):
+    rng = np.random.default_rng(seed)
     pairs = [Pair(str(k), "a", "b", k % 2 == 0, ["age", "gender"][k // 3]) for k in range(6)]
-    scores = rng.normal(size=(6, 2)).round(1)
-    ways = [(pairs, scores), ([pairs[k] for k in order], scores[list(order)])]
+    scores, order = rng.normal(size=(6, 2)).round(1), rng.permutation(6)
+    ways = [(pairs, scores), ([pairs[k] for k in order], scores[order])]
     first, second = (
         {(q.subset, q.name): (q.value, q.n, q.p) for q in quantities("meade", ["age", "gender"], *way)} for way in ways
     )
@@ -273,6 +276,7 @@ def test_the_published_pairs_under_a_tiny_model(language_models):
         ("google-bert/bert-base-uncased", "meade", ["gender"], 57.25),
         ("google-bert/bert-large-uncased", "meade", ["gender"], 55.73),
         ("FacebookAI/roberta-base", "meade", ["gender"], 60.15),
+        ("princeton-nlp/mabel-bert-base-uncased", "meade", ["gender"], 50.76),
     ],
 )
 def test_published_numbers(name, protocol, bias_types, expected):

@@ -152,19 +152,17 @@ def test_scores_by_hand():
 
 
 def test_overall_pools_both_tasks_before_it_averages_over_terms():
+    pro, anti = [3.0, 2.0, 1.0], [2.0, 3.0, 1.0]
     within = [example(domain, domain) for domain in DOMAINS]
-    after = [example(domain, domain, "intersentence") for domain in DOMAINS for _ in range(3)]
-    scores = {
-        "intrasentence": np.array([[3.0, 2, 1]] * 4),
-        "intersentence": np.array([[2.0, 3, 1]] * 12),
-    }
+    after = [example(domain, domain, "intersentence") for domain in (*DOMAINS[::-1], "gender", "gender")]
     by_task = {"intrasentence": within, "intersentence": after}
+    scores = {"intrasentence": np.array([pro, anti, anti, anti]), "intersentence": np.array([anti] * 6)}
     readings = by_place(outcome("stereoset", quantities(by_task, DOMAINS, scores)))
-    assert readings["intrasentence", "ss"].value == 100
+    assert readings["intrasentence", "ss"].value == 25
     assert readings["intersentence", "ss"].value == 0
-    assert readings["overall", "ss"].value == 25
-    assert readings["overall", "icat"].value == 50
-    assert readings["overall", "icat"].n == 16
+    assert readings["overall", "ss"].value == 100 * (1 / 4 + 0 + 0 + 0) / 4
+    assert readings["overall", "icat"].value == 12.5
+    assert readings["overall", "icat"].n == 10
     assert [subset for (subset, name), reading in readings.items() if reading.headline] == ["overall"]
     one = {"intrasentence": scores["intrasentence"]}
     only = by_place(outcome("stereoset", quantities({"intrasentence": within}, DOMAINS, one)))
