@@ -3,19 +3,19 @@
 Two protocols that are different metrics. ``nangia``: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for
 Measuring Social Biases in Masked Language Models", section 3, with the details of the official code. ``meade``: Meade
 et al. 2022, "An Empirical Survey of the Effectiveness of Debiasing Techniques for Pre-trained Language Models", with
-the details of bias-bench, whose code its docstring says departs from the first.
+the details of bias-bench, which says of itself that it departs from the first.
 
 Published values of the metric score to check against, which need weights from the hub:
 
-======================= ========  ==========  =====  ======================================================
-model                   protocol  bias types  score  source
-======================= ========  ==========  =====  ======================================================
-bert-base-uncased       nangia    all         60.48  60.5 in Nangia et al. 2020, table 2
-bert-base-uncased       meade     gender      57.25  bias-bench
-bert-large-uncased      meade     gender      55.73  bias-bench
-roberta-base            meade     gender      60.15  bias-bench; one pair skipped
-mabel-bert-base-uncased meade     gender      50.76  MABEL's repository (stereotype 51.57, anti 49.51, no tie)
-======================= ========  ==========  =====  ======================================================
+=======================  ========  ==========  =====  ======================================================
+model                    protocol  bias types  score  source
+=======================  ========  ==========  =====  ======================================================
+bert-base-uncased        nangia    all         60.48  60.5 in Nangia et al. 2020, table 2
+bert-base-uncased        meade     gender      57.25  bias-bench
+bert-large-uncased       meade     gender      55.73  bias-bench
+roberta-base             meade     gender      60.15  bias-bench; one pair skipped
+mabel-bert-base-uncased  meade     gender      50.76  MABEL's repository (stereotype 51.57, anti 49.51, no tie)
+=======================  ========  ==========  =====  ======================================================
 """
 
 from __future__ import annotations
