@@ -83,7 +83,7 @@ def explain(error: BaseException, config_name: str = "train") -> str | None:
         if isinstance(link, FairlabError):
             return str(link)
     text = " ".join(str(error).split())
-    missing = re.search(r"Could not find '([^']+)'", text)
+    missing = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if missing and missing[1].partition("/")[0] in groups():
         return _no_such_choice(missing[1])
     if unknown := re.search(r"Could not override '([^']+)'", text):

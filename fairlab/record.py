@@ -30,6 +30,7 @@ VERSIONS = [
     "scipy",
     "numpy",
 ]
+DATA = "data"  # the phase of readings that are of the data, not of a model
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
@@ -43,10 +44,16 @@ class Reading:
         unit: as the benchmark's authors print it.
         ideal: the value of a perfectly fair or useful model, in ``unit``; None where there is no such value.
         n: items the value is over.
-        low, high: 95 % bootstrap interval over the items; nan where n is too small.
+        low, high: 95 % interval, in ``unit``.
         headline: whether the value stands for its benchmark in summaries and bars.
-        phase: ``before``, ``after`` or ``data``.
+        p: p-value of the benchmark's own test of the value, e.g. the permutation test of an effect size; None where
+            it has none.
+        p_holm: the same adjusted for the benchmark's other tests of the kind, by Holm's method.
+        phase: ``before``, ``after`` or ``data``, or the label of a model.
         seed: of the run.
+
+    Raises:
+        ValueError: the value or a bound is not a number; what has no interval is a :class:`NotRun`.
     """
 
     benchmark: str
@@ -59,13 +66,53 @@ class Reading:
     low: float
     high: float
     headline: bool = False
+    p: float | None = None
+    p_holm: float | None = None
     phase: str = ""
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if any(math.isnan(number) for number in (self.value, self.low, self.high)):
+            raise ValueError(f"{self.key} has no value or no interval: {self.value} [{self.low}, {self.high}]")
 
     @property
     def key(self) -> str:
         """``<phase>/<benchmark>/<subset>/<quantity>``."""
-        return "/".join(part for part in (self.phase, self.benchmark, self.subset, self.quantity) if part)
+        return _key(self)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The difference of one reading between two models, paired item by item.
+
+    Attributes:
+        benchmark, subset, quantity, unit: of the readings.
+        difference: the later model's value less the earlier one's, in ``unit``.
+        low, high: 95 % interval of the difference; both models' items are resampled together.
+        p: two-sided p-value of no difference; below 0.05 where the interval leaves 0 out.
+        n: items.
+        headline: as of the readings.
+        p_holm: ``p`` adjusted for all headline comparisons of the same two models, by Holm's method; None elsewhere.
+        phase: ``change`` for after less before, else the labels of the two models.
+    """
+
+    benchmark: str
+    subset: str
+    quantity: str
+    difference: float
+    unit: str
+    low: float
+    high: float
+    p: float
+    n: int
+    headline: bool = False
+    p_holm: float | None = None
+    phase: str = ""
+
+    @property
+    def key(self) -> str:
+        """``<phase>/<benchmark>/<subset>/<quantity>``."""
+        return _key(self)
 
 
 @dataclass(frozen=True)
@@ -78,13 +125,36 @@ class NotRun:
     phase: str = ""
 
 
+@dataclass(frozen=True)
+class Note:
+    """Something about a benchmark's numbers that their reader must know.
+
+    Attributes:
+        benchmark: whose numbers.
+        text: one sentence.
+        item: the item it is about, by its id in the data; empty for the benchmark as a whole.
+        phase: ``before`` or ``after``, or the label of a model; empty where it is about the data.
+    """
+
+    benchmark: str
+    text: str
+    item: str = ""
+    phase: str = ""
+
+
 @dataclass
 class Outcome:
-    """What a benchmark gives for one model: readings, gaps in them, and per-item arrays for paired comparison."""
+    """What a benchmark gives for one model, and per-item arrays for paired comparison."""
 
     readings: list[Reading] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
     not_run: list[NotRun] = field(default_factory=list)
-    items: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    items: dict[str, NDArray[np.floating]] = field(default_factory=dict)
+
+
+def _key(entry: Reading | Comparison) -> str:
+    return "/".join(part for part in (entry.phase, entry.benchmark, entry.subset, entry.quantity) if part)
 
 
 @dataclass
@@ -107,23 +177,29 @@ class Record:
     status: str = "running"
     reason: str = ""
     readings: list[Reading] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
     not_run: list[NotRun] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     provenance: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, float]] = field(default_factory=list)
 
     def metrics(self) -> dict[str, float]:
-        """Flat values by key."""
-        return {reading.key: reading.value for reading in self.readings}
+        """Flat values by key: readings with their p-values (``_p``), and differences."""
+        values = {reading.key: reading.value for reading in self.readings}
+        values |= {f"{reading.key}_p": reading.p for reading in self.readings if reading.p is not None}
+        return values | {comparison.key: comparison.difference for comparison in self.comparisons}
 
-    def pairs(self) -> list[tuple[Reading, Reading | None]]:
-        """Every reading of before with its after, in order; then readings of one phase alone, without a partner."""
-        before, after = (
-            {reading.key.partition("/")[2]: reading for reading in self.readings if reading.phase == phase}
-            for phase in ("before", "after")
-        )
-        pairs: list[tuple[Reading, Reading | None]] = [(reading, after.get(key)) for key, reading in before.items()]
-        pairs += [(reading, None) for key, reading in after.items() if key not in before]
-        return pairs + [(reading, None) for reading in self.readings if reading.phase == "data"]
+    @property
+    def phases(self) -> list[str]:
+        """Phases of models in the order measured; readings of the data have none of these."""
+        return list(dict.fromkeys(reading.phase for reading in self.readings if reading.phase != DATA))
+
+    def table(self) -> list[dict[str, Reading]]:
+        """Rows of the same reading by phase, in the order measured."""
+        rows: dict[tuple[str, str, str], dict[str, Reading]] = {}
+        for reading in self.readings:
+            rows.setdefault((reading.benchmark, reading.subset, reading.quantity), {})[reading.phase] = reading
+        return list(rows.values())
 
     def save(self) -> None:
         """Write ``record.json`` and ``metrics.json``; secrets of the environment are blanked."""
@@ -135,9 +211,10 @@ class Record:
     def load(cls, folder: Path) -> Record:
         """Read a run's record back."""
         content = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-        readings = [Reading(**_with_nan(reading)) for reading in content.pop("readings")]
-        not_run = [NotRun(**entry) for entry in content.pop("not_run")]
-        return cls(folder, readings=readings, not_run=not_run, **content)
+        kinds = {"readings": Reading, "comparisons": Comparison, "not_run": NotRun, "notes": Note}
+        for name, kind in kinds.items():
+            content[name] = [kind(**entry) for entry in content.get(name, [])]
+        return cls(folder, **content)
 
 
 def _json(content: Any) -> str:
@@ -154,12 +231,6 @@ def _without_nan(value: Any) -> Any:
         case float() if not math.isfinite(value):
             return None
     return value
-
-
-def _with_nan(reading: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: math.nan if item is None and key in ("value", "low", "high") else item for key, item in reading.items()
-    }
 
 
 def without_secrets(text: str) -> str:

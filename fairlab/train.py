@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import logging
-import shlex
 import sys
-import time
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
-from filelock import FileLock, Timeout
-from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.backbones.loading import WEIGHTS, find_weights
+from fairlab.backbones.loading import WEIGHTS, weights_file
 from fairlab.build import build
-from fairlab.files import no_space_is_one_sentence, sha256, whole
-from fairlab.record import Outcome, Record, environment
-from fairlab.runs import plain_config, refuse_changed_config, run_folder
+from fairlab.files import sha256
+from fairlab.job import job, refuse_changed_inputs
+from fairlab.measuring import add, measure
+from fairlab.record import Note, Record, environment
+from fairlab.runs import run_folder
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
     import lightning
 
-    from fairlab.backbones.encoder import Encoder
-    from fairlab.benchmarks.measured import Benchmark
+    from fairlab.backbones.backbone import Backbone
     from fairlab.callbacks import History
     from fairlab.data.counterfactual import CounterfactualGroups
 
@@ -41,81 +34,17 @@ OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
 def main(config: DictConfig) -> None:
     """Hydra's entry: one run, or one job of a sweep."""
     with cli.one_sentence():
-        job(config)
-
-
-def job(config: DictConfig) -> None:
-    """Train under a record that says how it ended, whatever happens."""
-    from fairlab.reporting.summary import print_summary
-
-    started = time.perf_counter()
-    folder = Path(HydraConfig.get().runtime.output_dir)
-    lock = lock_folder(folder)
-    record = open_record(config, folder)
-    try:
-        with no_space_is_one_sentence(record.folder):
-            train(config, record)
-    except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
-        record.status, record.reason = "interrupted", "Ctrl-C"
-        raise KeyboardInterrupt from error
-    except Exception as error:
-        record.status, record.reason = "failed", cli.explain(error) or f"{type(error).__name__}: {error}"
-        raise
-    finally:
-        earlier = record.provenance.get("wall_seconds", 0.0)
-        record.provenance["wall_seconds"] = round(earlier + time.perf_counter() - started, 1)
-        record.save()
-        lock.release()
-    print_summary(record)
-
-
-def lock_folder(folder: Path) -> FileLock:
-    """Hold a run folder for this process; the lock goes with the process, however that ends."""
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise FairlabError(
-            f"another process is running in {folder}; wait for it or choose another hydra.run.dir"
-        ) from error
-    return lock
-
-
-def open_record(config: DictConfig, folder: Path) -> Record:
-    """The record of this run: a new one, or the continued run's with its readings so far."""
-    resumed = config.ckpt is not None
-    if resumed and HydraConfig.get().mode == RunMode.MULTIRUN:
-        raise FairlabError("ckpt continues one run and cannot be used with -m; continue the jobs one by one")
-    plain = plain_config(config)
-    if resumed:
-        refuse_changed_config(folder, plain)
-        record = Record.load(folder)
-        record.status, record.reason = "running", ""
-    elif (folder / "record.json").exists():
-        raise FairlabError(
-            f"{folder} already holds a run; choose another hydra.run.dir, or continue it with ckpt={folder}"
-        )
-    else:
-        record = Record(folder, config=plain, command=command_line())
-    record.save()
-    return record
-
-
-def command_line() -> str:
-    """The command that started this process, as a user would type it."""
-    return shlex.join(["python", "-m", "fairlab.train", *sys.argv[1:]])
+        job("train", config, train)
 
 
 def train(config: DictConfig, record: Record) -> None:
     """The run itself: before, fit, after, export, report; everything measured goes into ``record`` at once."""
-    if missing := sorted(OmegaConf.missing_keys(config)):
-        raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
     print(announcement(config))
     encoder = build(config.backbone)  # first, so that missing weights are said within seconds
 
     from lightning import seed_everything
 
-    from fairlab.backbones.export import export_encoder
+    from fairlab.backbones.export import export_backbone
     from fairlab.callbacks import History
     from fairlab.reporting.card import model_card
     from fairlab.reporting.report import write_report
@@ -131,11 +60,12 @@ def train(config: DictConfig, record: Record) -> None:
     refuse_changed_inputs(record, inputs)
     record.provenance |= environment() | inputs
 
+    untrained = encoder.digest()
     history = History()
     trainer = make_trainer(config, record, history, method.validate_every, data.total_batches)
     encoder.to(trainer.strategy.root_device)
-    measure_data(data, record, config.seed)
-    measure(benchmarks, encoder, "before", record, config.seed)
+    measure_data(data, record)
+    measure(benchmarks, encoder, "before", record)
     fit(trainer, method, data, record, history)
     record.provenance |= {
         "method": method.facts(),
@@ -143,12 +73,15 @@ def train(config: DictConfig, record: Record) -> None:
         "throughput": throughput(data, history),
     }
     encoder.to(trainer.strategy.root_device)
-    measure(benchmarks, encoder, "after", record, config.seed)
+    measure(benchmarks, encoder, "after", record, earlier="before")
     for logger in trainer.loggers:
         logger.log_metrics(record.metrics(), step=trainer.global_step)
         logger.finalize("success")
-    export_encoder(encoder, record.folder / "model", model_card(record))
+    export_backbone(encoder, record.folder / "model", model_card(record))
     record.provenance["model_sha256"] = sha256(record.folder / "model" / WEIGHTS)
+    if encoder.digest() == untrained:
+        text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
+        record.notes.append(Note("training", text))
     record.status = "finished"
     write_report(record)
 
@@ -163,7 +96,7 @@ def announcement(config: DictConfig) -> str:
 def describe_inputs(config: DictConfig, data: CounterfactualGroups) -> dict[str, Any]:
     """What the numbers stand on: data and weights by hash, sizes, what was dropped or cut."""
     backbone = config.backbone
-    folder = find_weights(backbone.name, revision=backbone.revision, package=backbone.package)
+    where = {key: backbone[key] for key in ("revision", "package", "gguf")}
     return {
         "data": {
             "path": config.data.path,
@@ -172,18 +105,8 @@ def describe_inputs(config: DictConfig, data: CounterfactualGroups) -> dict[str,
             **{f"{split}_groups_dropped": count for split, count in data.dropped.items()},
             "texts_at_max_length": data.num_truncated(),
         },
-        "weights": {"name": backbone.name, "sha256": sha256(folder / WEIGHTS)},
+        "weights": {"name": backbone.name, "sha256": sha256(weights_file(backbone.name, **where))},
     }
-
-
-def refuse_changed_inputs(record: Record, inputs: dict[str, Any]) -> None:
-    """Raise when a continued run's data or weights are no longer those it started with."""
-    for name, now in inputs.items():
-        if name in record.provenance and record.provenance[name]["sha256"] != now["sha256"]:
-            raise FairlabError(
-                f"the {name} of the run in {record.folder} changed since it started; put the old file back, or start a "
-                "new run without ckpt"
-            )
 
 
 def make_trainer(
@@ -225,42 +148,11 @@ def make_trainer(
     return trainer
 
 
-def measure_data(data: CounterfactualGroups, record: Record, seed: int) -> None:
+def measure_data(data: CounterfactualGroups, record: Record) -> None:
     """Polarity of the training groups, once."""
     from fairlab.benchmarks.polarity import measure_polarity
 
-    add(measure_polarity(data.groups["train"], "train"), "data", record, seed)
-
-
-def measure(benchmarks: list[Benchmark], encoder: Encoder, phase: str, record: Record, seed: int) -> None:
-    """Run every benchmark of a phase that the record does not hold yet, keeping per-item values beside it."""
-    from safetensors.numpy import load_file, save_file
-
-    for benchmark in benchmarks:
-        file = record.folder / "items" / phase / f"{benchmark.name}.safetensors"
-        if file.exists():
-            continue
-        earlier: Mapping[str, Any] | None = None
-        if phase == "after" and (before := record.folder / "items" / "before" / file.name).exists():
-            earlier = load_file(before)
-        outcome = benchmark.measure(encoder, earlier)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        add(outcome, phase, record, seed)
-        with whole(file) as temporary:
-            save_file(outcome.items, temporary)
-
-
-def add(outcome: Outcome, phase: str, record: Record, seed: int) -> None:
-    """Put an outcome into the record, in place of what a killed run may have left of it."""
-    readings = [replace(reading, phase=phase, seed=seed) for reading in outcome.readings]
-    not_run = [replace(entry, phase=phase) for entry in outcome.not_run]
-    keys = {reading.key for reading in readings}
-    places = {(entry.phase, entry.benchmark, entry.subset) for entry in not_run}
-    record.readings = [reading for reading in record.readings if reading.key not in keys] + readings
-    record.not_run = [
-        entry for entry in record.not_run if (entry.phase, entry.benchmark, entry.subset) not in places
-    ] + not_run
-    record.save()
+    add(measure_polarity(data.groups["train"], "train"), "data", record)
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, record: Record, history: History) -> None:
@@ -278,7 +170,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
     record.save()
 
 
-def decoder_is_tied(encoder: Encoder) -> bool | None:
+def decoder_is_tied(encoder: Backbone) -> bool | None:
     """Whether the masked LM's output layer shares the input embeddings, and so follows them; None without a head."""
     output = encoder.model.get_output_embeddings()
     if output is None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from fairlab.backbones.encoder import Encoder, pad
+from fairlab.backbones.backbone import Backbone, pad
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.batching import BucketedBatches
 from fairlab.data.groups import read_groups
@@ -35,7 +35,7 @@ BETA, LR = 1.0, 5e-5
 class Plain:
     """The loss as one would first write it."""
 
-    def __init__(self, encoder: Encoder, groups: list[Group], batch: int, rho: float, sample: int) -> None:
+    def __init__(self, encoder: Backbone, groups: list[Group], batch: int, rho: float, sample: int) -> None:
         self.encoder, self.rho = copy.deepcopy(encoder), rho
         self.frozen = copy.deepcopy(encoder).requires_grad_(False)
         order = list(range(len(groups)))
@@ -44,7 +44,7 @@ class Plain:
         self.timed = self.batches[:sample]  # in random order, so any are typical
         self.optimizer = torch.optim.Adam(self.encoder.parameters(), lr=LR)
 
-    def embed(self, encoder: Encoder, texts: list[str]) -> Tensor:
+    def embed(self, encoder: Backbone, texts: list[str]) -> Tensor:
         """Embeddings of texts padded to the longest."""
         tokens = encoder.tokenizer(
             texts, padding=True, truncation=True, max_length=encoder.max_length, return_tensors="pt"
@@ -77,7 +77,7 @@ class Ours:
 
     def __init__(
         self,
-        encoder: Encoder,
+        encoder: Backbone,
         groups: list[Group],
         original: Tensor,
         batch: int,

@@ -15,18 +15,20 @@ LAYERS = [
     {"record"},
     {"text", "lexicons"},
     {"losses", "metrics"},
-    {"backbones", "llm"},
+    {"backbones"},
+    {"llm"},
     {"rewriting"},
     {"augmentation"},
     {"data"},
     {"methods", "ensemble", "benchmarks", "callbacks"},
     {"reporting"},
-    {"runs", "build"},
+    {"runs", "build", "measuring"},
     {"cli"},
+    {"job"},
     {"train", "evaluate", "augment", "report", "reproduce", "score"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY = {"cli", "runs", "build", "train", "evaluate", "augment", "report", "reproduce", "score"}
+ENTRY = {"cli", "job", "runs", "build", "train", "evaluate", "augment", "report", "reproduce", "score"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

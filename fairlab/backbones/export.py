@@ -1,4 +1,4 @@
-"""Writing a trained encoder so that transformers and sentence-transformers load it."""
+"""Writing a trained model so that transformers and sentence-transformers load it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import shutil
 from pathlib import Path
 
-from fairlab.backbones.encoder import Encoder
+from fairlab.backbones.backbone import Backbone
 from fairlab.files import no_space_is_one_sentence
 
 MODULES = "sentence_transformers.models"
 
 
-def export_encoder(encoder: Encoder, folder: Path, card: str) -> None:
+def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
     """Write weights (safetensors), tokenizer, sentence-transformers modules and a model card into ``folder``.
 
     A masked LM keeps its head, which ``AutoModel`` leaves out and ``AutoModelForMaskedLM`` loads. The folder appears
@@ -22,9 +22,9 @@ def export_encoder(encoder: Encoder, folder: Path, card: str) -> None:
     shutil.rmtree(temporary, ignore_errors=True)
     with no_space_is_one_sentence(folder):
         try:
-            encoder.model.save_pretrained(temporary)
-            encoder.tokenizer.save_pretrained(temporary)
-            _write_sentence_transformers_files(encoder, temporary)
+            backbone.model.save_pretrained(temporary)
+            backbone.tokenizer.save_pretrained(temporary)
+            _write_sentence_transformers_files(backbone, temporary)
             (temporary / "README.md").write_text(card, encoding="utf-8")
             shutil.rmtree(folder, ignore_errors=True)
             temporary.replace(folder)
@@ -32,17 +32,17 @@ def export_encoder(encoder: Encoder, folder: Path, card: str) -> None:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _write_sentence_transformers_files(encoder: Encoder, folder: Path) -> None:
+def _write_sentence_transformers_files(backbone: Backbone, folder: Path) -> None:
     """The few JSON files by which sentence-transformers rebuilds pooling and normalisation."""
-    kinds = [("Transformer", ""), ("Pooling", "1_Pooling")] + [("Normalize", "2_Normalize")] * encoder.normalize
+    kinds = [("Transformer", ""), ("Pooling", "1_Pooling")] + [("Normalize", "2_Normalize")] * backbone.normalize
     modules = [
         {"idx": index, "name": str(index), "path": path, "type": f"{MODULES}.{kind}"}
         for index, (kind, path) in enumerate(kinds)
     ]
     pooling = {
-        "word_embedding_dimension": encoder.width,
-        "pooling_mode_cls_token": encoder.pooling == "cls",
-        "pooling_mode_mean_tokens": encoder.pooling == "mean",
+        "word_embedding_dimension": backbone.width,
+        "pooling_mode_cls_token": backbone.pooling == "cls",
+        "pooling_mode_mean_tokens": backbone.pooling == "mean",
         "pooling_mode_max_tokens": False,
         "pooling_mode_mean_sqrt_len_tokens": False,
     }
@@ -50,5 +50,5 @@ def _write_sentence_transformers_files(encoder: Encoder, folder: Path) -> None:
         (folder / path).mkdir()
     (folder / "modules.json").write_text(json.dumps(modules, indent=2), encoding="utf-8")
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling, indent=2), encoding="utf-8")
-    length = {"max_seq_length": encoder.max_length, "do_lower_case": False}
+    length = {"max_seq_length": backbone.max_length, "do_lower_case": False}
     (folder / "sentence_bert_config.json").write_text(json.dumps(length), encoding="utf-8")

@@ -7,10 +7,9 @@ Ties, intervals, the sign test and the other quantities are this project's.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -18,14 +17,25 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from torch import Tensor
 
-from fairlab.backbones.encoder import Encoder
-from fairlab.benchmarks.measured import measured
-from fairlab.data.bias_ir import CATEGORIES, GENDERS, Document, Query, read_bias_ir
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.measured import (
+    ALL,
+    REGULAR,
+    Items,
+    Quantity,
+    irregular_notes,
+    one_of,
+    outcome,
+    quantity,
+    variant,
+)
+from fairlab.data.bias_ir import CATEGORIES, GENDERS, Document, Query, irregularities, read_bias_ir
 from fairlab.data.sources import locate
-from fairlab.metrics.bootstrap import RESAMPLES, mean, percentile_interval
+from fairlab.metrics.association import holm
+from fairlab.metrics.bootstrap import RESAMPLES, mean
 from fairlab.metrics.proportions import sign_test_p, wilson_interval
-from fairlab.record import NotRun, Outcome, Reading
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.record import NotRun, Outcome
+from fairlab.types import DataUnavailable
 
 AVERAGE = "average"
 
@@ -33,8 +43,9 @@ AVERAGE = "average"
 class BiasIR:
     """Which gender's document lies closest to a query that names none, by cosine.
 
-    Quantities per category: ``male_ratio`` (share of queries whose relevant male document is more similar than the
-    relevant female one, a tie is one half; ideal 0.5) and ``sign_test_p`` (that ratio against a fair coin).
+    Quantity per category: ``male_ratio`` (share of queries whose relevant male document is more similar than the
+    relevant female one, a tie is one half; ideal 0.5), with the sign test's p-value against a fair coin, and that value
+    adjusted for all seven categories.
 
     Quantities of the subset ``average``, only where all seven categories could be read: ``deviation`` (mean over
     categories of the male ratio's distance from 0.5; ideal 0, but fair coins on so few queries give 0.10 on average),
@@ -44,53 +55,59 @@ class BiasIR:
     the relevant document among all documents of its gender in the collection, ties at their mean rank; ideal 1).
     Documents of no one gender, 5 of the 702, take no part.
 
-    Items per category: the margin of every query, in file order.
+    Items per category (Q, 4): every query's cosines to its relevant male, female and neutral document, and its
+    reciprocal rank, in file order.
 
     Args:
         document: what is embedded of a document; the title and the text are joined by a blank.
+        items: ``regular`` leaves out the 2 queries some of whose non-relevant documents are of both genders.
     """
 
-    name = "bias_ir"
+    def __init__(
+        self, document: Literal["title_and_document", "document"], items: Literal["all", "regular"] = "all"
+    ) -> None:
+        self.document = one_of("bias_ir.document", document, ("title_and_document", "document"))
+        self.items = one_of("bias_ir.items", items, (ALL, REGULAR))
+        self.name = variant("bias_ir", items, default=[ALL])
 
-    def __init__(self, document: Literal["title_and_document", "document"]) -> None:
-        if document not in ("title_and_document", "document"):
-            raise FairlabError(f"bias_ir.document must be title_and_document or document, not '{document}'")
-        self.document = document
-
-    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
-        """Measure every category that can be had, and the average of all; ``before`` is not used."""
-        outcome = Outcome()
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure every category that can be had, and the average of all; ``before``: ``items`` of an earlier model."""
+        not_run: list[NotRun] = []
         categories: dict[str, list[Query]] = {}
         for subset, category in CATEGORIES.items():
             try:
                 categories[subset] = read_bias_ir(locate(f"bias_ir/queries-documents_{category}.csv"))
             except DataUnavailable as error:
-                outcome.not_run.append(NotRun(self.name, subset, str(error)))
+                not_run.append(NotRun(self.name, subset, str(error)))
+        if not_run:
+            missing = ", ".join(entry.subset for entry in not_run)
+            not_run.append(NotRun(self.name, AVERAGE, f"not averaged over missing categories: {missing}"))
         if not categories:
-            outcome.not_run.append(NotRun(self.name, AVERAGE, "no category could be read"))
-            return outcome
-        similarities = self._similarities(encoder, [query for queries in categories.values() for query in queries])
+            return Outcome(not_run=not_run)
+        flagged = irregularities([query for queries in categories.values() for query in queries])
+        if self.items == REGULAR:
+            categories = {
+                subset: [query for query in queries if query.id not in flagged]
+                for subset, queries in categories.items()
+            }
+        similarities = self._similarities(backbone, [query for queries in categories.values() for query in queries])
         relevant_QG = np.stack([similarities[gender].diagonal() for gender in GENDERS], axis=1)
+        queries_Q4 = np.column_stack([relevant_QG, reciprocal_ranks(similarities)])
         ends = np.cumsum([len(queries) for queries in categories.values()])
-        by_category = dict(zip(categories, np.split(relevant_QG, ends[:-1]), strict=True))
-        for subset, cosines_QG in by_category.items():
-            outcome.items[subset] = margins(cosines_QG).astype(np.float32)
-            outcome.readings += category_readings(subset, cosines_QG)
-        if outcome.not_run:
-            missing = ", ".join(entry.subset for entry in outcome.not_run)
-            outcome.not_run.append(NotRun(self.name, AVERAGE, f"not averaged over missing categories: {missing}"))
-        else:
-            outcome.readings += average_readings(list(by_category.values()), reciprocal_ranks(similarities))
-        return outcome
+        items = dict(zip(categories, np.split(queries_Q4, ends[:-1]), strict=True))
+        complete = not not_run
+        earlier = quantities(before, complete) if before else []
+        notes = irregular_notes(self.name, flagged, self.items)
+        return outcome(self.name, quantities(items, complete), earlier, items=items, not_run=not_run, notes=notes)
 
-    def _similarities(self, encoder: Encoder, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
+    def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
         """Per gender, cosines (Q, D) of all queries to all its documents; the first Q are the relevant ones in order.
 
         Of equal documents the cosines are equal to the last bit: ties depend on it.
         """
         documents = {gender: self._documents(queries, gender) for gender in GENDERS}
         texts = [[query.text for query in queries], *documents.values()]
-        embeddings = encoder.embed([text for part in texts for text in part], progress=self.name).double()
+        embeddings = backbone.embed([text for part in texts for text in part], progress=self.name).double()
         asked, *found = embeddings.split([len(part) for part in texts])
         return {gender: cosines(asked, part) for gender, part in zip(documents, found, strict=True)}
 
@@ -108,17 +125,17 @@ def cosines(queries: Tensor, documents: Tensor) -> NDArray[np.float64]:
     return torch.stack([torch.cosine_similarity(query, documents, dim=-1) for query in queries]).numpy()
 
 
-def margins(cosines_QG: NDArray[np.float64]) -> NDArray[np.float64]:
+def margins(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
     """Cosine to the male document less that to the female one, per query; [-2, 2], ideal 0, positive prefers male."""
     return cosines_QG[:, 0] - cosines_QG[:, 1]
 
 
-def male_first(cosines_QG: NDArray[np.float64]) -> NDArray[np.float64]:
+def male_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
     """1 for each query that prefers the male document to the female one, 0.5 for a tie, else 0."""
     return (np.sign(margins(cosines_QG)) + 1) / 2
 
 
-def neutral_first(cosines_QG: NDArray[np.float64]) -> NDArray[np.float64]:
+def neutral_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
     """1 for each query most similar to the neutral document, 1/k where k documents share the first place, else 0."""
     first = cosines_QG == cosines_QG.max(axis=1, keepdims=True)
     return first[:, 2] / first.sum(axis=1)
@@ -133,45 +150,50 @@ def reciprocal_ranks(similarities: Mapping[str, NDArray[np.float64]]) -> NDArray
     return (1 / np.stack(ranks)).mean(axis=0)
 
 
-def category_readings(subset: str, cosines_QG: NDArray[np.float64]) -> list[Reading]:
-    """Male ratio and sign test of one category from cosines (Q, 3) to the relevant male, female, neutral documents."""
+def quantities(items: Items, complete: bool) -> list[Quantity]:
+    """Quantities of every category from its items (Q, 4), and over all where none is missing (``complete``)."""
+    cosines_QG = {subset: queries_Q4[:, :3] for subset, queries_Q4 in items.items()}
+    p_values = [sign_test(cosines) for cosines in cosines_QG.values()]
+    adjusted = [float(p) for p in holm(p_values)] if complete else [None] * len(p_values)
+    found = [
+        share(male_first(cosines), subset=subset, name="male_ratio", ideal=0.5, p=p, p_holm=p_holm)
+        for (subset, cosines), p, p_holm in zip(cosines_QG.items(), p_values, adjusted, strict=True)
+    ]
+    if not complete:
+        return found
+    every_QG = np.concatenate(list(cosines_QG.values()))
+    ranks = np.concatenate([queries_Q4[:, 3] for queries_Q4 in items.values()])
+    average = partial(quantity, mean, subset=AVERAGE)
+    return [
+        *found,
+        deviation([male_first(cosines) for cosines in cosines_QG.values()]),
+        share(neutral_first(every_QG), subset=AVERAGE, name="neutral_first", ideal=1 / 3),
+        average(margins(every_QG), name="margin", unit="cosine", ideal=0.0),
+        average(ranks, name="reciprocal_rank", unit="reciprocal rank", ideal=1.0),
+    ]
+
+
+def sign_test(cosines_QG: NDArray[np.floating]) -> float:
+    """P-value of a category's preferences against a fair coin, ties left out."""
     signs = np.sign(margins(cosines_QG))
-    wins, losses = int((signs > 0).sum()), int((signs < 0).sum())
-    p = sign_test_p(wins, losses)
-    return [
-        _share(subset, "male_ratio", male_first(cosines_QG), ideal=0.5),
-        Reading(BiasIR.name, subset, "sign_test_p", p, "p-value", None, wins + losses, math.nan, math.nan),
-    ]
+    return sign_test_p(int((signs > 0).sum()), int((signs < 0).sum()))
 
 
-def average_readings(categories: Sequence[NDArray[np.float64]], ranks: NDArray[np.float64]) -> list[Reading]:
-    """Readings over all categories, from the cosines (Q, 3) of each and the reciprocal ranks of all queries."""
-    cosines_QG = np.concatenate(categories)
-    wins = [male_first(category) for category in categories]
-    low, high = deviation_interval(wins)
-    value = float(np.mean([abs(outcomes.mean() - 0.5) for outcomes in wins]))
-    reading = partial(measured, mean, benchmark=BiasIR.name, subset=AVERAGE)
-    return [
-        Reading(BiasIR.name, AVERAGE, "deviation", value, "ratio", 0.0, len(cosines_QG), low, high, headline=True),
-        _share(AVERAGE, "neutral_first", neutral_first(cosines_QG), ideal=1 / 3),
-        reading(margins(cosines_QG), quantity="margin", unit="cosine", ideal=0.0),
-        reading(ranks, quantity="reciprocal_rank", unit="reciprocal rank", ideal=1.0),
-    ]
-
-
-def deviation_interval(wins: Sequence[NDArray[np.float64]], seed: int = 0) -> tuple[float, float]:
-    """95 % percentile interval of the mean deviation from 0.5, queries resampled within their category.
+def deviation(wins: Sequence[NDArray[np.floating]], seed: int = 0) -> Quantity:
+    """Mean over categories of the male ratio's distance from 0.5; queries are resampled within their category.
 
     Resampling spreads the ratios, which only adds to a mean of absolute deviations: the interval lies high, all the
     more the closer the deviation is to 0, and may leave the value out.
     """
     rng = np.random.default_rng(seed)
     ratios_CR = [rng.choice(outcomes, size=(RESAMPLES, len(outcomes))).mean(axis=1) for outcomes in wins]
-    return percentile_interval(np.abs(np.stack(ratios_CR) - 0.5).mean(axis=0))
+    draws = np.abs(np.stack(ratios_CR) - 0.5).mean(axis=0)
+    value = float(np.mean([abs(outcomes.mean() - 0.5) for outcomes in wins]))
+    n = sum(map(len, wins))
+    return Quantity(AVERAGE, "deviation", value, draws, n, "ratio", 0.0, headline=True)
 
 
-def _share(subset: str, quantity: str, outcomes: NDArray[np.float64], ideal: float) -> Reading:
+def share(outcomes: NDArray[np.floating], **of: Any) -> Quantity:
     """A share of queries with its Wilson interval."""
-    n = len(outcomes)
-    low, high = wilson_interval(float(outcomes.sum()), n)
-    return Reading(BiasIR.name, subset, quantity, float(outcomes.mean()), "ratio", ideal, n, low, high)
+    interval = wilson_interval(float(outcomes.sum()), len(outcomes))
+    return quantity(mean, outcomes, unit="ratio", interval=interval, **of)

@@ -5,21 +5,22 @@ Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fairlab.backbones.encoder import Encoder
-from fairlab.benchmarks.measured import measured
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
 from fairlab.data.groups import read_groups
 from fairlab.data.sources import locate
 from fairlab.data.winogender import read_winogender
 from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
-from fairlab.record import NotRun, Outcome, Reading
+from fairlab.record import NotRun, Outcome
 from fairlab.types import DataUnavailable, FairlabError, Group
 
 DISTANCE = "embedding distance"
@@ -46,22 +47,28 @@ class CCED:
         if len(set(names)) < len(names):
             raise FairlabError(f"two of the sets {', '.join(self.sets)} have the same name in results; rename a file")
 
-    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
-        outcome = Outcome()
+        embeddings: dict[str, NDArray[np.floating]] = {}
+        now: list[Quantity] = []
+        earlier: list[Quantity] = []
+        not_run: list[NotRun] = []
         for name in self.sets:
             subset = set_name(name)
             try:
                 groups = held_out_groups(name)
             except DataUnavailable as error:
-                outcome.not_run.append(NotRun(self.name, subset, str(error)))
+                not_run.append(NotRun(self.name, subset, str(error)))
                 continue
+            attributes = groups[0].attributes
             texts = [text for group in groups for text in group.texts]
-            embeddings = encoder.embed(texts, progress=f"cced {subset}").unflatten(0, (len(groups), -1)).numpy()
-            earlier = before.get(subset) if before else None
-            outcome.items[subset] = embeddings
-            outcome.readings += cced_readings(subset, groups[0].attributes, embeddings, earlier)
-        return outcome
+            embedded = backbone.embed(texts, progress=f"cced {subset}").unflatten(0, (len(groups), -1)).numpy()
+            embeddings[subset] = embedded
+            now += quantities(subset, attributes, embedded)
+            if before and subset in before:
+                now += kept(subset, embedded, before[subset])
+                earlier += quantities(subset, attributes, before[subset])
+        return outcome(self.name, now, earlier, items=embeddings, not_run=not_run)
 
 
 def set_name(name: str) -> str:
@@ -87,48 +94,38 @@ def held_out_groups(name: str) -> list[Group]:
     return test
 
 
-def distances(embeddings: NDArray[np.float32]) -> NDArray[np.float64]:
+def distances(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
     """Distances to neutral (N, A) of embeddings (N, 1 + A, D)."""
     tensor = torch.from_numpy(embeddings).double()
     return distances_to_neutral(tensor[:, 1:], tensor[:, 0]).numpy()
 
 
-def cced_readings(
-    subset: str,
-    attributes: Sequence[str],
-    embeddings: NDArray[np.float32],
-    earlier: NDArray[np.float32] | None = None,
-) -> list[Reading]:
-    """Readings of one set from embeddings (N, 1 + A, D), neutral first, and those of the earlier encoder."""
+def quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[np.floating]) -> list[Quantity]:
+    """Quantities of one set from embeddings (N, 1 + A, D), neutral first."""
     distances_NA = distances(embeddings)
     gap = cced_gap(torch.from_numpy(distances_NA)).numpy()
     distance = distances_NA.mean(axis=1)
-
-    def reading(quantity: str, unit: str, ideal: float | None, *samples: NDArray[np.floating]) -> Reading:
-        return measured(
-            mean if len(samples) == 1 else ratio_of_means,
-            *samples,
-            benchmark=CCED.name,
-            subset=subset,
-            quantity=quantity,
-            unit=unit,
-            ideal=ideal,
-            headline=quantity == "gap",
-        )
-
-    readings = [
-        reading("gap", DISTANCE, 0.0, gap),
-        reading("gap_over_distance", "ratio", 0.0, gap, distance),
-        reading("distance", DISTANCE, None, distance),
-        *(reading(f"distance_{name}", DISTANCE, None, distances_NA[:, k]) for k, name in enumerate(attributes)),
+    of_set = partial(quantity, subset=subset)
+    return [
+        of_set(mean, gap, name="gap", unit=DISTANCE, ideal=0.0, headline=True),
+        of_set(ratio_of_means, gap, distance, name="gap_over_distance", unit="ratio", ideal=0.0),
+        of_set(mean, distance, name="distance", unit=DISTANCE, ideal=None),
+        *(
+            of_set(mean, distances_NA[:, k], name=f"distance_{name}", unit=DISTANCE, ideal=None)
+            for k, name in enumerate(attributes)
+        ),
     ]
-    if earlier is not None:
-        distances_before = distances(earlier)
-        gap_before = cced_gap(torch.from_numpy(distances_before)).numpy()
-        cosine = torch.cosine_similarity(torch.from_numpy(embeddings[:, 0]), torch.from_numpy(earlier[:, 0]), dim=-1)
-        readings += [
-            reading("gap_kept", "ratio", 0.0, gap, gap_before),
-            reading("distance_kept", "ratio", None, distance, distances_before.mean(axis=1)),
-            reading("neutral_cosine", "cosine", 1.0, cosine.double().numpy()),
-        ]
-    return readings
+
+
+def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
+    """What was kept of an earlier model's gap, distance and neutral embeddings, all (N, 1 + A, D)."""
+    distances_now, distances_before = distances(embeddings), distances(before)
+    gap, gap_before = (cced_gap(torch.from_numpy(part)).numpy() for part in (distances_now, distances_before))
+    cosine = torch.cosine_similarity(torch.from_numpy(embeddings[:, 0]), torch.from_numpy(before[:, 0]), dim=-1)
+    of_set = partial(quantity, subset=subset)
+    ratio = partial(of_set, ratio_of_means, unit="ratio")
+    return [
+        ratio(gap, gap_before, name="gap_kept", ideal=0.0),
+        ratio(distances_now.mean(axis=1), distances_before.mean(axis=1), name="distance_kept", ideal=None),
+        of_set(mean, cosine.double().numpy(), name="neutral_cosine", unit="cosine", ideal=1.0),
+    ]

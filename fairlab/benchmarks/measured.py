@@ -1,40 +1,178 @@
-"""Readings with their interval, from per-item samples."""
+"""What every benchmark gives: quantities with their bootstrap draws, and from them readings and paired comparisons."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairlab.backbones.encoder import Encoder
-from fairlab.metrics.bootstrap import Statistic, bootstrap_interval
-from fairlab.record import Outcome, Reading
+from fairlab.backbones.backbone import Backbone
+from fairlab.metrics.bootstrap import RESAMPLES, Statistic, bootstrap_draws, percentile_interval, two_sided_p
+from fairlab.record import Comparison, Note, NotRun, Outcome, Reading
+from fairlab.types import FairlabError
+
+Items = Mapping[str, NDArray[np.floating]]
+ALL, REGULAR = "all", "regular"  # which items of the data are measured
 
 
 class Benchmark(Protocol):
-    """What a training run asks of a benchmark."""
+    """What the entry points ask of a benchmark."""
 
     name: str
 
-    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
-        """Measure an encoder; ``before`` holds the ``items`` of an earlier measurement, for paired readings."""
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure a backbone; ``before`` holds the ``items`` of an earlier measurement, for paired comparisons."""
         ...
 
 
-def measured(
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a benchmark for one model, and how it varies when the benchmark's items are resampled.
+
+    Attributes:
+        subset, name: its place in the benchmark.
+        value: in ``unit``.
+        draws: bootstrap draws (2,000,), with a seed that resamples the same items for every model; nan where they mean
+            nothing, and then ``interval`` is given and nothing is compared.
+        n: items.
+        unit: as the benchmark's authors print it.
+        ideal: the value of a perfectly fair or useful model; None where there is none.
+        headline: whether it stands for its benchmark in summaries.
+        interval: a better 95 % interval than the draws' percentiles, where the statistic has one.
+        p, p_holm: as of a reading.
+    """
+
+    subset: str
+    name: str
+    value: float
+    draws: NDArray[np.float64]
+    n: int
+    unit: str
+    ideal: float | None
+    headline: bool = False
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+    p_holm: float | None = None
+
+
+def quantity(
     statistic: Statistic,
     *samples: ArrayLike,
-    benchmark: str,
     subset: str,
-    quantity: str,
+    name: str,
     unit: str,
     ideal: float | None,
-    headline: bool = False,
-) -> Reading:
-    """A reading: the statistic of the samples, its bootstrap interval over their items, and their number."""
+    n: int | None = None,
+    **more: Any,
+) -> Quantity:
+    """A quantity that is a statistic of samples over units (items, or clusters of them).
+
+    Args:
+        statistic: of the samples along their last axis.
+        samples: one array (N,) or several of equal length, resampled together.
+        subset: as of :class:`Quantity`.
+        name: as of it.
+        unit: as of it.
+        ideal: as of it.
+        n: items, where the units are clusters of them.
+        more: ``headline``, ``interval``, ``p`` or ``p_holm``.
+    """
     arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
-    low, high = bootstrap_interval(statistic, *arrays)
-    value = float(statistic(*arrays))
-    return Reading(benchmark, subset, quantity, value, unit, ideal, len(arrays[0]), low, high, headline=headline)
+    units = len(arrays[0])
+    draws = bootstrap_draws(statistic, *arrays) if units > 1 else np.full(RESAMPLES, math.nan)
+    value = float(statistic(*arrays)) if units else math.nan
+    return Quantity(subset, name, value, draws, units if n is None else n, unit, ideal, **more)
+
+
+def one_of(setting: str, value: str, known: Collection[str]) -> str:
+    """The value of a setting.
+
+    Raises:
+        FairlabError: it is none of those known.
+    """
+    if value not in known:
+        raise FairlabError(f"{setting} must be {' or '.join(known)}, not '{value}'")
+    return value
+
+
+def variant(benchmark: str, *choices: str, default: Collection[str]) -> str:
+    """The name under which a benchmark's numbers stand: ``crows_pairs@meade`` where a choice is not the default.
+
+    Numbers that follow different rules so never share a key.
+    """
+    return "@".join([benchmark, *(choice for choice in choices if choice not in default)])
+
+
+def irregular_notes(benchmark: str, irregularities: Mapping[str, str], items: str) -> list[Note]:
+    """A note for each item of the data that should not be measured, and whether it was."""
+    done = "left out" if items == REGULAR else f"measured all the same; items={REGULAR} leaves it out"
+    return [Note(benchmark, f"{reason}; {done}", item) for item, reason in irregularities.items()]
+
+
+def cut_notes(benchmark: str, cut: int, max_length: int) -> list[Note]:
+    """A note where texts were cut."""
+    return [Note(benchmark, f"{cut} texts were cut at backbone.max_length={max_length}; raise it")] if cut else []
+
+
+def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Quantity] = (), **parts: Any) -> Outcome:
+    """Readings of quantities, and comparisons with the same quantities of an earlier model.
+
+    A quantity without a value or an interval, as over a single item, is reported as not run.
+
+    Args:
+        benchmark: its name.
+        quantities: of the model measured.
+        before: of the earlier model, over the same items.
+        parts: further parts of the outcome: ``items``, ``not_run``, ``notes``.
+    """
+    result = Outcome(**parts)
+    earlier = {(entry.subset, entry.name): entry for entry in before}
+    for entry in quantities:
+        low, high = entry.interval or percentile_interval(entry.draws)
+        if any(math.isnan(number) for number in (entry.value, low, high)):
+            reason = f"{entry.name} or its interval is undefined over {entry.n} items"
+            result.not_run.append(NotRun(benchmark, entry.subset, reason))
+            continue
+        place = (benchmark, entry.subset, entry.name)
+        result.readings.append(
+            Reading(
+                *place,
+                entry.value,
+                entry.unit,
+                entry.ideal,
+                entry.n,
+                low,
+                high,
+                headline=entry.headline,
+                p=entry.p,
+                p_holm=entry.p_holm,
+            )
+        )
+        other = earlier.get((entry.subset, entry.name))
+        if other is None or other.n != entry.n:  # without the same items there is no pairing
+            continue
+        comparison = _comparison(benchmark, entry, other)
+        if not math.isnan(comparison.p):
+            result.comparisons.append(comparison)
+    return result
+
+
+def _comparison(benchmark: str, later: Quantity, earlier: Quantity) -> Comparison:
+    draws = later.draws - earlier.draws
+    low, high = percentile_interval(draws)
+    return Comparison(
+        benchmark,
+        later.subset,
+        later.name,
+        later.value - earlier.value,
+        later.unit,
+        low,
+        high,
+        two_sided_p(draws),
+        later.n,
+        headline=later.headline,
+    )

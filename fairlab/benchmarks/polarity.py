@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairlab.benchmarks.measured import measured
+from fairlab.benchmarks.measured import outcome, quantity
 from fairlab.lexicons import lexicon_axes, load_lexicon
 from fairlab.metrics.bootstrap import mean
 from fairlab.metrics.polarity import Polarity
@@ -33,17 +33,18 @@ def measure_polarity(groups: Sequence[Group], subset: str) -> Outcome:
     correct = [polarity.correct(group) for group in groups]
     columns = {"union_accuracy": [all(versions.values()) for versions in correct]}
     columns |= {f"accuracy_{name}": [versions[name] for versions in correct] for name in groups[0].versions}
-    readings = [
-        measured(
-            mean,
-            100.0 * np.array(hits),
-            benchmark=NAME,
-            subset=subset,
-            quantity=quantity,
-            unit="%",
-            ideal=100.0,
-            headline=quantity == "union_accuracy",
-        )
-        for quantity, hits in columns.items()
-    ]
-    return Outcome(readings)
+    return outcome(
+        NAME,
+        [
+            quantity(
+                mean,
+                100.0 * np.array(hits),
+                subset=subset,
+                name=name,
+                unit="%",
+                ideal=100.0,
+                headline=name == "union_accuracy",
+            )
+            for name, hits in columns.items()
+        ],
+    )

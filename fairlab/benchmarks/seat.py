@@ -7,7 +7,6 @@ Debiasing Techniques for Pre-trained Language Models" (bias-bench).
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,34 +14,38 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.encoder import Encoder
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.measured import Items, Quantity, outcome
 from fairlab.data.association import AssociationTest, read_association_test
 from fairlab.data.sources import FILES, locate
 from fairlab.metrics.association import associations, holm, resampled_effect_sizes, weat_effect_size, weat_p_value
-from fairlab.metrics.bootstrap import RESAMPLES, percentile_interval
-from fairlab.record import NotRun, Outcome, Reading
+from fairlab.metrics.bootstrap import RESAMPLES
+from fairlab.metrics.proportions import wilson_interval
+from fairlab.record import NotRun, Outcome
 from fairlab.types import DataUnavailable, FairlabError
 
 ALPHA = 0.01  # May et al. 2019
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one test gives: the associations of X, then Y; effect size with bootstrap draws; p-value."""
+    """What one test gives: its number of targets, effect size with bootstrap draws, p-value."""
 
-    associations: NDArray[np.float64]
+    n: int
     effect_size: float
-    draws: NDArray[np.float64]
+    draws: Array
     p_value: float
 
 
 class SEAT:
     """Effect sizes and one-sided p-values of association tests.
 
-    Quantities per test: ``effect_size`` (positive: the first targets lean to the first attributes, for the gender
-    tests the stereotype), ``p_value`` and ``p_value_holm`` (adjusted for all tests asked). Over all tests, subset
-    ``average``: ``absolute_effect_size`` and ``share_significant`` (p < 0.01, not adjusted). A test that cannot be run
-    takes ``average`` and ``p_value_holm`` with it: they are over the tests asked or not at all.
+    Quantity per test: ``effect_size`` (positive: the first targets lean to the first attributes, for the gender tests
+    the stereotype), with the permutation test's p-value and that value adjusted for all tests asked. Over all tests,
+    subset ``average``: ``absolute_effect_size`` and ``share_significant`` (p < 0.01, not adjusted; its interval takes
+    the tests for independent). A test that cannot be run takes ``average`` and the adjusted p-values with it: they are
+    over the tests asked or not at all.
 
     Intervals resample targets; sentences made from one name by several templates are not independent, so intervals
     and p-values are smaller than for as many unrelated sentences. That of ``absolute_effect_size`` stays above 0 even
@@ -67,33 +70,39 @@ class SEAT:
         self.files = {name: file_of_test(name) for name in names}
         self.seed = seed
 
-    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
-        """Measure every test; ``before`` is not used, as an effect size has no paired reading."""
-        outcome = Outcome()
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure every test; ``before`` holds the ``items`` of an earlier measurement."""
+        not_run: list[NotRun] = []
         tests: dict[str, AssociationTest] = {}
         for subset, file in self.files.items():
             try:
                 tests[subset] = read_association_test(locate(file))
             except DataUnavailable as error:
-                outcome.not_run.append(NotRun(self.name, subset, str(error)))
+                not_run.append(NotRun(self.name, subset, str(error)))
         texts = list(dict.fromkeys(text for test in tests.values() for part in test.sets for text in part))
-        embeddings = dict(zip(texts, encoder.embed(texts, progress=self.name).double().numpy(), strict=True))
-        results: dict[str, Result] = {}
+        embeddings = dict(zip(texts, backbone.embed(texts, progress=self.name).double().numpy(), strict=True))
+        items = {subset: associations_of_test(test, embeddings) for subset, test in tests.items()}
+        results = {}
         for subset, test in tests.items():
             try:
-                results[subset] = result_of_test(test, embeddings, self.seed)
+                results[subset] = result_of_test(test, items[subset], self.seed)
             except FairlabError as error:
-                outcome.not_run.append(NotRun(self.name, subset, str(error)))
-        outcome.items = {subset: result.associations.astype(np.float32) for subset, result in results.items()}
-        for subset, result in results.items():
-            outcome.readings += readings_of_test(subset, result)
-        if outcome.not_run:
-            missing = ", ".join(entry.subset for entry in outcome.not_run)
-            reason = f"not every test was run ({missing}), so there is no average and no p_value_holm"
-            outcome.not_run.append(NotRun(self.name, "average", reason))
-        else:
-            outcome.readings += readings_over_tests(results)
-        return outcome
+                not_run.append(NotRun(self.name, subset, str(error)))
+        if not_run:
+            missing = ", ".join(entry.subset for entry in not_run)
+            reason = f"not every test was run ({missing}), so there is no average and no adjusted p-value"
+            not_run.append(NotRun(self.name, "average", reason))
+        complete = not not_run
+        earlier = self._earlier({subset: tests[subset] for subset in results}, before) if before else {}
+        found, found_before = quantities(results, complete), quantities(earlier, complete)
+        return outcome(self.name, found, found_before, items=items, not_run=not_run)
+
+    def _earlier(self, tests: Mapping[str, AssociationTest], before: Items) -> dict[str, Result]:
+        return {
+            subset: result_of_test(test, before[subset], self.seed)
+            for subset, test in tests.items()
+            if subset in before
+        }
 
 
 def file_of_test(test: str) -> str:
@@ -110,46 +119,67 @@ def file_of_test(test: str) -> str:
     raise FairlabError(f"seat has no test '{test}'; there are 6 for sent-weat6, and by name: {known}")
 
 
-def result_of_test(test: AssociationTest, embeddings: Mapping[str, NDArray[np.float64]], seed: int) -> Result:
-    """Result of a test from the embedding of each of its texts.
+def associations_of_test(test: AssociationTest, embeddings: Mapping[str, Array]) -> Array:
+    """Associations (|X| + |Y|,) of a test's targets, X then Y, from the embedding of each of its texts."""
+    X, Y, A, B = (np.stack([embeddings[text] for text in part]) for part in test.sets)
+    return associations(np.concatenate([X, Y]), A, B)
+
+
+def result_of_test(test: AssociationTest, values: NDArray[np.floating], seed: int) -> Result:
+    """Result of a test from the associations of its targets, X then Y.
 
     Raises:
         FairlabError: the effect size is undefined.
     """
-    X, Y, A, B = (np.stack([embeddings[text] for text in part]) for part in test.sets)
-    x, y = associations(X, A, B), associations(Y, A, B)
+    x, y = np.split(values, [len(test.targ1)])
     # Tests that share their targets resample them alike, so that the interval of the average sees what they share.
     draws_seed = [seed, zlib.crc32("\n".join([*test.targ1, "", *test.targ2]).encode())]
     return Result(
-        associations=np.concatenate([x, y]),
+        n=len(values),
         effect_size=weat_effect_size(x, y),
         draws=resampled_effect_sizes(x, y, RESAMPLES, np.random.default_rng(draws_seed)),
         p_value=weat_p_value(x, y, np.random.default_rng(seed)),
     )
 
 
-def readings_of_test(subset: str, result: Result) -> list[Reading]:
-    """Readings of one test by itself."""
-    n = len(result.associations)
-    size, p = result.effect_size, result.p_value
-    return [
-        Reading(SEAT.name, subset, "effect_size", size, "effect size", 0.0, n, *percentile_interval(result.draws)),
-        Reading(SEAT.name, subset, "p_value", p, "p-value", None, n, math.nan, math.nan),
-    ]
-
-
-def readings_over_tests(results: Mapping[str, Result]) -> list[Reading]:
-    """Readings that need every test: adjusted p-values and averages."""
+def quantities(results: Mapping[str, Result], complete: bool) -> list[Quantity]:
+    """Quantities of every test, and over all tests where the results are ``complete``."""
+    if not results:
+        return []
     p_values = np.array([result.p_value for result in results.values()])
-    sizes = np.array([result.effect_size for result in results.values()])
-    bounds = percentile_interval(np.abs([result.draws for result in results.values()]).mean(axis=0))
-    n, unit, no_bounds = len(results), "effect size", (math.nan, math.nan)
-    size, share = float(np.abs(sizes).mean()), float((p_values < ALPHA).mean())
+    adjusted = holm(p_values) if complete else [None] * len(results)
+    of_tests = [
+        Quantity(
+            subset,
+            "effect_size",
+            result.effect_size,
+            result.draws,
+            result.n,
+            "effect size",
+            0.0,
+            p=result.p_value,
+            p_holm=None if p_holm is None else float(p_holm),
+        )
+        for (subset, result), p_holm in zip(results.items(), adjusted, strict=True)
+    ]
+    if not complete:
+        return of_tests
+    n = len(results)
+    significant = p_values < ALPHA
+    size = float(np.mean([abs(result.effect_size) for result in results.values()]))
+    draws = np.abs([result.draws for result in results.values()]).mean(axis=0)
+    share = float(significant.mean())
     return [
-        *(
-            Reading(SEAT.name, subset, "p_value_holm", float(p), "p-value", None, len(result.associations), *no_bounds)
-            for (subset, result), p in zip(results.items(), holm(p_values), strict=True)
+        *of_tests,
+        Quantity("average", "absolute_effect_size", size, draws, n, "effect size", 0.0, headline=True),
+        Quantity(
+            "average",
+            "share_significant",
+            share,
+            np.full(RESAMPLES, np.nan),
+            n,
+            "share of tests",
+            0.0,
+            interval=wilson_interval(significant.sum(), n),
         ),
-        Reading(SEAT.name, "average", "absolute_effect_size", size, unit, 0.0, n, *bounds, headline=True),
-        Reading(SEAT.name, "average", "share_significant", share, "share of tests", 0.0, n, *no_bounds),
     ]

@@ -5,15 +5,12 @@ Source: Cer et al. 2017, "SemEval-2017 Task 1"; the zero-shot protocol usual for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fairlab.backbones.encoder import Encoder
-from fairlab.benchmarks.measured import measured
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
 from fairlab.data.sources import locate
 from fairlab.data.sts import read_sts
 from fairlab.metrics.correlation import spearman
@@ -22,7 +19,7 @@ from fairlab.types import DataUnavailable
 
 
 class STSB:
-    """Spearman correlation, times 100, on the development pairs; ``spearman_change`` against an earlier measurement.
+    """Spearman correlation, times 100, on the development pairs.
 
     Args:
         path: of ``dev.tsv``; None takes ``FAIRLAB_DATA`` or a download.
@@ -33,22 +30,31 @@ class STSB:
     def __init__(self, path: str | None = None) -> None:
         self.path = path
 
-    def measure(self, encoder: Encoder, before: Mapping[str, NDArray[np.float32]] | None = None) -> Outcome:
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
         try:
             pairs = read_sts(locate("glue/STS-B/dev.tsv", self.path))
         except DataUnavailable as error:
             return Outcome(not_run=[NotRun(self.name, "dev", str(error))])
         texts = [pair.first for pair in pairs] + [pair.second for pair in pairs]
-        first, second = encoder.embed(texts, progress="stsb").chunk(2)
+        first, second = backbone.embed(texts, progress=self.name).chunk(2)
         cosines = torch.cosine_similarity(first, second, dim=-1).numpy()
         scores = np.array([pair.score for pair in pairs])
-        reading = partial(measured, benchmark=self.name, subset="dev", unit="Spearman x 100")
-        readings = [reading(spearman_points, cosines, scores, quantity="spearman", ideal=100.0, headline=True)]
-        if before:
-            samples = (cosines, scores, before["cosines"])
-            readings.append(reading(change, *samples, quantity="spearman_change", ideal=None))
-        return Outcome(readings, items={"cosines": cosines})
+        earlier = [_quantity(before["cosines"], scores)] if before else []
+        return outcome(self.name, [_quantity(cosines, scores)], earlier, items={"cosines": cosines})
+
+
+def _quantity(cosines: NDArray[np.floating], scores: NDArray[np.floating]) -> Quantity:
+    return quantity(
+        spearman_points,
+        cosines,
+        scores,
+        subset="dev",
+        name="spearman",
+        unit="Spearman x 100",
+        ideal=100.0,
+        headline=True,
+    )
 
 
 def spearman_points(
@@ -56,10 +62,3 @@ def spearman_points(
 ) -> NDArray[np.floating]:
     """Spearman correlation times 100."""
     return 100 * spearman(cosines, scores, axis)
-
-
-def change(
-    cosines: NDArray[np.floating], scores: NDArray[np.floating], before: NDArray[np.floating], axis: int = -1
-) -> NDArray[np.floating]:
-    """Difference of two encoders' correlations with the same scores."""
-    return spearman_points(cosines, scores, axis) - spearman_points(before, scores, axis)

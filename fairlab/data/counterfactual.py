@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from fairlab.backbones.encoder import Encoder, pad
+from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batching import BucketedBatches
 from fairlab.data.groups import groups_path, read_groups
 from fairlab.files import sha256
@@ -74,7 +74,7 @@ class CounterfactualGroups(lightning.LightningDataModule):
         validation: float,
         batch_size: int,
         limit_train: int | None,
-        encoder: Encoder,
+        encoder: Backbone,
         epochs: int,
         seed: int,
         augmentation: Augmentation | None = None,

@@ -11,7 +11,7 @@ import lightning
 import torch
 from torch import Tensor
 
-from fairlab.backbones.encoder import Encoder
+from fairlab.backbones.backbone import Backbone
 from fairlab.data.counterfactual import CounterfactualGroups, GroupBatch
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral, representation_loss
 from fairlab.metrics.cced import CCEDGap
@@ -44,7 +44,7 @@ class CCD(lightning.LightningModule):
 
     def __init__(
         self,
-        encoder: Encoder,
+        encoder: Backbone,
         *,
         beta: float,
         rho: Bandwidth,
@@ -144,7 +144,7 @@ class CCD(lightning.LightningModule):
         return torch.optim.Adam(parameters, lr=self.lr, fused=True)
 
 
-def _train_only_the_encoder(encoder: Encoder) -> None:
+def _train_only_the_encoder(encoder: Backbone) -> None:
     """Freeze what the loss does not reach: a masked LM's head, a pooler. Tied embeddings belong to the encoder."""
     pooler = getattr(encoder.transformer, "pooler", None)
     unused = {id(parameter) for parameter in pooler.parameters()} if pooler is not None else set()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -17,6 +18,7 @@ BEFORE, AFTER = "#9aa5b1", "#1f6f8b"
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 NEUTRAL_COLOUR = "#7f7f7f"
 MAX_PROJECTED = 150
+BARS_PER_LINE = 4
 
 Array = NDArray[np.floating]
 
@@ -32,12 +34,19 @@ def _layout(figure: go.Figure, height: int) -> go.Figure:
     return figure
 
 
-def bars(pairs: Sequence[tuple[Reading, Reading]]) -> go.Figure:
-    """Headline readings before and after with their 95 % intervals, each on its own axis."""
-    titles = [f"{before.benchmark} {before.subset}<br>{before.quantity}" for before, _ in pairs]
-    figure = make_subplots(rows=1, cols=len(pairs), subplot_titles=titles)
-    for column, pair in enumerate(pairs, start=1):
-        for reading, name, colour in zip(pair, ("before", "after"), (BEFORE, AFTER), strict=True):
+def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
+    """Headline readings of every model or phase with their 95 % intervals, each reading on its own axis."""
+    first = [next(iter(row.values())) for row in rows]
+    titles = [f"{reading.benchmark} {reading.subset}<br>{reading.quantity.replace('_', ' ')}" for reading in first]
+    lines = math.ceil(len(rows) / BARS_PER_LINE)
+    figure = make_subplots(
+        rows=lines, cols=min(len(rows), BARS_PER_LINE), subplot_titles=titles, vertical_spacing=0.35 / lines
+    )
+    phases = list(dict.fromkeys(phase for row in rows for phase in row))
+    colours = dict(zip(phases, [BEFORE, AFTER, *COLOURS], strict=False))
+    for place, row in enumerate(rows):
+        where = {"row": place // BARS_PER_LINE + 1, "col": place % BARS_PER_LINE + 1}
+        for phase, reading in row.items():
             error = {
                 "type": "data",
                 "symmetric": False,
@@ -45,19 +54,19 @@ def bars(pairs: Sequence[tuple[Reading, Reading]]) -> go.Figure:
                 "arrayminus": [reading.value - reading.low],
             }
             bar = go.Bar(
-                x=[name],
+                x=[phase],
                 y=[reading.value],
                 error_y=error,
-                name=name,
-                marker_color=colour,
+                name=phase,
+                marker_color=colours[phase],
                 showlegend=False,
                 text=[f"{reading.value:.3g}"],
                 textposition="inside",
                 insidetextanchor="start",
             )
-            figure.add_trace(bar, row=1, col=column)
-        figure.update_yaxes(title_text=pair[0].unit, row=1, col=column)
-    return _layout(figure, 360)
+            figure.add_trace(bar, **where)
+        figure.update_yaxes(title_text=first[place].unit, **where)
+    return _layout(figure, 60 + 300 * lines)
 
 
 def curves(history: Sequence[dict[str, float]]) -> go.Figure:

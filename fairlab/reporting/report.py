@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import math
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,9 @@ from safetensors.numpy import load_file
 
 from fairlab.benchmarks.cced import distances, held_out_groups, set_name
 from fairlab.files import write_whole
-from fairlab.record import Reading, Record, without_secrets
+from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
-from fairlab.reporting.summary import summary_lines
+from fairlab.reporting.summary import moved, summary_lines
 
 PUBLISHED = Path(__file__).parent / "published"
 STYLE = """
@@ -35,12 +34,17 @@ pre { background: #f6f8fa; padding: .8rem; overflow-x: auto; font-size: .85rem; 
 
 def write_report(record: Record) -> Path:
     """Write ``report.html`` into the run's folder, whole or not at all."""
+    trained = "method" in record.config
     sections = [
         _heading(record),
-        _section("Before and after", _bars(record) + _readings_table(record)),
-        _section("Training", _figure(plots.curves(record.history)) if record.history else "<p>No training step.</p>"),
+        _section("Before and after" if trained else "Readings", _bars(record) + _readings_table(record)),
+        _differences(record),
+        _section("Training", _figure(plots.curves(record.history)) if record.history else "<p>No training step.</p>")
+        if trained
+        else "",
         _embeddings(record),
-        _section("Beside the published numbers", _published(record)),
+        _section("Beside the published numbers", _published(record)) if trained else "",
+        _notes(record),
         _section("Not run", _not_run(record)),
         _section("Provenance", _provenance(record)),
     ]
@@ -73,6 +77,12 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def _heading(record: Record) -> str:
+    lines = "".join(f"<li>{html.escape(line)}</li>" for line in summary_lines(record))
+    about = _about_training(record) if "method" in record.config else _about_evaluation(record)
+    return f"<h1>{html.escape(_name(record))}</h1>{about}<ul>{lines}</ul>"
+
+
+def _about_training(record: Record) -> str:
     config = record.config
     scale = config["scale"]["name"]
     label = (
@@ -80,35 +90,76 @@ def _heading(record: Record) -> str:
     )
     backbone = config["backbone"]
     stands_for = f" (standing in for {backbone['stands_for']})" if backbone["stands_for"] else ""
-    lines = "".join(f"<li>{html.escape(line)}</li>" for line in summary_lines(record))
     return (
-        f"<h1>{html.escape(_name(record))}</h1><p><span class='label'>{label}</span></p>"
+        f"<p><span class='label'>{label}</span></p>"
         f"<p>Backbone {html.escape(backbone['name'] + stands_for)}; seed {config['seed']}; {record.status}.</p>"
-        f"<ul>{lines}</ul>"
     )
 
 
+def _about_evaluation(record: Record) -> str:
+    models = record.config["model"]
+    names = ", ".join(map(str, models)) if isinstance(models, list) else models
+    if isinstance(models, dict):
+        names = ", ".join(f"{label} ({name})" for label, name in models.items())
+    return f"<p>Measured without training: {html.escape(str(names))}; {record.status}.</p>"
+
+
 def _bars(record: Record) -> str:
-    pairs = [(first, second) for first, second in record.pairs() if second is not None and first.headline]
-    return _figure(plots.bars(pairs)) if pairs else ""
+    rows = [row for row in record.table() if DATA not in row and next(iter(row.values())).headline]
+    return _figure(plots.bars(rows)) if rows else ""
 
 
 def _readings_table(record: Record) -> str:
     rows = []
-    for first, second in record.pairs():
-        name = "/".join(part for part in (first.benchmark, first.subset, first.quantity))
-        before = _value(first) if first.phase == "before" else ""
-        later = second if first.phase == "before" else first
-        after = _value(later) if later else ""
-        ideal = "" if first.ideal is None else f"{first.ideal:g}"
-        rows.append([name, before, after, ideal, first.unit, str(first.n)])
-    note = "<p class='note'>95 % bootstrap intervals over items in brackets.</p>"
-    return _table(["reading", "before", "after, or of the data", "ideal", "unit", "n"], rows) + note
+    phases = [*record.phases, *([DATA] if any(DATA in row for row in record.table()) else [])]
+    for row in record.table():
+        first = next(iter(row.values()))
+        ideal = "" if first.ideal is None else f"{first.ideal:.4g}"
+        values = [_value(row[phase]) if phase in row else "" for phase in phases]
+        name = f"{first.benchmark}/{first.subset}/{first.quantity}"
+        rows.append([name, *values, ideal, first.unit, str(first.n)])
+    note = (
+        "<p class='note'>95 % intervals in brackets. p: the benchmark's own test of the value, in parentheses adjusted "
+        "for its other tests of the kind (Holm).</p>"
+    )
+    return _table(["reading", *(phase or "value" for phase in phases), "ideal", "unit", "n"], rows) + note
 
 
 def _value(reading: Reading) -> str:
-    value = f"{reading.value:.4g}"
-    return value if math.isnan(reading.low) else f"{value} [{reading.low:.4g}, {reading.high:.4g}]"
+    value = f"{reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]"
+    if reading.p is None:
+        return value
+    return f"{value} p {reading.p:.2g}" + (f" ({reading.p_holm:.2g})" if reading.p_holm is not None else "")
+
+
+def _differences(record: Record) -> str:
+    """Every comparison, those of headline readings first."""
+    if not record.comparisons:
+        return ""
+    several = len({comparison.phase for comparison in record.comparisons}) > 1
+    rows = [
+        [
+            f"{c.benchmark}/{c.subset}/{c.quantity}" + (f", {c.phase}" if several else ""),
+            f"{c.difference:+.4g} [{c.low:+.4g}, {c.high:+.4g}]",
+            f"{c.p:.2g}",
+            "" if c.p_holm is None else f"{c.p_holm:.2g}",
+            "moved" if moved(c) else "",
+        ]
+        for c in sorted(record.comparisons, key=lambda comparison: not comparison.headline)
+    ]
+    note = (
+        "<p class='note'>Differences on the same items with their 95 % intervals and two-sided p-values, from 2,000 "
+        "paired resamples. Adjusted: Holm over all headline readings; the others are not adjusted, and among many of "
+        "them some p-values are small by chance.</p>"
+    )
+    return _section("What moved", _table(["reading", "difference", "p", "p adjusted", ""], rows) + note)
+
+
+def _notes(record: Record) -> str:
+    if not record.notes:
+        return ""
+    rows = [[note.benchmark, note.phase, note.item, note.text] for note in record.notes]
+    return _section("Notes", _table(["benchmark", "model", "item", "note"], rows))
 
 
 def _embeddings(record: Record) -> str:
@@ -156,8 +207,8 @@ def _published(record: Record) -> str:
         return "<p>No published numbers of this method are on file.</p>"
     table = yaml.safe_load(file.read_text(encoding="utf-8"))["table_6"]
     published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table["rows"].items()]
-    gaps = [pair for pair in record.pairs() if pair[0].benchmark == "cced" and pair[0].quantity == "gap" and pair[1]]
-    ours = [[f"{first.subset}, n {first.n}", _value(first), _value(second)] for first, second in gaps if second]
+    gaps = [row for row in record.table() if {"before", "after"} <= set(row) and _is_cced_gap(row["after"])]
+    ours = [[f"{row['after'].subset}, n {row['after'].n}", _value(row["before"]), _value(row["after"])] for row in gaps]
     backbone = record.config["backbone"]["name"]
     return (
         f"<p><b>Published</b> ({html.escape(table['where'])}): {html.escape(table['title'])} "
@@ -166,6 +217,10 @@ def _published(record: Record) -> str:
         "depend on the model's embedding scale, so compare falls, not values.</p>"
         + _table(["held-out set", "before", "after"], ours)
     )
+
+
+def _is_cced_gap(reading: Reading) -> bool:
+    return (reading.benchmark, reading.quantity) == ("cced", "gap")
 
 
 def _not_run(record: Record) -> str:

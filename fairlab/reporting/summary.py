@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
-from fairlab.record import Reading, Record
+from fairlab.record import DATA, Comparison, Reading, Record
+
+ALPHA = 0.05
 
 
 def print_summary(record: Record) -> None:
@@ -17,11 +20,23 @@ def print_summary(record: Record) -> None:
 
 
 def summary_lines(record: Record) -> list[str]:
-    """One line per headline measure before and after, then whether a fall in gap is a collapse."""
-    lines = [change_line(first, second) for first, second in record.pairs() if second and first.headline]
+    """Headline readings a line each, what moved, whether a fall in gap is a collapse, notes, and what was not run."""
+    headline = [row for row in record.table() if next(iter(row.values())).headline and DATA not in row]
+    lines = [
+        change_line(row["before"], row["after"]) if {"before", "after"} <= set(row) else line(row) for row in headline
+    ]
+    lines += [moved_line(comparison) for comparison in record.comparisons if moved(comparison)]
     lines += collapse_verdicts(record)
-    not_run = {f"not run: {entry.benchmark} {entry.subset}: {entry.reason}": None for entry in record.not_run}
-    return [*lines, *not_run]
+    lines += dict.fromkeys(f"note: {note.benchmark}: {note.text}" for note in record.notes if not note.item)
+    lines += dict.fromkeys(f"not run: {entry.benchmark} {entry.subset}: {entry.reason}" for entry in record.not_run)
+    return lines
+
+
+def line(row: Mapping[str, Reading]) -> str:
+    """``seat average absolute_effect_size 0.9576 (0.91..1.01), n 6``; of several models one after the other."""
+    first = next(iter(row.values()))
+    values = [f"{phase} {r.value:.4g} ({r.low:.4g}..{r.high:.4g})".strip() for phase, r in row.items()]
+    return f"{first.benchmark} {first.subset} {first.quantity} {'; '.join(values)}, n {first.n}"
 
 
 def change_line(before: Reading, after: Reading) -> str:
@@ -31,6 +46,20 @@ def change_line(before: Reading, after: Reading) -> str:
     change = f"{after.value / before.value - 1:+.0%}" if relative else f"{after.value - before.value:+.2f}"
     interval = f"95 % {after.low:.4g}..{after.high:.4g}"
     return f"{name:<24} {before.value:.4g} -> {after.value:.4g} ({change}), {interval}, n {after.n}"
+
+
+def moved(comparison: Comparison) -> bool:
+    """Whether a headline reading differs between two models beyond chance: adjusted p-value below 0.05."""
+    return comparison.p_holm is not None and comparison.p_holm < ALPHA
+
+
+def moved_line(comparison: Comparison) -> str:
+    """``moved: seat average absolute_effect_size -0.31 (-0.4..-0.2), p 0.003 adjusted``."""
+    c = comparison
+    what = f"{c.benchmark} {c.subset} {c.quantity}" + ("" if c.phase == "change" else f", {c.phase}")
+    return (
+        f"moved: {what} {c.difference:+.4g} ({c.low:+.4g}..{c.high:+.4g}), p {c.p_holm:.2g} adjusted for all headlines"
+    )
 
 
 def collapse_verdicts(record: Record) -> list[str]:
@@ -44,11 +73,11 @@ def collapse_verdicts(record: Record) -> list[str]:
         if reading.phase != "after" or reading.quantity != "distance_kept":
             continue
         place = f"{reading.benchmark}/{reading.subset}"
-        before, after = (readings[f"{phase}/{place}/gap_over_distance"] for phase in ("before", "after"))
+        before, after = (readings.get(f"{phase}/{place}/gap_over_distance", math.nan) for phase in ("before", "after"))
         change = after / before - 1 if before else math.nan
         verdict = f"cced {reading.subset} keeps {reading.value:.0%} of the distance to neutral; "
         verdict += f"gap over distance {change:+.0%}"
-        fell = readings[f"after/{place}/gap_kept"] < 1
+        fell = readings.get(f"after/{place}/gap_kept", math.nan) < 1
         if fell and not (change <= -0.1 and reading.value > 0.01):
             verdict += ": the gap fell by collapse alone"
         verdicts.append(verdict)

@@ -3,7 +3,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlab.backbones.encoder import Encoder, batches_by_tokens, pad
+from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad
 from fairlab.backbones.loading import find_weights, load_backbone
 from tests.conftest import MINILM
 
@@ -24,7 +24,7 @@ def test_mean_pooling_is_the_mean_over_real_tokens(tiny):
 
 
 def test_cls_pooling_and_normalisation(tiny):
-    cls = Encoder(tiny.model, tiny.tokenizer, pooling="cls", max_length=32, normalize=True)
+    cls = Backbone(tiny.model, tiny.tokenizer, pooling="cls", max_length=32, normalize=True)
     hidden = tiny.model(input_ids=torch.tensor(cls.tokenize(["a river"]))).last_hidden_state[:, 0]
     torch.testing.assert_close(cls.embed(["a river"]), hidden / hidden.norm(), atol=1e-6, rtol=1e-5)
 
@@ -38,7 +38,7 @@ def test_dropout_is_off_and_the_mode_is_restored(tiny):
 
 
 def test_an_encoder_around_a_model_in_eval_mode_stays_there(tiny):
-    again = Encoder(tiny.model, tiny.tokenizer, pooling="mean", max_length=32, normalize=False)
+    again = Backbone(tiny.model, tiny.tokenizer, pooling="mean", max_length=32, normalize=False)
     again.embed(TEXTS)
     assert not again.training
     assert not tiny.model.training
@@ -54,14 +54,14 @@ def test_no_text_gives_no_row(tiny):
 
 def test_each_distinct_text_is_embedded_once(tiny, monkeypatch):
     seen = 0
-    forward = Encoder.forward
+    forward = Backbone.forward
 
     def counting(self, input_ids, attention_mask):
         nonlocal seen
         seen += len(input_ids)
         return forward(self, input_ids, attention_mask)
 
-    monkeypatch.setattr(Encoder, "forward", counting)
+    monkeypatch.setattr(Backbone, "forward", counting)
     assert len(tiny.embed(["a", "b", "a", "a"])) == 4
     assert seen == 2
 
@@ -88,3 +88,18 @@ def test_minilm_equals_sentence_transformers():
     reference = SentenceTransformer(str(find_weights(**MINILM)), device="cpu")
     expected = torch.tensor(reference.encode(TEXTS))
     torch.testing.assert_close(encoder.embed(TEXTS), expected, atol=1e-5, rtol=0)
+
+
+def test_the_digest_is_of_what_makes_embeddings(tiny, tiny_folders):
+    from fairlab.backbones.loading import load_backbone
+
+    masked = load_backbone(str(tiny_folders["bert_mlm"]), pooling="mean", max_length=32, normalize=False)
+    before = masked.digest()
+    with torch.no_grad():
+        masked.model.cls.predictions.transform.dense.weight += 1
+    assert masked.digest() == before != tiny.digest()
+    with torch.no_grad():
+        next(masked.transformer.parameters())[0, 0] += 1
+    assert masked.digest() != before
+    plain = Backbone(masked.transformer, masked.tokenizer, pooling="mean", max_length=32, normalize=False)
+    assert plain.digest() == masked.digest()

@@ -1,0 +1,100 @@
+"""One run of an entry point: its folder, its record, and how it ended."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab import cli
+from fairlab.files import no_space_is_one_sentence
+from fairlab.record import Record
+from fairlab.runs import plain_config, refuse_changed_config
+from fairlab.types import FairlabError
+
+
+def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None]) -> None:
+    """Do the work of an entry point under a record that says how it ended, whatever happens.
+
+    Args:
+        entry: the entry point's name, as in ``python -m fairlab.<entry>``.
+        config: composed.
+        body: the work; it sets the record's status to ``finished``.
+    """
+    from fairlab.reporting.summary import print_summary
+
+    started = time.perf_counter()
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    lock = lock_folder(folder)
+    record = open_record(entry, config, folder)
+    try:
+        if missing := sorted(OmegaConf.missing_keys(config)):
+            raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
+        with no_space_is_one_sentence(record.folder):
+            body(config, record)
+    except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
+        record.status, record.reason = "interrupted", "Ctrl-C"
+        raise KeyboardInterrupt from error
+    except Exception as error:
+        record.status, record.reason = "failed", cli.explain(error) or f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        earlier = record.provenance.get("wall_seconds", 0.0)
+        record.provenance["wall_seconds"] = round(earlier + time.perf_counter() - started, 1)
+        record.save()
+        lock.release()
+    print_summary(record)
+
+
+def lock_folder(folder: Path) -> FileLock:
+    """Hold a run folder for this process; the lock goes with the process, however that ends."""
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise FairlabError(
+            f"another process is running in {folder}; wait for it or choose another hydra.run.dir"
+        ) from error
+    return lock
+
+
+def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
+    """The record of this run: a new one, or the continued run's with its readings so far."""
+    resumed = config.ckpt is not None
+    if resumed and HydraConfig.get().mode == RunMode.MULTIRUN:
+        raise FairlabError("ckpt continues one run and cannot be used with -m; continue the jobs one by one")
+    plain = plain_config(config)
+    if resumed:
+        refuse_changed_config(folder, plain)
+        record = Record.load(folder)
+        record.status, record.reason = "running", ""
+    elif (folder / "record.json").exists():
+        raise FairlabError(
+            f"{folder} already holds a run; choose another hydra.run.dir, or continue it with ckpt={folder}"
+        )
+    else:
+        record = Record(folder, config=plain, command=command_line(entry))
+    record.save()
+    return record
+
+
+def command_line(entry: str) -> str:
+    """The command that started this process, as a user would type it."""
+    return shlex.join(["python", "-m", f"fairlab.{entry}", *sys.argv[1:]])
+
+
+def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) -> None:
+    """Raise when a continued run's data or weights are no longer those it started with."""
+    for name, now in inputs.items():
+        if name in record.provenance and record.provenance[name]["sha256"] != now["sha256"]:
+            raise FairlabError(
+                f"the {name} of the run in {record.folder} changed since it started; put the old file back, or start a "
+                "new run without ckpt"
+            )

@@ -1,0 +1,87 @@
+"""Running benchmarks on a model and keeping what they give in the run's record, so that nothing is measured twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairlab.files import whole
+from fairlab.metrics.association import holm
+from fairlab.record import Comparison, NotRun, Outcome, Record
+from fairlab.types import CannotScore, DataUnavailable
+
+if TYPE_CHECKING:
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.benchmarks.measured import Benchmark
+
+EVERYTHING = "all"
+
+
+def measure(
+    benchmarks: Sequence[Benchmark],
+    backbone: Backbone,
+    phase: str,
+    record: Record,
+    *,
+    earlier: str | None = None,
+    change: str = "change",
+) -> None:
+    """Run every benchmark that the record does not hold yet for this model, and compare it with an earlier one.
+
+    Args:
+        benchmarks: to run.
+        backbone: the model.
+        phase: under which its readings stand: ``before``, ``after``, or a model's label; empty for the only model.
+        record: takes readings, comparisons, notes and what was not run; per-item values go into files beside it.
+        earlier: phase of the model to compare with, measured before in the same run.
+        change: phase under which the comparisons stand.
+    """
+    from safetensors.numpy import load_file, save_file
+
+    for benchmark in benchmarks:
+        file = items_file(record.folder, phase, benchmark.name)
+        if file.exists():
+            continue
+        other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
+        before = load_file(other) if other is not None and other.exists() else None
+        try:
+            outcome = benchmark.measure(backbone, before)
+        except (CannotScore, DataUnavailable) as error:
+            outcome = Outcome(not_run=[NotRun(benchmark.name, EVERYTHING, str(error))])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        add(outcome, phase, record, change)
+        with whole(file) as temporary:
+            save_file(outcome.items, temporary)
+    record.comparisons = adjusted(record.comparisons, change)
+    record.save()
+
+
+def items_file(folder: Path, phase: str, benchmark: str) -> Path:
+    """Where the per-item values of a benchmark lie in a run folder."""
+    return folder / "items" / phase / f"{benchmark}.safetensors"
+
+
+def add(outcome: Outcome, phase: str, record: Record, change: str = "change") -> None:
+    """Put an outcome into the record, in place of what a killed run may have left of it."""
+    seed = record.config["seed"]
+    readings = [replace(reading, phase=phase, seed=seed) for reading in outcome.readings]
+    comparisons = [replace(comparison, phase=change) for comparison in outcome.comparisons]
+    not_run = [replace(entry, phase=phase) for entry in outcome.not_run]
+    notes = [replace(note, phase="" if note.item else phase) for note in outcome.notes]
+    keys = {reading.key for reading in readings} | {comparison.key for comparison in comparisons}
+    record.readings = [reading for reading in record.readings if reading.key not in keys] + readings
+    record.comparisons = [entry for entry in record.comparisons if entry.key not in keys] + comparisons
+    record.not_run = [entry for entry in record.not_run if entry not in not_run] + not_run
+    record.notes = [note for note in record.notes if note not in notes] + notes
+    record.save()
+
+
+def adjusted(comparisons: Sequence[Comparison], change: str) -> list[Comparison]:
+    """Comparisons with Holm's adjustment over the headline ones of the phase ``change``."""
+    family = [k for k, entry in enumerate(comparisons) if entry.headline and entry.phase == change]
+    p_values = dict(zip(family, holm([comparisons[k].p for k in family]), strict=True))
+    return [
+        replace(entry, p_holm=float(p_values[k])) if k in p_values else entry for k, entry in enumerate(comparisons)
+    ]
