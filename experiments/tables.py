@@ -189,9 +189,7 @@ def shares(*path: str, label: str) -> str:
 def _share(found: dict[str, float] | None) -> str:
     if found is None:
         return ""
-    return (
-        f"{found['count']}/{found['n']} = {found['share']:.1%} [{found['low']:.1%}, {found['high']:.1%}]"
-    )
+    return f"{found['count']}/{found['n']} = {found['share']:.1%} [{found['low']:.1%}, {found['high']:.1%}]"
 
 
 def crows_parts() -> str:
