@@ -1,4 +1,4 @@
-"""Write the tables of README.md, experiments/*/README.md and perf/README.md from the committed records.
+"""Write the tables of README.md, docs/, experiments/*/README.md and perf/README.md from the committed records.
 
 A table stands between ``<!-- NAME -->`` and ``<!-- /NAME -->``; nothing else of a page is touched.
 
@@ -192,6 +192,40 @@ def _share(found: dict[str, float] | None) -> str:
     return f"{found['count']}/{found['n']} = {found['share']:.1%} [{found['low']:.1%}, {found['high']:.1%}]"
 
 
+def rewriting_quality() -> str:
+    """The headline figures of the rewriting record, both modes side by side."""
+    record = json.loads(REWRITING.read_text(encoding="utf-8"))
+    places = {
+        "Winogender, man to woman, exact": ("winogender", "held out", "MODE", "man to woman"),
+        "Winogender, woman to man, exact": ("winogender", "held out", "MODE", "woman to man"),
+        "Winogender, man to neutral, exact": ("winogender", "held out", "MODE", "man to neutral"),
+        "Winogender, woman to neutral, exact": ("winogender", "held out", "MODE", "woman to neutral"),
+        "Winogender, neutral to man, exact": ("winogender", "held out", "MODE", "neutral to man"),
+        "CrowS-Pairs, person selected, exact, held-out half": ("crows", "held out", "MODE", "selected person"),
+        "CrowS-Pairs, person selected, exact, all": ("crows", "all", "MODE", "selected person"),
+        "CrowS-Pairs, whole text, exact, all": ("crows", "all", "MODE", "whole text"),
+        "GAP, form of the labelled pronoun": ("gap", "forms", "MODE", "all pronouns"),
+        "embedded gold groups, all versions of the right polarity, from man": (
+            "embedded",
+            "MODE",
+            "union polarity accuracy, from man",
+        ),
+        "the same from the neutral text": ("embedded", "MODE", "union polarity accuracy, from neutral"),
+        "GAP, 100 rewrites read, right": ("gap", "sheet"),
+        "GAP, person chosen by the entity mode": ("gap", "choices", "development file", "all labelled texts"),
+    }
+    rows = []
+    for label, path in places.items():
+        cells = []
+        for mode in ("syntax", "lexical"):
+            found = record if "MODE" in path or mode == "syntax" else None
+            for key in path:
+                found = found and found.get(mode if key == "MODE" else key)
+            cells.append(_share(found))
+        rows.append([label, *cells])
+    return markdown(["measure", "syntax", "lexical"], rows)
+
+
 def crows_parts() -> str:
     """CrowS-Pairs: the held-out pairs, then all."""
     return "\n\n".join(f"{part}:\n\n" + shares("crows", part, label="setting") for part in ("held out", "all"))
@@ -215,6 +249,7 @@ PAGES = {
         "sheet": lambda: shares("gap", "sheet", label="rewrites right"),
         "embedded": lambda: shares("embedded", label="measure"),
     },
+    "docs/rewriting.md": {"rewriting_quality": rewriting_quality, "rewriting": lambda: performance("rewriting")},
     "perf/README.md": {name: lambda name=name: performance(name) for name in PERFORMANCE},
 }
 

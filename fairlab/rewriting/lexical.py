@@ -12,7 +12,16 @@ from typing import NamedTuple
 
 from fairlab.rewriting.edits import recase
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
-from fairlab.text.agreement import PLURAL, SINGULAR, article, is_third_person, plural_verb, possessive, singular_verb
+from fairlab.text.agreement import (
+    PLURAL,
+    SINGULAR,
+    article,
+    is_third_person,
+    plural_verb,
+    possessive,
+    singular_verb,
+    takes_have,
+)
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.people import is_people, is_person
 from fairlab.text.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
@@ -30,7 +39,6 @@ _BEFORE_VERBS = _MODALS | frozenset("to not i we you they don didn didn't don't 
 _OPENERS = frozenset("what where why how when who whom which or and but so if that than as".split()) | {""}
 _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his her".split())
 _BE = frozenset("is was are were be been being am s re".split())
-_PARTICIPLES = frozenset("been had got become gone done taken made come seen given grown known".split())
 
 
 class Action(NamedTuple):
@@ -335,9 +343,9 @@ class _Work:
         gap = self.gap(place + 1)
         if gap in ("'", "’"):
             if third_person and self.word(place + 2) == "s":
-                then = self.word(place + 4).lower()
-                then = self.word(place + 6).lower() if then in _ADVERBS else then
-                pieces[place + 2] = "ve" if then in _PARTICIPLES else "re"
+                then = place + 6 if self.word(place + 4).lower() in _ADVERBS else place + 4
+                perfect = takes_have(self.word(then).lower(), self.word(then + 2).lower())
+                pieces[place + 2] = "ve" if perfect else "re"
                 return place + 2
             if not third_person and self.word(place + 2) in ("re", "ve"):
                 pieces[place + 2] = "s"

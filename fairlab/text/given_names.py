@@ -30,8 +30,8 @@ _NO_NAMES = frozenset(
 _PARTICLES = frozenset("de del della di du van von der bin ibn al el".split())
 # A capitalised word before one of these, capitalised too, is part of a place's name: "Charlotte Street".
 _PLACES = frozenset(
-    "street road avenue square county island islands college university hospital bridge airport cathedral palace "
-    "castle stadium theatre theater museum library river lake valley township".split()
+    "street road avenue square county island islands college university hospital airport cathedral stadium theatre "
+    "theater museum library river valley township".split()
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fairlab.text.agreement import PLURAL, SINGULAR, is_third_person
+from fairlab.text.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.text.people import is_people, is_person
 
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
@@ -62,9 +62,12 @@ class Syntax:
     def is_perfect(self, verb: Any) -> bool:
         """Whether ``'s`` stands for *has*: before a participle that it does not make passive."""
         if verb.dep_ == "aux" and verb.head.tag_ == "VBN":
-            return not any(child.dep_ == "auxpass" and child.i == verb.i for child in verb.head.children)
+            return True
         following = _after_adverbs(verb)
-        return following is not None and following.lower_ in ("got", "been", "had")
+        if following is None:
+            return False
+        then = following.nbor().lower_ if following.i + 1 < len(self.doc) else ""
+        return takes_have(following.lower_, then)
 
     def is_verb(self, token: Any) -> bool:
         """Whether the word is tagged as a verb and does not stand after a determiner or an adjective."""

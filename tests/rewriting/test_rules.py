@@ -36,6 +36,7 @@ CASES = [
     ("She doesn't know.", "neutral", "They don't know."),
     ("She's tired.", "neutral", "They're tired."),
     ("She's been here.", "neutral", "They've been here."),
+    ("She's lost her keys; she's lost.", "neutral", "They've lost their keys; they're lost."),
     ("He'll go and he'd stay.", "neutral", "They'll go and they'd stay."),
     ("He was tired and was late.", "neutral", "They were tired and were late."),
     ("She cooks and cleans.", "neutral", "They cook and clean."),
