@@ -66,8 +66,11 @@ def train(config: DictConfig, record: Record) -> None:
     measure_data(data, record)
     measure(benchmarks, encoder, "before", record)
     fit(trainer, method, data, record, history)
+    facts = method.facts()
+    if hasattr(method, "finish"):
+        method.finish(record.folder)
     record.provenance |= {
-        "method": method.facts(),
+        "method": facts,
         "decoder_tied_to_embeddings": decoder_is_tied(encoder),
         "throughput": throughput(data, history),
     }
@@ -94,13 +97,7 @@ def describe_inputs(config: DictConfig, data: CounterfactualGroups) -> dict[str,
     backbone = config.backbone
     folder = find_weights(backbone.name, revision=backbone.revision, package=backbone.package)
     return {
-        "data": {
-            "path": config.data.path,
-            "sha256": data.hash,
-            **{f"{split}_groups": len(groups) for split, groups in data.groups.items()},
-            **{f"{split}_groups_dropped": count for split, count in data.dropped.items()},
-            "texts_at_max_length": data.num_truncated(),
-        },
+        "data": data.facts(),
         "weights": {"name": backbone.name, "sha256": sha256(folder / WEIGHTS)},
     }
 
@@ -145,10 +142,12 @@ def make_trainer(
 
 
 def measure_data(data: CounterfactualGroups, record: Record) -> None:
-    """Polarity of the training groups, once."""
+    """Polarity of the training groups, once; other data has none."""
     from fairlab.benchmarks.polarity import measure_polarity
+    from fairlab.data.counterfactual import CounterfactualGroups
 
-    add(measure_polarity(data.groups["train"], "train"), "data", record)
+    if isinstance(data, CounterfactualGroups):
+        add(measure_polarity(data.groups["train"], "train"), "data", record)
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, record: Record, history: History) -> None:
@@ -175,14 +174,11 @@ def decoder_is_tied(encoder: Backbone) -> bool | None:
 
 
 def throughput(data: CounterfactualGroups, history: History) -> dict[str, float]:
-    """Groups and tokens (padding not counted) per second of training, over the steps of this process."""
+    """Tokens and the like per second of training, over the steps of this process."""
     if not history.seconds:
         return {}
-    share = len(history.seconds) / data.total_batches
-    groups = data.epochs * len(data.groups["train"]) * share
-    tokens = data.epochs * sum(len(ids) for versions in data.token_ids["train"] for ids in versions) * share
-    seconds = sum(history.seconds)
-    return {"groups_per_second": groups / seconds, "tokens_per_second": tokens / seconds}
+    passes = data.epochs * len(history.seconds) / data.total_batches
+    return {f"{name}_per_second": passes * size / sum(history.seconds) for name, size in data.sizes().items()}
 
 
 def command() -> None:

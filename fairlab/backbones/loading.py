@@ -14,6 +14,8 @@ from fairlab.files import sha256
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
     from fairlab.backbones.backbone import Backbone
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
@@ -34,6 +36,8 @@ def load_backbone(
     package: str | None = None,
     weights_sha256: str | None = None,
     stands_for: str | None = None,
+    adapters: str | None = None,
+    adapters_sha256: str | None = None,
 ) -> Backbone:
     """An encoder of text from a transformers model: inside its masked LM where the checkpoint holds one.
 
@@ -47,6 +51,9 @@ def load_backbone(
         package: installed Python package whose ``model`` folder carries the weights, instead of the hub.
         weights_sha256: expected hash of the weights file; a mismatch is an error.
         stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
+        adapters: name of trained adapters that come with fairlab; they are merged into the weights, and the model
+            becomes the masked LM whose head they hold.
+        adapters_sha256: expected hash of their file.
 
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
@@ -82,7 +89,24 @@ def load_backbone(
     if loading["missing_keys"]:
         missing = ", ".join(sorted(loading["missing_keys"])[:3])
         raise FairlabError(f"the weights of {name} lack {missing}; a randomly initialised part would be measured")
+    if adapters:
+        model = _with_adapters(model, adapters, adapters_sha256)
     return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+
+
+def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:
+    from fairlab.backbones.adapters import EMBEDDED, FILE, merge_adapters
+    from fairlab.backbones.masked_lm import with_head
+
+    file = EMBEDDED / name / FILE
+    if not file.is_file():
+        there = ", ".join(sorted(found.parent.name for found in EMBEDDED.glob(f"*/{FILE}")))
+        raise FairlabError(f"fairlab comes with no adapters {name}; there are: {there}")
+    if expected and (found := sha256(file)) != expected:
+        raise FairlabError(f"the adapters {name} have SHA-256 {found}, not {expected}; reinstall fairlab")
+    model = with_head(model)
+    merge_adapters(model, file)
+    return model
 
 
 def published_settings(folder: Path) -> dict[str, Any]:
