@@ -2,8 +2,8 @@
 
 Source: Hu et al. 2022, "LoRA: Low-Rank Adaptation of Large Language Models", section 4.1: W + s B A.
 
-The file holds float16: ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank, the scale s already in it) for
-an adapted linear layer, and every other trained parameter, such as a language-modelling head's, under its own name.
+The file holds float16: ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank; the scale s is in it) for an
+adapted linear layer, and every other trained parameter, such as a language-modelling head's, under its own name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 from peft import LoraConfig, inject_adapter_in_model
-from peft.tuners.tuners_utils import BaseTunerLayer
+from peft.tuners.lora import LoraLayer
 from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import PreTrainedModel
@@ -33,8 +33,8 @@ def add_adapters(model: PreTrainedModel, rank: int) -> None:
     settings = LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear")
     inject_adapter_in_model(settings, model.base_model)
     for module in model.modules():
-        if isinstance(module, BaseTunerLayer):
-            module.cast_input_dtype_enabled = False  # autocast does it, without a detour over float32
+        if isinstance(module, LoraLayer):
+            vars(module)["cast_input_dtype_enabled"] = False  # autocast does it, without a detour over float32
     frozen = {id(parameter) for name, parameter in model.base_model.named_parameters() if ".lora_" not in name}
     for parameter in model.parameters():
         parameter.requires_grad_(id(parameter) not in frozen)
@@ -44,7 +44,7 @@ def save_adapters(model: PreTrainedModel, file: Path) -> None:
     """Write the trained parameters of a model with adapters as float16."""
     trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
     for name, module in model.named_modules():
-        if isinstance(module, BaseTunerLayer):
+        if isinstance(module, LoraLayer):
             trained[f"{name}.lora_B.{NAME}.weight"] = trained[f"{name}.lora_B.{NAME}.weight"] * module.scaling[NAME]
     tensors = {
         name.replace(f".{NAME}.weight", ""): value.to("cpu", torch.float16).contiguous()
@@ -57,7 +57,7 @@ def save_adapters(model: PreTrainedModel, file: Path) -> None:
 def remove_adapters(model: PreTrainedModel) -> None:
     """Put the frozen linear layers back in their places, as they were before training."""
     for name, module in list(model.named_modules()):
-        if isinstance(module, BaseTunerLayer):
+        if isinstance(module, LoraLayer):
             parent, _, child = name.rpartition(".")
             setattr(model.get_submodule(parent), child, module.get_base_layer())
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from typing import Any
+
+from torch import Tensor
 from transformers import AutoModelForMaskedLM, PreTrainedModel
 
 from fairlab.types import FairlabError
@@ -26,7 +28,7 @@ def with_head(model: PreTrainedModel) -> PreTrainedModel:
     if model.get_output_embeddings() is not None:
         return model
     masked_lm = AutoModelForMaskedLM.from_config(model.config)
-    model.pooler = None
+    model.register_module("pooler", None)
     setattr(masked_lm, masked_lm.base_model_prefix, model)
     masked_lm.tie_weights()
     return masked_lm.to(model.device, model.dtype).train(model.training)
@@ -34,13 +36,12 @@ def with_head(model: PreTrainedModel) -> PreTrainedModel:
 
 def vocabulary_logits(model: PreTrainedModel, hidden: Tensor) -> Tensor:
     """Logits (..., V) of a masked LM's head on last hidden states (..., D), of any positions."""
-    head: nn.Module
+    parts: Any = model  # the names of a head's parts differ between architectures
     match model.config.model_type:
         case "bert":
-            head = model.cls
+            return parts.cls(hidden)
         case "roberta":
-            head = model.lm_head
+            return parts.lm_head(hidden)
         case _:
-            hidden = model.vocab_layer_norm(model.activation(model.vocab_transform(hidden)))
-            head = model.vocab_projector
-    return head(hidden)
+            hidden = parts.vocab_layer_norm(parts.activation(parts.vocab_transform(hidden)))
+            return parts.vocab_projector(hidden)

@@ -103,10 +103,8 @@ class Corpus(lightning.LightningDataModule):
                 self.hashes[name] = digest
                 for key, paragraph in paragraphs:
                     self._add("validation" if held_out(key, validation) else "train", paragraph, windows)
-        if limit_train is not None:
-            self.texts["train"], self.token_ids["train"] = (
-                rows["train"][:limit_train] for rows in (self.texts, self.token_ids)
-            )
+        self.texts["train"] = self.texts["train"][:limit_train]
+        self.token_ids["train"] = self.token_ids["train"][:limit_train]
         for split in SPLITS:
             if not self.texts[split]:
                 raise FairlabError(

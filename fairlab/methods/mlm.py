@@ -10,6 +10,7 @@ from pathlib import Path
 
 import lightning
 import torch
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torchmetrics import MeanMetric
 
@@ -91,7 +92,7 @@ class MLM(lightning.LightningModule):
         self.validate_every = validate_every
         self.seed = seed
         self.original: dict[str, Tensor] = {}
-        self.means = nn.ModuleDict({name: MeanMetric() for name in ("mlm_loss", "preservation_loss", "accuracy")})
+        self.mlm_mean, self.preservation_mean, self.accuracy_mean = MeanMetric(), MeanMetric(), MeanMetric()
 
     def setup(self, stage: str) -> None:
         """Embed the texts with the still original backbone, then add what it lacks: a head, adapters."""
@@ -155,19 +156,21 @@ class MLM(lightning.LightningModule):
     def validation_step(self, batch: TextBatch, batch_idx: int) -> None:
         """The same losses on held-out texts, and how many masked tokens are found."""
         parts, found = self.losses(batch, "validation", batch_idx * self.trainer.world_size + self.global_rank)
-        self.means["mlm_loss"].update(parts["mlm_loss"], weight=len(found))
-        self.means["accuracy"].update(found.float())
-        if self.preserve:
-            self.means["preservation_loss"].update(parts["preservation_loss"], weight=len(batch.positions))
+        self.mlm_mean.update(parts["mlm_loss"], weight=len(found))
+        self.accuracy_mean.update(found.float())
+        self.preservation_mean.update(parts.get("preservation_loss", 0.0), weight=len(batch.positions))
 
     def on_validation_epoch_end(self) -> None:
-        """Means over all held-out tokens; perplexity is the exponential of the mean loss."""
-        means = {name: metric.compute() for name, metric in self.means.items() if metric.update_called}
-        for metric in self.means.values():
+        """Means over all held-out tokens, or texts; perplexity is the exponential of the mean cross-entropy."""
+        mlm, preservation, accuracy = (
+            metric.compute() for metric in (self.mlm_mean, self.preservation_mean, self.accuracy_mean)
+        )
+        for metric in (self.mlm_mean, self.preservation_mean, self.accuracy_mean):
             metric.reset()
-        loss = means["mlm_loss"] + self.preserve * means.get("preservation_loss", 0.0)
-        values = {"loss": loss, "perplexity": means["mlm_loss"].exp(), **means}
-        self.log_dict({f"validation/{name}": value for name, value in values.items()})
+        values = {"loss": mlm + self.preserve * preservation, "mlm_loss": mlm, "perplexity": mlm.exp()}
+        if self.preserve:
+            values["preservation_loss"] = preservation
+        self.log_dict({f"validation/{name}": value for name, value in (values | {"accuracy": accuracy}).items()})
 
     def finish(self, folder: Path) -> None:
         """Write the trained adapters and head into ``folder`` and merge them, as stored, into the weights."""
@@ -182,7 +185,7 @@ class MLM(lightning.LightningModule):
         trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
         return {"title": self.title, "limits": self.limits, "trained_parameters": trained}
 
-    def configure_optimizers(self) -> dict[str, object]:
+    def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""
         parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(parameters, lr=self.lr, betas=BETAS, weight_decay=self.weight_decay)
@@ -222,7 +225,8 @@ def mask_tokens(
         input_ids: (B, T).
         special: the same shape; True where nothing may be chosen.
         share: of the other tokens, each chosen with this probability.
-        as_mask, as_random: shares of the chosen tokens shown as the mask and as a random token; the rest is unchanged.
+        as_mask: share of the chosen tokens shown as the mask.
+        as_random: share of them shown as a random token; the rest is shown unchanged.
         mask_id: of the mask token.
         vocabulary: random tokens are drawn from ids below this.
         generator: of every draw, on the device of ``input_ids``.
@@ -230,9 +234,9 @@ def mask_tokens(
     Returns:
         What the model sees, and which tokens were chosen; both (B, T).
     """
-    where = {"generator": generator, "device": input_ids.device}
-    chosen = (torch.rand(input_ids.shape, **where) < share) & ~special
-    shown = torch.rand(input_ids.shape, **where)
-    random_ids = torch.randint(vocabulary, input_ids.shape, **where)
+    shape, device = input_ids.shape, input_ids.device
+    chosen = (torch.rand(shape, generator=generator, device=device) < share) & ~special
+    shown = torch.rand(shape, generator=generator, device=device)
+    random_ids = torch.randint(vocabulary, shape, generator=generator, device=device)
     hidden = torch.where(chosen & (shown < as_mask), mask_id, input_ids)
     return torch.where(chosen & (shown >= as_mask) & (shown < as_mask + as_random), random_ids, hidden), chosen
