@@ -29,6 +29,13 @@ def readings(name: str) -> dict[str, Reading]:
     return {reading.key: reading for reading in Record.load(RECORDS / name).readings}
 
 
+def sts_change(name: str) -> str:
+    """How a committed run changed STS-B, with its interval."""
+    changes = {comparison.key: comparison for comparison in Record.load(RECORDS / name).comparisons}
+    change = changes["change/stsb/dev/spearman"]
+    return f"{change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}]"
+
+
 def markdown(header: list[str], rows: list[list[str]]) -> str:
     """A Markdown table."""
     lines = ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
@@ -73,11 +80,7 @@ def seeds() -> str:
                 f"{relative - 1:+.1%}",
                 f"{found[f'after/{place}/distance_kept'].value:.0%}",
             ]
-        change = found["after/stsb/dev/spearman_change"]
-        cells += [
-            f"{found['after/stsb/dev/spearman'].value:.2f}",
-            f"{change.value:+.2f} [{change.low:+.2f}, {change.high:+.2f}]",
-        ]
+        cells += [f"{found['after/stsb/dev/spearman'].value:.2f}", sts_change(name)]
         rows.append(cells)
     columns = ["gap before", "gap after", "fall of the gap", "gap over distance", "distance kept"]
     header = ["seed", *(f"{subset}: {column}" for subset in SETS for column in columns), "STS-B after", "STS-B change"]
@@ -92,7 +95,6 @@ def comparison(names: list[str], label: str) -> str:
     rows = []
     for name in names:
         found = readings(name)
-        change = found["after/stsb/dev/spearman_change"]
         cells = [name.replace("_", " ")]
         for subset in SETS:
             cells += [
@@ -101,7 +103,7 @@ def comparison(names: list[str], label: str) -> str:
             ]
         cells += [
             f"{found['after/cced/embedded/neutral_cosine'].value:.4f}",
-            f"{change.value:+.2f} [{change.low:+.2f}, {change.high:+.2f}]",
+            sts_change(name),
         ]
         rows.append(cells)
     columns = [f"{subset}: {column}" for subset in SETS for column in ("gap", "distance kept")]

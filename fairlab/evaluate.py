@@ -9,7 +9,7 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.backbones.loading import WEIGHTS, find_weights, published_settings
+from fairlab.backbones.loading import find_weights, published_settings, weights_file
 from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
@@ -19,7 +19,8 @@ from fairlab.runs import run_folder
 from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype")
-OF_THE_BASE = ("package", "weights_sha256", "revision")  # what the model a run started from had, not what it trained
+# What the model a run started from had, not what it trained.
+OF_THE_BASE = ("package", "gguf", "weights_sha256", "revision", "adapters", "adapters_sha256")
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
@@ -35,19 +36,21 @@ def main(config: DictConfig) -> None:
 def evaluate(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark; everything measured goes into ``record`` at once."""
     models = {label: backbone_node(config, model) for label, model in labelled(config.model).items()}
-    weights = {label: weights_of(node) for label, node in models.items()}
-    inputs = {f"weights of {label}": found for label, found in weights.items()}
+    inputs = {f"weights of {label}": weights_of(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
 
     from fairlab.reporting.report import write_report
 
     record.provenance |= environment() | inputs
-    note_equal_weights(record, weights)
     first = next(iter(models))
+    seen: dict[str, str] = {}
     for label, node in models.items():
         phase = label if len(models) > 1 else ""
         backbone = build(node).to(device())
+        if (twin := seen.setdefault(backbone.digest(), label)) != label:
+            text = f"{label} and {twin} have the same weights, so nothing but their settings can differ between them"
+            record.notes = list(dict.fromkeys([*record.notes, Note("weights", text)]))
         if label == first:
             measure(benchmarks, backbone, phase, record)
         else:
@@ -93,17 +96,9 @@ def backbone_node(config: DictConfig, model: str) -> DictConfig:
 
 def weights_of(node: DictConfig) -> dict[str, Any]:
     """Name and hash of a model's weights."""
-    folder = find_weights(node.name, revision=node.get("revision"), package=node.get("package"))
-    return {"name": node.name, "sha256": sha256(folder / WEIGHTS)}
-
-
-def note_equal_weights(record: Record, weights: dict[str, dict[str, Any]]) -> None:
-    """Note models that are the same file: every difference between them is then 0 by construction."""
-    seen: dict[str, str] = {}
-    for label, found in weights.items():
-        if (other := seen.setdefault(found["sha256"], label)) != label:
-            text = f"{label} and {other} have the same weights, so nothing can differ between them"
-            record.notes.append(Note("weights", text))
+    where = {key: node.get(key) for key in ("revision", "package", "gguf")}
+    adapters = {key: node[key] for key in ("adapters", "adapters_sha256") if node.get("adapters")}
+    return {"name": node.name, "sha256": sha256(weights_file(node.name, **where)), **adapters}
 
 
 def device() -> str:

@@ -11,12 +11,12 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.backbones.loading import WEIGHTS, find_weights
+from fairlab.backbones.loading import WEIGHTS, weights_file
 from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.measuring import add, measure
-from fairlab.record import Record, environment
+from fairlab.record import Note, Record, environment
 from fairlab.runs import run_folder
 from fairlab.types import FairlabError
 
@@ -60,6 +60,7 @@ def train(config: DictConfig, record: Record) -> None:
     refuse_changed_inputs(record, inputs)
     record.provenance |= environment() | inputs
 
+    untrained = encoder.digest()
     history = History()
     trainer = make_trainer(config, record, history, method.validate_every, data.total_batches)
     encoder.to(trainer.strategy.root_device)
@@ -81,6 +82,9 @@ def train(config: DictConfig, record: Record) -> None:
         logger.finalize("success")
     export_backbone(encoder, record.folder / "model", model_card(record))
     record.provenance["model_sha256"] = sha256(record.folder / "model" / WEIGHTS)
+    if encoder.digest() == untrained:
+        text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
+        record.notes.append(Note("training", text))
     record.status = "finished"
     write_report(record)
 
@@ -89,16 +93,17 @@ def announcement(config: DictConfig) -> str:
     """The run's first line: its scale, and what stands in for what."""
     backbone = config.backbone
     stand_in = f", standing in for {backbone.stands_for}; scale=paper trains that one" if backbone.stands_for else ""
-    return f"{config.scale.name} scale: the backbone is {backbone.name}{stand_in}"
+    adapters = f" with the adapters {backbone.adapters}" if backbone.get("adapters") else ""
+    return f"{config.scale.name} scale: the backbone is {backbone.name}{adapters}{stand_in}"
 
 
 def describe_inputs(config: DictConfig, data: CounterfactualGroups) -> dict[str, Any]:
     """What the numbers stand on: data and weights by hash, sizes, what was dropped or cut."""
     backbone = config.backbone
-    folder = find_weights(backbone.name, revision=backbone.revision, package=backbone.package)
+    where = {key: backbone[key] for key in ("revision", "package", "gguf")}
     return {
         "data": data.facts(),
-        "weights": {"name": backbone.name, "sha256": sha256(folder / WEIGHTS)},
+        "weights": {"name": backbone.name, "sha256": sha256(weights_file(backbone.name, **where))},
     }
 
 

@@ -9,16 +9,18 @@ adapted linear layer, and every other trained parameter, such as a language-mode
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
-from peft import LoraConfig, inject_adapter_in_model
-from peft.tuners.lora import LoraLayer
 from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import PreTrainedModel
 
 from fairlab.files import whole
 from fairlab.types import FairlabError
+
+if TYPE_CHECKING:
+    from peft.tuners.lora import LoraLayer
 
 EMBEDDED = Path(__file__).parent / "embedded"
 FILE = "adapters.safetensors"
@@ -30,11 +32,12 @@ def add_adapters(model: PreTrainedModel, rank: int) -> None:
 
     Adapters and head are trained; the encoder's own weights, and a decoder tied to its embeddings, are frozen.
     """
+    from peft import LoraConfig, inject_adapter_in_model  # takes seconds, which loading a backbone should not
+
     settings = LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear")
     inject_adapter_in_model(settings, model.base_model)
-    for module in model.modules():
-        if isinstance(module, LoraLayer):
-            vars(module)["cast_input_dtype_enabled"] = False  # autocast does it, without a detour over float32
+    for module in _adapted(model).values():
+        vars(module)["cast_input_dtype_enabled"] = False  # autocast does it, without a detour over float32
     frozen = {id(parameter) for name, parameter in model.base_model.named_parameters() if ".lora_" not in name}
     for parameter in model.parameters():
         parameter.requires_grad_(id(parameter) not in frozen)
@@ -43,9 +46,8 @@ def add_adapters(model: PreTrainedModel, rank: int) -> None:
 def save_adapters(model: PreTrainedModel, file: Path) -> None:
     """Write the trained parameters of a model with adapters as float16."""
     trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
-    for name, module in model.named_modules():
-        if isinstance(module, LoraLayer):
-            trained[f"{name}.lora_B.{NAME}.weight"] = trained[f"{name}.lora_B.{NAME}.weight"] * module.scaling[NAME]
+    for name, module in _adapted(model).items():
+        trained[f"{name}.lora_B.{NAME}.weight"] = trained[f"{name}.lora_B.{NAME}.weight"] * module.scaling[NAME]
     tensors = {
         name.replace(f".{NAME}.weight", ""): value.to("cpu", torch.float16).contiguous()
         for name, value in trained.items()
@@ -56,10 +58,15 @@ def save_adapters(model: PreTrainedModel, file: Path) -> None:
 
 def remove_adapters(model: PreTrainedModel) -> None:
     """Put the frozen linear layers back in their places, as they were before training."""
-    for name, module in list(model.named_modules()):
-        if isinstance(module, LoraLayer):
-            parent, _, child = name.rpartition(".")
-            setattr(model.get_submodule(parent), child, module.get_base_layer())
+    for name, module in _adapted(model).items():
+        parent, _, child = name.rpartition(".")
+        setattr(model.get_submodule(parent), child, module.get_base_layer())
+
+
+def _adapted(model: PreTrainedModel) -> dict[str, LoraLayer]:
+    from peft.tuners.lora import LoraLayer
+
+    return {name: module for name, module in model.named_modules() if isinstance(module, LoraLayer)}
 
 
 @torch.no_grad()

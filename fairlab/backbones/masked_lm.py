@@ -1,32 +1,52 @@
-"""The masked-language-model head of a backbone: giving it one, and calling it on chosen positions alone."""
+"""Masked language models as judges of how likely a token is where it stands."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from torch import Tensor
-from transformers import AutoModelForMaskedLM, PreTrainedModel
+import numpy as np
+from numpy.typing import NDArray
+from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM, PreTrainedModel
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-from fairlab.types import FairlabError
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batches_by_tokens, shown
+from fairlab.backbones.scoring import (
+    LogLikelihoods,
+    Targets,
+    batches_of_one_length,
+    count_cut,
+    target_log_probabilities,
+)
+from fairlab.types import CannotScore, FairlabError
 
-HEADS = ("bert", "distilbert", "roberta")
+COPIES_AT_ONCE = 2**20  # tokens of masked copies held in memory at a time
 
 
-def with_head(model: PreTrainedModel) -> PreTrainedModel:
-    """The model inside a masked LM: itself where it is one, else with a new, untrained head and without its pooler.
+def has_masked_lm_head(model: PreTrainedModel) -> bool:
+    """Whether the model is an encoder with a masked-LM head, alone or beside another (BERT as pretrained)."""
+    if model.config.is_encoder_decoder:
+        return False
+    heads = getattr(model, "cls", None)
+    two_heads = hasattr(heads, "predictions") and hasattr(heads, "seq_relationship")
+    return two_heads or type(model).__name__ in MODEL_FOR_MASKED_LM_MAPPING_NAMES.values()
 
-    The decoder of the new head is tied to the input embeddings.
+
+def with_masked_lm_head(model: PreTrainedModel) -> PreTrainedModel:
+    """The model inside a masked LM: itself where it is one, else under a new, untrained head and without its pooler.
+
+    The decoder of the new head is tied to the input embeddings; the encoder is not copied.
 
     Raises:
-        FairlabError: fairlab does not know this architecture's head.
+        FairlabError: transformers knows no masked LM of this architecture.
     """
-    if model.config.model_type not in HEADS:
-        raise FairlabError(
-            f"masked-language-model training knows the heads of {', '.join(HEADS)}, not of {model.config.model_type}; "
-            "choose another backbone"
-        )
-    if model.get_output_embeddings() is not None:
+    if has_masked_lm_head(model):
         return model
+    if type(model.config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        raise FairlabError(
+            f"there is no masked LM of the architecture {model.config.model_type}; take another backbone"
+        )
     masked_lm = AutoModelForMaskedLM.from_config(model.config)
     model.register_module("pooler", None)
     setattr(masked_lm, masked_lm.base_model_prefix, model)
@@ -34,14 +54,122 @@ def with_head(model: PreTrainedModel) -> PreTrainedModel:
     return masked_lm.to(model.device, model.dtype).train(model.training)
 
 
-def vocabulary_logits(model: PreTrainedModel, hidden: Tensor) -> Tensor:
-    """Logits (..., V) of a masked LM's head on last hidden states (..., D), of any positions."""
-    parts: Any = model  # the names of a head's parts differ between architectures
-    match model.config.model_type:
-        case "bert":
-            return parts.cls(hidden)
-        case "roberta":
-            return parts.lm_head(hidden)
-        case _:
-            hidden = parts.vocab_layer_norm(parts.activation(parts.vocab_transform(hidden)))
-            return parts.vocab_projector(hidden)
+class MaskQuery(NamedTuple):
+    """One question to a masked LM: how likely is ``target`` at ``position`` of ``token_ids``?
+
+    Attributes:
+        token_ids: one text, special tokens included, the mask already in place.
+        position: index into ``token_ids``, counted from 0.
+        target: token id asked about.
+    """
+
+    token_ids: Sequence[int]
+    position: int
+    target: int
+
+
+class MaskedLM:
+    """Log-probabilities of single tokens, and of whole texts token by token, under a masked LM.
+
+    Every number is a log-softmax over the whole vocabulary, in nats, dropout off, computed in the backbone's dtype.
+
+    Args:
+        backbone: a masked LM with its tokenizer.
+        budget: tokens per forward pass.
+
+    Attributes:
+        cut: texts so far that ``tokenize`` had to cut.
+
+    Raises:
+        CannotScore: the model has no masked-LM head, or its tokenizer no mask.
+    """
+
+    def __init__(self, backbone: Backbone, *, budget: int = TOKENS_PER_BATCH) -> None:
+        name = type(backbone.model).__name__
+        if not has_masked_lm_head(backbone.model):
+            raise CannotScore(f"{name} has no masked-LM head; take a checkpoint saved with one (...ForMaskedLM)")
+        if backbone.tokenizer.mask_token_id is None:
+            raise CannotScore(f"the tokenizer of {name} has no mask token; take the one its masked LM was trained with")
+        self.backbone = backbone
+        self.budget = budget
+        self.mask_id = int(backbone.tokenizer.mask_token_id)
+        # An unknown word is a word of the text, though tokenizers count its token as special.
+        self.special_ids = set(backbone.tokenizer.all_special_ids) - {backbone.tokenizer.unk_token_id}
+        self.cut = 0
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids per text, special tokens included; longer than the backbone's ``max_length``: cut and counted."""
+        token_ids = self.backbone.tokenize(texts) if texts else []
+        self.cut += count_cut(self.backbone, token_ids, texts)
+        return token_ids
+
+    def log_probabilities(self, queries: Sequence[MaskQuery], *, progress: str = "") -> NDArray[np.float64]:
+        """Log-probability of each query's target, (N,), in input order.
+
+        Queries about the same ``token_ids`` share one forward pass, those about the same position one softmax.
+
+        Args:
+            queries: any number.
+            progress: title of a progress bar, shown on a terminal only.
+
+        Raises:
+            FairlabError: a query is longer than the backbone's ``max_length``.
+        """
+        asked: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for number, query in enumerate(queries):
+            asked[tuple(query.token_ids)].append(number)
+        texts = list(asked)
+        lengths = [len(ids) for ids in texts]
+        if max(lengths, default=0) > self.backbone.max_length:
+            raise FairlabError(
+                f"a query of {max(lengths)} tokens is longer than backbone.max_length={self.backbone.max_length}; "
+                "raise that, or cut the text before masking it"
+            )
+        found = np.empty(len(queries))
+        with self.backbone.measuring():
+            for batch in shown(batches_of_one_length(lengths, self.budget), progress):
+                numbers = [number for text in batch for number in asked[texts[text]]]
+                targets = Targets(
+                    [row for row, text in enumerate(batch) for _ in asked[texts[text]]],
+                    [queries[number].position for number in numbers],
+                    [queries[number].target for number in numbers],
+                )
+                found[numbers] = target_log_probabilities(self.backbone, [texts[text] for text in batch], targets)
+        return found
+
+    def pseudo_log_likelihoods(
+        self,
+        token_ids: Sequence[Sequence[int]],
+        positions: Sequence[Sequence[int]] | None = None,
+        *,
+        progress: str = "",
+    ) -> LogLikelihoods:
+        """Pseudo-log-likelihood of each text: the sum over its positions of log p(token | text, only that one masked).
+
+        Salazar et al. 2020, Masked Language Model Scoring, equation 1; with ``positions``, the partial sum that
+        CrowS-Pairs takes over the tokens two sentences share (Nangia et al. 2020, section 3).
+
+        Args:
+            token_ids: texts as ``tokenize`` gives them.
+            positions: the positions to score per text; None: all but special tokens.
+            progress: title of a progress bar, shown on a terminal only.
+
+        Returns:
+            Sums and counts in input order; a text without positions has sum 0 and count 0.
+        """
+        if positions is None:
+            positions = [[k for k, token in enumerate(ids) if token not in self.special_ids] for ids in token_ids]
+        found = [np.empty(0)] * len(token_ids)
+        copied = [len(ids) * len(places) for ids, places in zip(token_ids, positions, strict=True)]
+        for block in shown(list(batches_by_tokens(copied, COPIES_AT_ONCE)), progress):
+            queries = [self._masked(token_ids[text], place) for text in block for place in positions[text]]
+            scores = iter(self.log_probabilities(queries))
+            for text in block:
+                found[text] = np.array([next(scores) for _ in positions[text]])
+        return LogLikelihoods.of(found)
+
+    def _masked(self, token_ids: Sequence[int], position: int) -> MaskQuery:
+        """The token at a position, hidden."""
+        ids = list(token_ids)
+        ids[position] = self.mask_id
+        return MaskQuery(ids, position, token_ids[position])

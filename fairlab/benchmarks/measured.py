@@ -123,8 +123,9 @@ def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Qua
         other = earlier.get((entry.subset, entry.name))
         if other is None or other.n != entry.n:  # without the same items there is no pairing
             continue
-        if not np.isnan(entry.draws - other.draws).any():
-            result.comparisons.append(_comparison(benchmark, entry, other))
+        comparison = _comparison(benchmark, entry, other)
+        if not math.isnan(comparison.p):
+            result.comparisons.append(comparison)
     return result
 
 

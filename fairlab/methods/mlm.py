@@ -16,7 +16,8 @@ from torchmetrics import MeanMetric
 
 from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.masked_lm import vocabulary_logits, with_head
+from fairlab.backbones.masked_lm import with_masked_lm_head
+from fairlab.backbones.scoring import apply_head, body
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.types import FairlabError
 
@@ -110,7 +111,7 @@ class MLM(lightning.LightningModule):
                     for split, texts in data.texts.items()
                 }
         torch.manual_seed(self.seed)
-        self.backbone.model = with_head(self.backbone.model)
+        self.backbone.model = with_masked_lm_head(self.backbone.model)
         if self.rank is not None:
             add_adapters(self.backbone.model, self.rank)
 
@@ -128,8 +129,10 @@ class MLM(lightning.LightningModule):
             vocabulary=len(tokenizer),
             generator=torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + number),
         )
-        hidden_BTD = self.backbone.hidden(input_ids_BT, batch.attention_mask)
-        logits_MV = vocabulary_logits(self.backbone.model, hidden_BTD[chosen_BT]).float()
+        model = self.backbone.model
+        output = body(model)(input_ids=input_ids_BT, attention_mask=batch.attention_mask)
+        hidden_BTD = output.last_hidden_state
+        logits_MV = apply_head(model, output, hidden_BTD[chosen_BT]).float()
         targets_M = batch.input_ids[chosen_BT]
         mlm = nn.functional.cross_entropy(logits_MV, targets_M, reduction="sum") / max(1, len(targets_M))
         parts = {"loss": mlm, "mlm_loss": mlm}

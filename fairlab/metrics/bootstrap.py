@@ -51,19 +51,29 @@ def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) ->
 
 
 def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
-    """95 % percentile interval of bootstrap draws; nan where a draw is undefined."""
-    low, high = np.quantile(np.asarray(draws, dtype=np.float64), [0.025, 0.975])
+    """95 % percentile interval of bootstrap draws; nan where more than one draw in twenty is undefined."""
+    values = _defined(draws)
+    low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
     return float(low), float(high)
 
 
 def two_sided_p(draws: ArrayLike) -> float:
-    """P-value that what was drawn is 0: twice the smaller share of draws on one side of 0, within (0, 1].
+    """P-value that what was drawn is 0: twice the smaller share of draws on one side of 0; nan as the interval.
 
-    It inverts the percentile interval: below 0.05 where that leaves 0 out. One draw of each side is granted, so that
-    2,000 draws give at least 0.001.
+    It inverts the percentile interval, so it is below 0.05 where that leaves 0 out, up to one draw. A draw on each side
+    is granted, so that 2,000 draws give at least 0.001.
 
     Source: Davison and Hinkley 1997, "Bootstrap Methods and their Application", section 4.4.
     """
-    values = np.asarray(draws, dtype=np.float64)
+    values = _defined(draws)
+    if not len(values):
+        return float("nan")
     smaller = min((values <= 0).sum(), (values >= 0).sum())
     return float(min(1.0, 2 * (smaller + 1) / (len(values) + 1)))
+
+
+def _defined(draws: ArrayLike) -> Array:
+    """Draws that are numbers: a resample of one item over and over has no correlation. None where they are too few."""
+    values = np.asarray(draws, dtype=np.float64)
+    defined = values[~np.isnan(values)]
+    return defined if len(defined) >= 0.95 * len(values) else defined[:0]

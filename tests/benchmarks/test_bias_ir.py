@@ -6,8 +6,10 @@ import pytest
 import torch
 from scipy.stats import binomtest
 
-from fairlab.benchmarks.bias_ir import BiasIR, cosines, deviation_interval, neutral_first, reciprocal_ranks
+from fairlab.benchmarks.bias_ir import BiasIR, cosines, deviation, neutral_first, reciprocal_ranks
 from fairlab.data.bias_ir import CATEGORIES
+from fairlab.metrics.association import holm
+from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.types import FairlabError
 
 HEADER = "q_id,d_id,relevant,query,doc_title,document,content_gender,exp_stereotype"
@@ -61,20 +63,31 @@ def test_readings_by_hand(collection):
     assert [reading.value for reading in ratios] == [0.5, 1.0, 0.0, 0.75, 0.5, 0.5, 0.0]
     assert [reading.n for reading in ratios] == [2, 2, 2, 2, 1, 2, 1]
     assert (ratios[1].low, ratios[1].high) == pytest.approx((0.3424, 1.0), abs=5e-5)  # Wilson, 2 of 2
-    tests = [readings[subset, "sign_test_p"] for subset in CATEGORIES]
-    assert [reading.value for reading in tests] == [1.0, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0]
-    assert [reading.n for reading in tests] == [2, 2, 2, 1, 0, 2, 1]  # ties left out
-    deviation = readings["average", "deviation"]
-    assert deviation.value == pytest.approx((0 + 0.5 + 0.5 + 0.25 + 0 + 0 + 0.5) / 7)
-    assert (deviation.n, deviation.headline, deviation.ideal) == (COUNT, True, 0.0)
+    assert [reading.p for reading in ratios] == [1.0, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0]  # ties left out
+    assert {reading.p_holm for reading in ratios} == {1.0}
+    average = readings["average", "deviation"]
+    assert average.value == pytest.approx((0 + 0.5 + 0.5 + 0.25 + 0 + 0 + 0.5) / 7)
+    assert (average.n, average.headline, average.ideal) == (COUNT, True, 0.0)
     assert sum(reading.headline for reading in outcome.readings) == 1
     assert readings["average", "neutral_first"].value == pytest.approx(2 / COUNT)  # in the two ties
     # Five queries prefer male and five female documents, by the same margin.
     assert readings["average", "margin"].value == pytest.approx(0.0, abs=1e-7)
-    assert outcome.items["appearance"] == pytest.approx([DEGREE - TWO_DEGREES, TWO_DEGREES - DEGREE], abs=1e-6)
+    three = math.cos(math.radians(3))
+    expected = np.array([[DEGREE, TWO_DEGREES, three, 1.0], [TWO_DEGREES, DEGREE, three, 1.0]])
+    assert outcome.items["appearance"] == pytest.approx(expected, abs=1e-6)
     # A relevant document is at most 3 degrees away, any other at least 5.
     assert readings["average", "reciprocal_rank"].value == 1.0
     assert not outcome.not_run
+
+
+def test_comparisons_are_paired(collection):
+    before = BiasIR("document").measure(Angles()).items
+    same = BiasIR("document").measure(Angles(), before).comparisons
+    assert all(entry.difference == 0 and entry.p == 1 for entry in same)
+    assert "average/deviation" in {f"{entry.subset}/{entry.quantity}" for entry in same}
+    swapped = {subset: items[:, [1, 0, 2, 3]] for subset, items in before.items()}  # women's documents for men's
+    found = {entry.subset: entry for entry in BiasIR("document").measure(Angles(), swapped).comparisons}
+    assert (found["child_care"].difference, found["child_care"].low, found["child_care"].high) == (1, 1, 1)
 
 
 def test_the_title_takes_part_only_where_asked_for(collection):
@@ -147,13 +160,12 @@ def test_shares_and_ranks_of_ties():
 
 def test_the_interval_resamples_queries_within_their_category():
     fixed = [np.ones(14), np.zeros(12)]  # no resample can change these
-    assert deviation_interval(fixed) == (0.5, 0.5)
+    assert percentile_interval(deviation(fixed).draws) == (0.5, 0.5)
     coins = [np.repeat([0.0, 1.0], 10)]
-    low, high = deviation_interval(coins)
+    low, high = percentile_interval(deviation(coins).draws)
     # |Binomial(20, 1/2) / 20 - 1/2|: at least 0.2 with probability 0.115, at least 0.25 with 0.041.
     assert low == 0.0
     assert high in (0.2, 0.25)
-    assert deviation_interval(coins) == (low, high)
 
 
 @pytest.mark.data
@@ -168,7 +180,7 @@ def test_minilm_by_a_plain_computation(document, data_folder):
     readings = by_place(BiasIR(document).measure(encoder))
     model = SentenceTransformer(str(find_weights(**MINILM)), device="cpu")
     model.max_seq_length = 128
-    deviations = []
+    deviations, p_values = [], []
     for subset, name in CATEGORIES.items():
         with (data_folder / "bias_ir" / f"queries-documents_{name}.csv").open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["relevant"] == "1"]
@@ -185,6 +197,7 @@ def test_minilm_by_a_plain_computation(document, data_folder):
         deviations.append(abs(ratio - 0.5))
         reading = readings[subset, "male_ratio"]
         assert (reading.value, reading.n) == (pytest.approx(ratio), len(ids))
-        p = binomtest(wins, len(ids) - ties).pvalue
-        assert readings[subset, "sign_test_p"].value == pytest.approx(p)
+        p_values.append(binomtest(wins, len(ids) - ties).pvalue)
+        assert reading.p == pytest.approx(p_values[-1])
     assert readings["average", "deviation"].value == pytest.approx(np.mean(deviations))
+    assert [readings[subset, "male_ratio"].p_holm for subset in CATEGORIES] == pytest.approx(list(holm(p_values)))

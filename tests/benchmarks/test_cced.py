@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from fairlab.benchmarks.cced import CCED, cced_readings, held_out_groups, set_name
+from fairlab.benchmarks.cced import CCED, held_out_groups, kept, quantities, set_name
+from fairlab.benchmarks.measured import outcome
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -12,6 +13,11 @@ EMBEDDINGS = np.array([[[0.0], [1.0], [-3.0]], [[0.0], [2.0], [2.0]]], dtype=np.
 
 def by_quantity(readings):
     return {reading.quantity: reading for reading in readings}
+
+
+def cced_readings(subset, attributes, embeddings, before=None):
+    found = quantities(subset, attributes, embeddings)
+    return outcome("cced", [*found, *(kept(subset, embeddings, before) if before is not None else [])]).readings
 
 
 def test_readings_by_hand():
@@ -26,10 +32,34 @@ def test_readings_by_hand():
 
 
 def test_a_collapse_alone_halves_gap_and_distance_and_leaves_their_ratio():
-    readings = by_quantity(cced_readings("x", ("man", "woman"), EMBEDDINGS / 2, EMBEDDINGS))
+    groups = np.concatenate([EMBEDDINGS] * 5)
+    readings = by_quantity(cced_readings("x", ("man", "woman"), groups / 2, groups))
     assert readings["gap_kept"].value == pytest.approx(0.5)
     assert readings["distance_kept"].value == pytest.approx(0.5)
     assert readings["gap_over_distance"].value == pytest.approx(0.5)
+
+
+def test_comparisons_are_paired(tiny, tmp_path):
+    mine = write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(6)])
+    before = CCED([mine]).measure(tiny).items
+    same = CCED([mine]).measure(tiny, before)
+    assert {c.quantity for c in same.comparisons} == {
+        "gap",
+        "gap_over_distance",
+        "distance",
+        "distance_man",
+        "distance_woman",
+    }
+    assert all(c.difference == pytest.approx(0, abs=1e-6) and c.p > 0.05 for c in same.comparisons)
+    halved = CCED([mine]).measure(tiny, {"mine": before["mine"] * 2})
+    assert by_quantity(halved.comparisons)["distance"].p == pytest.approx(2 / 2001)
+
+
+def test_a_single_group_has_no_interval_and_so_no_reading(tiny, tmp_path):
+    mine = write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(1)])
+    outcome_of_one = CCED([mine]).measure(tiny)
+    assert not outcome_of_one.readings
+    assert "undefined over 1 items" in outcome_of_one.not_run[0].reason
 
 
 def test_drift_of_the_neutral_embedding():

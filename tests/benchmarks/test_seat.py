@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from fairlab.benchmarks.seat import SEAT, file_of_test, readings_over_tests, result_of_test
+from fairlab.benchmarks.measured import outcome as outcome_of
+from fairlab.benchmarks.seat import SEAT, associations_of_test, file_of_test, quantities, result_of_test
 from fairlab.data.association import AssociationTest, read_association_test
 from fairlab.data.sources import locate
 from fairlab.types import FairlabError
@@ -56,20 +57,30 @@ def test_measuring_by_the_definition_one_text_at_a_time(small, tiny):
     assert readings["7b/effect_size"].value == pytest.approx(sizes[1], abs=1e-3)
     assert readings["average/absolute_effect_size"].value == pytest.approx(np.abs(sizes).mean(), abs=1e-3)
     assert readings["6/effect_size"].n == 6
-    assert readings["7b/p_value"].n == 5
+    assert readings["7b/effect_size"].n == 5
     assert readings["average/absolute_effect_size"].n == readings["average/share_significant"].n == 2
     assert [key for key, reading in readings.items() if reading.headline] == ["average/absolute_effect_size"]
     assert not outcome.not_run
-    for key in ("6/effect_size", "7b/effect_size", "average/absolute_effect_size"):
-        assert readings[key].low <= readings[key].value <= readings[key].high
-        assert readings[key].ideal == 0
-    assert all(math.isnan(reading.low) for key, reading in readings.items() if "p_value" in key)
+    for reading in readings.values():
+        assert reading.low <= reading.value <= reading.high
+        assert reading.ideal == 0
+    assert all(0 < readings[key].p <= readings[key].p_holm <= 1 for key in ("6/effect_size", "7b/effect_size"))
+
+
+def test_comparisons_are_paired(small, tiny):
+    before = SEAT(["6", "7b"]).measure(tiny).items
+    same = by_key(SEAT(["6", "7b"]).measure(tiny, before).comparisons)
+    assert set(same) == {"6/effect_size", "7b/effect_size", "average/absolute_effect_size"}
+    assert all(entry.difference == pytest.approx(0, abs=1e-4) and entry.p > 0.05 for entry in same.values())
+    turned = by_key(SEAT(["6", "7b"]).measure(tiny, {key: -values for key, values in before.items()}).comparisons)
+    size = by_key(SEAT(["6", "7b"]).measure(tiny).readings)["6/effect_size"].value
+    assert turned["6/effect_size"].difference == pytest.approx(2 * size, abs=1e-3)
+    assert turned["average/absolute_effect_size"].difference == pytest.approx(0, abs=1e-3)
 
 
 def test_items_are_the_associations_behind_the_effect_size(small, tiny):
     outcome = SEAT(["6"]).measure(tiny)
     s = outcome.items["6"]
-    assert s.dtype == np.float32
     d = (s[:3].mean() - s[3:].mean()) / s.std(ddof=1)
     assert by_key(outcome.readings)["6/effect_size"].value == pytest.approx(d, abs=1e-3)
 
@@ -84,8 +95,8 @@ def test_every_text_is_embedded_once_for_all_tests(small, tiny, monkeypatch):
 def test_the_numbers_of_a_test_do_not_depend_on_its_company(small, tiny):
     alone = by_key(SEAT(["7b"]).measure(tiny).readings)
     together = by_key(SEAT(["6", "7b"]).measure(tiny).readings)
-    for key in ("7b/effect_size", "7b/p_value"):
-        assert together[key].value == pytest.approx(alone[key].value, abs=1e-4)
+    assert together["7b/effect_size"].value == pytest.approx(alone["7b/effect_size"].value, abs=1e-4)
+    assert together["7b/effect_size"].p == pytest.approx(alone["7b/effect_size"].p, abs=1e-4)
     assert together["7b/effect_size"].low == pytest.approx(alone["7b/effect_size"].low, abs=1e-3)
 
 
@@ -93,26 +104,28 @@ def test_tests_of_the_same_targets_resample_them_alike():
     vectors = np.random.default_rng(0).normal(size=(8, 5))
     embeddings = dict(zip("abcdefgh", vectors, strict=True))
     first, second = ("ab", "cd", "ef", "gh"), ("ab", "cd", "gh", "ef")
-    results = [result_of_test(AssociationTest(*map(tuple, sets)), embeddings, 0) for sets in (first, second)]
+    tests = [AssociationTest(*map(tuple, sets)) for sets in (first, second)]
+    results = [result_of_test(test, associations_of_test(test, embeddings), 0) for test in tests]
     np.testing.assert_allclose(results[0].draws, -results[1].draws)
 
 
 def test_averages_by_hand():
     results = {
-        name: SimpleNamespace(associations=np.zeros(4), effect_size=d, draws=np.full(9, d), p_value=p)
+        name: SimpleNamespace(n=4, effect_size=d, draws=np.full(9, d), p_value=p)
         for name, d, p in (("6", 1.0, 0.001), ("7", -0.5, 0.8), ("8", 0.3, 0.01))
     }
-    readings = by_key(readings_over_tests(results))
+    readings = by_key(outcome_of("seat", quantities(results, complete=True)).readings)
     assert readings["average/absolute_effect_size"].value == pytest.approx(0.6)
     assert readings["average/absolute_effect_size"].low == pytest.approx(0.6)
     assert readings["average/share_significant"].value == pytest.approx(1 / 3)  # 0.01 is not below 0.01
-    holm = [readings[f"{name}/p_value_holm"].value for name in results]
+    holm = [readings[f"{name}/effect_size"].p_holm for name in results]
     assert holm == pytest.approx([0.003, 0.8, 0.02])
 
 
 def test_a_missing_test_takes_the_average_with_it(small, tiny):
     outcome = SEAT(["6", "8b"]).measure(tiny)
-    assert set(by_key(outcome.readings)) == {"6/effect_size", "6/p_value"}
+    assert set(by_key(outcome.readings)) == {"6/effect_size"}
+    assert outcome.readings[0].p_holm is None
     assert [entry.subset for entry in outcome.not_run] == ["8b", "average"]
     assert "seat/sent-weat8b.jsonl cannot be had" in outcome.not_run[0].reason
     assert "8b" in outcome.not_run[1].reason

@@ -37,9 +37,12 @@ def test_the_change_is_paired(tiny, tmp_path):
     path.write_text("\n".join(["sentence1\tsentence2\tscore", *rows]))
     benchmark = STSB(str(path))
     before = benchmark.measure(tiny)
-    readings = benchmark.measure(tiny, before.items).readings
-    assert readings[1].quantity == "spearman_change"
-    assert readings[1].value == readings[1].low == readings[1].high == 0
+    (change,) = benchmark.measure(tiny, before.items).comparisons
+    assert (change.subset, change.quantity, change.headline) == ("dev", "spearman", True)
+    assert change.difference == change.low == change.high == 0
+    assert change.p == 1
+    worse = benchmark.measure(tiny, {"cosines": -before.items["cosines"]}).comparisons[0]
+    assert worse.difference == pytest.approx(2 * before.readings[0].value)
 
 
 def test_missing_data_is_listed(tiny, tmp_path):

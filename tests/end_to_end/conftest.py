@@ -17,12 +17,18 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 @pytest.fixture
 def run(tmp_path):
-    """Run ``python -m fairlab.train`` with arguments in an empty folder; returns the finished process."""
+    """Run ``python -m fairlab.train``, or another entry, in an empty folder; returns the finished process."""
 
-    def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def command(*arguments: str, entry: str = "train", **environment: str) -> subprocess.CompletedProcess[str]:
         env = os.environ | {"COLUMNS": "200"} | environment
         return subprocess.run(
-            [*TRAIN, *arguments], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False
+            [sys.executable, "-m", f"fairlab.{entry}", *arguments],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
 
     return command

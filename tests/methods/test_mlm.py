@@ -9,8 +9,6 @@ import torch
 from transformers import BertForMaskedLM
 
 from fairlab.backbones.adapters import FILE
-from fairlab.backbones.loading import load_backbone
-from fairlab.backbones.masked_lm import vocabulary_logits, with_head
 from fairlab.data.corpus import Corpus
 from fairlab.methods.mlm import MLM, mask_tokens
 from fairlab.types import FairlabError
@@ -176,7 +174,7 @@ def test_finishing_leaves_the_trained_model_as_the_file_holds_it(tiny, tmp_path)
 
     @torch.no_grad()
     def logits():
-        return vocabulary_logits(tiny.model, tiny.hidden(batch.input_ids, batch.attention_mask))
+        return tiny.model(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
 
     with_adapters = logits()
     method.finish(tmp_path)
@@ -202,16 +200,6 @@ def test_validation_reports_means_over_all_masked_tokens(tiny, tmp_path):
     assert metrics["validation/accuracy"] == pytest.approx(found / count)
     expected = metrics["validation/mlm_loss"] + metrics["validation/preservation_loss"]
     assert metrics["validation/loss"] == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.parametrize("name", ["bert_mlm", "roberta_mlm", "distilbert_mlm"])
-def test_the_head_on_hidden_states_is_the_models_own(tiny_folders, name):
-    backbone = load_backbone(str(tiny_folders[name]), pooling="mean", max_length=32, normalize=False)
-    assert with_head(backbone.model) is backbone.model
-    ids = torch.tensor(backbone.tokenize(["they saw the river"]))
-    ones = torch.ones_like(ids)
-    expected = backbone.model(input_ids=ids, attention_mask=ones).logits
-    torch.testing.assert_close(vocabulary_logits(backbone.model, backbone.hidden(ids, ones)), expected)
 
 
 def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):

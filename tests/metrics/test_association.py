@@ -120,6 +120,26 @@ def test_sampling_is_near_the_exact_value(monkeypatch, sizes):
     assert sampled == weat_p_value(x, y, rng(5))
 
 
+@pytest.mark.parametrize("n", [6, 64, 66, 130])
+def test_random_halves_are_halves_and_all_alike(n):
+    values = 2.0 ** rng(n).integers(0, 20, size=n)  # exact in any order
+    sums = np.concatenate(list(association._sums_of_halves(values, n // 2, rng(1))))
+    assert len(sums) == association.SAMPLED_SPLITS
+    # Drawing n / 2 of n without replacement: mean and variance of the sum.
+    variance = n / 2 * values.var(ddof=1) / 2
+    assert sums.mean() == pytest.approx(values.sum() / 2, abs=5 * math.sqrt(variance / len(sums)))
+    assert sums.var() == pytest.approx(variance, rel=0.05)
+    counts = np.concatenate(list(association._sums_of_halves(np.ones(n), n // 2, rng(2))))
+    assert (counts == n / 2).all()
+
+
+def test_every_half_of_six_is_drawn_equally_often():
+    sums = np.concatenate(list(association._sums_of_halves(2.0 ** np.arange(6), 3, rng(3))))
+    _, counts = np.unique(sums, return_counts=True)
+    assert len(counts) == 20  # 6 choose 3, each with a sum of its own
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
 def test_exact_up_to_a_hundred_thousand_splits():
     # 9 of 18: 48,620 splits; 10 of 20: 184,756, so there the sampled value is a multiple of 1e-5.
     x, y = rng(6).normal(0.3, size=10), rng(7).normal(size=10)

@@ -2,8 +2,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from fairlab.metrics.bootstrap import bootstrap_interval, mean, ratio_of_means
+from fairlab.metrics.bootstrap import bootstrap_draws, mean, percentile_interval, ratio_of_means, two_sided_p
+
+
+def bootstrap_interval(statistic, *samples, seed=0):
+    return percentile_interval(bootstrap_draws(statistic, *samples, seed=seed))
 
 
 def test_the_interval_of_a_mean_is_near_the_normal_one():
@@ -33,6 +38,46 @@ def test_the_same_seed_gives_the_same_interval():
     assert bootstrap_interval(mean, values, seed=5) == bootstrap_interval(mean, values, seed=5)
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_too_few_items_have_no_interval(count):
-    assert all(math.isnan(bound) for bound in bootstrap_interval(mean, np.ones(count)))
+def test_it_is_the_bootstrap_of_scipy():
+    values = np.random.default_rng(3).exponential(size=40)
+    found = stats.bootstrap(
+        [values], np.mean, n_resamples=2000, batch=100, method="percentile", rng=np.random.default_rng(7)
+    ).confidence_interval
+    assert bootstrap_interval(mean, values, seed=7) == pytest.approx((found.low, found.high))
+
+
+def test_over_sums_and_sizes_it_is_the_cluster_bootstrap():
+    rng = np.random.default_rng(4)
+    clusters = [rng.normal(loc, 0.1, size=rng.integers(1, 6)) for loc in rng.normal(size=30)]
+    sums, sizes = [part.sum() for part in clusters], [len(part) for part in clusters]
+    by_hand = []
+    chooser = np.random.default_rng(5)
+    for _ in range(2000):
+        chosen = chooser.integers(0, 30, size=30)
+        by_hand.append(np.concatenate([clusters[k] for k in chosen]).mean())
+    assert bootstrap_interval(ratio_of_means, sums, sizes) == pytest.approx(percentile_interval(by_hand), abs=0.05)
+
+
+def test_draws_of_two_models_are_paired_by_the_seed():
+    first = np.random.default_rng(6).normal(size=50)
+    difference = bootstrap_draws(mean, first + 1) - bootstrap_draws(mean, first)
+    assert difference == pytest.approx(np.ones(2000))
+
+
+def test_p_values_by_hand():
+    assert two_sided_p(np.ones(1999)) == pytest.approx(2 / 2000)
+    assert two_sided_p(np.zeros(10)) == 1.0
+    assert two_sided_p([-1.0] * 9 + [1.0] * 90) == pytest.approx(2 * 10 / 100)
+
+
+def test_p_values_hold_their_level():
+    rng = np.random.default_rng(8)
+    small = sum(two_sided_p(bootstrap_draws(mean, rng.normal(size=80), seed=k)) < 0.05 for k in range(300))
+    assert 6 <= small <= 30  # 15 expected
+
+
+def test_a_few_undefined_draws_are_left_out_and_many_are_not_borne():
+    draws = np.r_[np.full(4, np.nan), np.arange(96.0)]
+    assert percentile_interval(draws) == pytest.approx(tuple(np.quantile(np.arange(96.0), [0.025, 0.975])))
+    many = np.r_[np.full(6, np.nan), np.arange(94.0)]
+    assert all(math.isnan(number) for number in (*percentile_interval(many), two_sided_p(many)))

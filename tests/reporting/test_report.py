@@ -1,11 +1,13 @@
-import math
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from fairlab.benchmarks.cced import cced_readings, held_out_groups
+from fairlab.benchmarks.cced import held_out_groups, kept, quantities
+from fairlab.benchmarks.measured import outcome
+from fairlab.measuring import add, adjusted
 from fairlab.record import NotRun, Reading, Record
 from fairlab.reporting import plots
 from fairlab.reporting.report import write_report
@@ -16,8 +18,6 @@ from tests.conftest import make_groups, row, write_rows
 @pytest.fixture
 def record(tmp_path):
     """A finished run on a set of twelve groups, with made-up embeddings."""
-    from dataclasses import replace
-
     path = write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(12)])
     rng = np.random.default_rng(0)
     before = rng.normal(size=(12, 3, 8)).astype(np.float32)
@@ -34,8 +34,11 @@ def record(tmp_path):
     for phase, embeddings, earlier in (("before", before, None), ("after", after, before)):
         (tmp_path / "items" / phase).mkdir(parents=True)
         save_file({"mine": embeddings}, tmp_path / "items" / phase / "cced.safetensors")
-        readings = cced_readings("mine", ("man", "woman"), embeddings, earlier)
-        record.readings += [replace(reading, phase=phase) for reading in readings]
+        of_set = partial(quantities, "mine", ("man", "woman"))
+        now, before_now = of_set(embeddings), of_set(earlier) if earlier is not None else []
+        now += kept("mine", embeddings, earlier) if earlier is not None else []
+        add(outcome("cced", now, before_now), phase, record)
+    record.comparisons = adjusted(record.comparisons, "change")
     record.history = [{"step": 1, "train/loss": 0.5, "train/bias_loss": 0.4}, {"step": 1, "validation/loss": 0.3}]
     record.not_run = [NotRun("stsb", "dev", "no <data>", phase=phase) for phase in ("before", "after")]
     return record
@@ -43,7 +46,14 @@ def record(tmp_path):
 
 def test_the_report_is_one_offline_file_with_every_part(record):
     page = write_report(record).read_text(encoding="utf-8")
-    for part in ("Before and after", "Training", "Distances to neutral, mine", "What the attribute adds", "Embeddings"):
+    for part in (
+        "Before and after",
+        "What moved",
+        "Training",
+        "Distances to neutral, mine",
+        "What the attribute adds",
+        "Embeddings",
+    ):
         assert f"<h2>{part}" in page
     assert "CCED gap" in page
     assert "0.339" in page  # BERT in table 6 of the paper
@@ -70,12 +80,15 @@ def test_summary_lines(record):
 
 
 def reading(phase, quantity, value):
-    return Reading("cced", "x", quantity, value, "", None, 5, math.nan, math.nan, phase=phase)
+    """None where the value is undefined: such a reading is not taken."""
+    if value is None:
+        return None
+    return Reading("cced", "x", quantity, value, "", None, 5, value, value, phase=phase)
 
 
 @pytest.mark.parametrize(
     ("ratio", "kept", "collapsed"),
-    [(0.25, 0.2, True), (0.05, 0.2, False), (math.nan, 0.0, True), (0.05, 0.001, True)],
+    [(0.25, 0.2, True), (0.05, 0.2, False), (None, 0.0, True), (0.05, 0.001, True)],
 )
 def test_a_fall_by_collapse_alone_is_said_so(tmp_path, ratio, kept, collapsed):
     readings = [
@@ -84,7 +97,7 @@ def test_a_fall_by_collapse_alone_is_said_so(tmp_path, ratio, kept, collapsed):
         reading("after", "gap_kept", 0.2),
         reading("after", "distance_kept", kept),
     ]
-    verdict = collapse_verdicts(Record(tmp_path, {}, "", readings=readings))[0]
+    verdict = collapse_verdicts(Record(tmp_path, {}, "", readings=[taken for taken in readings if taken]))[0]
     assert f"keeps {kept:.0%} of the distance" in verdict
     assert ("collapse alone" in verdict) == collapsed
 
@@ -102,7 +115,6 @@ def test_a_gap_that_was_zero_before_breaks_nothing(tmp_path):
     readings = [
         reading("before", "gap_over_distance", 0.0),
         reading("after", "gap_over_distance", 0.1),
-        reading("after", "gap_kept", math.nan),
         reading("after", "distance_kept", 1.0),
     ]
     (verdict,) = collapse_verdicts(Record(tmp_path, {}, "", readings=readings))

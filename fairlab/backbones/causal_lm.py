@@ -1,0 +1,141 @@
+"""Causal language models as judges of how likely a text is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import PreTrainedTokenizerBase
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, shown
+from fairlab.backbones.scoring import LogLikelihoods, Targets, batches_of_one_length, body, target_log_probabilities
+from fairlab.types import CannotScore
+
+CHAT_TURN, DOCUMENT = "<|im_start|>", "<|endoftext|>"
+
+
+def find_start_token(tokenizer: PreTrainedTokenizerBase) -> str | None:
+    """The token to stand before a text; see ``CausalLM``. After a chat turn's opening, a model expects a role."""
+    if tokenizer.bos_token not in (None, CHAT_TURN):
+        return str(tokenizer.bos_token)
+    if DOCUMENT in tokenizer.get_vocab():
+        return DOCUMENT
+    return tokenizer.eos_token
+
+
+class CausalLM:
+    """Log-probabilities of texts token by token, each given the tokens before it.
+
+    Every number is a log-softmax over the whole vocabulary, in nats, dropout off, computed in the backbone's dtype.
+    The first token of a text is scored given ``start_token``: the tokenizer's beginning of sequence (GPT-2:
+    ``<|endoftext|>``, Llama: ``<s>``); where that opens a chat turn or is missing, what separates the documents of
+    pretraining, ``<|endoftext|>``; else the end of sequence. No other special token is added.
+
+    Args:
+        backbone: a causal LM with its tokenizer.
+        budget: tokens per forward pass.
+
+    Attributes:
+        start_token: what stands before every text.
+        cut: texts so far that had more than ``max_length`` tokens, ``start_token`` included, and were cut.
+
+    Raises:
+        CannotScore: the model has no causal-LM head, sees what comes after, or its tokenizer lacks a start.
+    """
+
+    def __init__(self, backbone: Backbone, *, budget: int = TOKENS_PER_BATCH) -> None:
+        name = type(backbone.model).__name__
+        if name not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
+            raise CannotScore(f"{name} has no causal-LM head; take a checkpoint saved with one (...ForCausalLM)")
+        start_token = find_start_token(backbone.tokenizer)
+        if start_token is None:
+            raise CannotScore(f"the tokenizer of {name} has neither a begin nor an end token to score a first word by")
+        self.backbone = backbone
+        self.budget = budget
+        self.start_token = start_token
+        self.start_id = backbone.tokenizer.get_vocab()[start_token]
+        self.cut = 0
+        if self._sees_ahead():
+            raise CannotScore(f"{name} reads in both directions as configured; score it as a masked LM")
+
+    def token_log_probabilities(self, texts: Sequence[str], *, progress: str = "") -> list[NDArray[np.float64]]:
+        """Per text the log-probability of each of its tokens given those before it, in input order.
+
+        Args:
+            texts: any number; each distinct one is scored once. One of no token gives an empty array.
+            progress: title of a progress bar, shown on a terminal only.
+        """
+        return self._score([(0, ids) for ids in self._tokenize(texts)], progress)
+
+    def log_likelihoods(self, texts: Sequence[str], *, progress: str = "") -> LogLikelihoods:
+        """Log-likelihood of each text and the number of its tokens; see ``token_log_probabilities``."""
+        return LogLikelihoods.of(self.token_log_probabilities(texts, progress=progress))
+
+    def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
+        """Log-likelihood of each second text given the first, in input order.
+
+        A pair is tokenized as one string, nothing put between: a continuation brings its own leading space. A token
+        that reaches over the boundary counts to the continuation. A pair that is too long loses the start of its
+        context first, then the end of its continuation.
+
+        Args:
+            pairs: (context, continuation); an empty context is ``start_token`` alone.
+            progress: title of a progress bar, shown on a terminal only.
+        """
+        if not pairs:
+            return LogLikelihoods.of([])
+        encoded = self.backbone.tokenizer(
+            [context + continuation for context, continuation in pairs],
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            verbose=False,
+        )
+        asked = []
+        for (context, _), ids, offsets in zip(pairs, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+            given = sum(end <= len(context) for _, end in offsets)
+            room = self.backbone.max_length - 1
+            self.cut += len(ids) > room
+            continuation = ids[given:][:room]
+            kept = min(given, room - len(continuation))
+            asked.append((kept, ids[given - kept : given] + continuation))
+        return LogLikelihoods.of(self._score(asked, progress))
+
+    def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids per text without special tokens, cut where ``start_token`` and they exceed ``max_length``."""
+        if not texts:
+            return []
+        token_ids = self.backbone.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+        room = self.backbone.max_length - 1
+        self.cut += sum(len(ids) > room for ids in token_ids)
+        return [ids[:room] for ids in token_ids]
+
+    def _score(self, asked: Sequence[tuple[int, list[int]]], progress: str) -> list[NDArray[np.float64]]:
+        """Per text, given how many of its first tokens to pass over, the log-probabilities of the others."""
+        keys = [(passed_over, *ids) for passed_over, ids in asked]
+        distinct = list(dict.fromkeys(keys))
+        lengths = [len(key) for key in distinct]  # as many as the tokens of a text and its start
+        scores: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        with self.backbone.measuring():
+            for batch in shown(batches_of_one_length(lengths, self.budget), progress):
+                texts = [distinct[position] for position in batch]
+                token_ids = [[self.start_id, *ids] for _, *ids in texts]
+                # The hidden state at a position tells of the token after it.
+                before = [(row, k) for row, (first, *ids) in enumerate(texts) for k in range(first, len(ids))]
+                targets = Targets(
+                    [row for row, _ in before], [k for _, k in before], [token_ids[row][k + 1] for row, k in before]
+                )
+                found = target_log_probabilities(self.backbone, token_ids, targets)
+                ends = np.cumsum([len(ids) - first for first, *ids in texts])
+                scores.update(zip(texts, np.split(found, ends[:-1]), strict=True))
+        return [scores[key] for key in keys]
+
+    def _sees_ahead(self) -> bool:
+        """Whether the state at the first token depends on the second, as in a BERT not configured as a decoder."""
+        other_id = (self.start_id + 1) % self.backbone.model.config.vocab_size
+        input_ids = torch.tensor([[self.start_id, self.start_id], [self.start_id, other_id]])
+        with self.backbone.measuring():
+            hidden = body(self.backbone.model)(input_ids=input_ids.to(self.backbone.device)).last_hidden_state
+        return not torch.allclose(hidden[0, 0], hidden[1, 0], atol=1e-3)

@@ -1,0 +1,155 @@
+"""What the likelihood scorers share: log-probabilities at chosen positions, for any head, in bounded memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.utils.generic import ModelOutput
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.types import CannotScore
+
+LOGITS_AT_ONCE = 2**24  # 64 MiB in float32, and as much again for their log-softmax
+
+
+@dataclass(frozen=True)
+class LogLikelihoods:
+    """Log-likelihoods of texts, in nats.
+
+    Attributes:
+        sums: float64 (N,), log-probabilities summed over the scored tokens of a text.
+        counts: int64 (N,), tokens scored.
+    """
+
+    sums: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Log-likelihood per scored token, float64 (N,); nan for a text without any."""
+        return np.divide(self.sums, self.counts, out=np.full(len(self.sums), np.nan), where=self.counts > 0)
+
+    @classmethod
+    def of(cls, log_probabilities: Sequence[NDArray[np.float64]]) -> LogLikelihoods:
+        """Sums and counts of one array of log-probabilities per text."""
+        return cls(
+            np.array([values.sum() for values in log_probabilities], dtype=np.float64),
+            np.array([len(values) for values in log_probabilities], dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What to read off a batch of rows: three sequences of one length.
+
+    Attributes:
+        rows: row of the batch.
+        positions: token position in that row.
+        ids: token id whose log-probability is asked there.
+    """
+
+    rows: Sequence[int]
+    positions: Sequence[int]
+    ids: Sequence[int]
+
+
+def count_cut(backbone: Backbone, token_ids: Sequence[Sequence[int]], *texts: Sequence[str]) -> int:
+    """How many texts (or pairs: two sequences) gave fewer ``token_ids`` than they have, for ``max_length``."""
+    full = [row for row, ids in enumerate(token_ids) if len(ids) == backbone.max_length]
+    if not full:
+        return 0
+    whole = backbone.tokenizer(*([column[row] for row in full] for column in texts), verbose=False)["input_ids"]
+    return sum(len(ids) > backbone.max_length for ids in whole)
+
+
+def batches_of_one_length(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Positions of texts in batches, longest first, each of texts of one length and of at most ``budget`` tokens.
+
+    Without padding a score cannot depend on what else is in the batch, whatever the architecture does with padding.
+    One text may exceed the budget.
+    """
+    of_length: dict[int, list[int]] = defaultdict(list)
+    for position, length in enumerate(lengths):
+        of_length[length].append(position)
+    batches = []
+    for length, positions in sorted(of_length.items(), reverse=True):
+        size = max(1, budget // length)
+        batches += [positions[start : start + size] for start in range(0, len(positions), size)]
+    return batches
+
+
+def target_log_probabilities(
+    backbone: Backbone, token_ids: Sequence[Sequence[int]], targets: Targets
+) -> NDArray[np.float64]:
+    """Log-probabilities (N,) of the targets under the language-modelling head, in nats, over the whole vocabulary.
+
+    One pass through the transformer for all rows, which have one length; the head is applied once to each position
+    asked about, to so many at a time that there are never more than ``LOGITS_AT_ONCE`` logits (one position may be).
+    """
+    device = backbone.device
+    input_ids = torch.tensor(token_ids, device=device)
+    output = body(backbone.model)(input_ids=input_ids, attention_mask=torch.ones_like(input_ids))
+    flat = torch.tensor(targets.rows) * input_ids.shape[1] + torch.tensor(targets.positions)
+    places, place_of_target = torch.unique(flat, return_inverse=True)
+    hidden = output.last_hidden_state.flatten(0, 1)[places.to(device)]
+    wanted = torch.tensor(targets.ids)
+    found = torch.empty(len(wanted))
+    at_once = max(1, LOGITS_AT_ONCE // backbone.model.config.vocab_size)
+    for start in range(0, len(hidden), at_once):
+        log_probabilities = apply_head(backbone.model, output, hidden[start : start + at_once]).float().log_softmax(-1)
+        here = (place_of_target >= start) & (place_of_target < start + at_once)
+        rows, columns = (place_of_target[here] - start).to(device), wanted[here].to(device)
+        found[here] = log_probabilities[rows, columns].cpu()
+    return found.double().numpy()
+
+
+def body(model: PreTrainedModel) -> nn.Module:
+    """The part of a language model whose last hidden state its head reads."""
+    decoder = getattr(model.base_model, "decoder", None)  # where there is one (OPT), models go around what wraps it
+    return decoder if isinstance(decoder, PreTrainedModel) else model.base_model
+
+
+def apply_head(model: PreTrainedModel, output: ModelOutput, hidden_ND: Tensor) -> Tensor:
+    """Logits (N, V) of hidden states (N, D) by the model's own way from the one to the other.
+
+    Architectures differ in what stands between hidden states and logits (transforms, scales, caps), so the whole
+    model is run, around a body that hands out the given states in place of its ``output``.
+
+    Raises:
+        CannotScore: the model did not ask its body, so the logits are of something else.
+    """
+    given = type(output)(**{**output, "last_hidden_state": hidden_ND.unsqueeze(1)})
+    with _answering(body(model), given) as asked:
+        heads = model(input_ids=torch.zeros(len(hidden_ND), 1, dtype=torch.long, device=hidden_ND.device))
+    if not asked:
+        raise CannotScore(f"the head of {type(model).__name__} cannot be told from its body; score another model")
+    # A model with two heads (masked LM and next sentence) names them.
+    return (heads["prediction_logits"] if "prediction_logits" in heads else heads["logits"]).squeeze(1)
+
+
+@contextmanager
+def _answering(module: nn.Module, output: ModelOutput) -> Iterator[list[bool]]:
+    """Inside, the module returns ``output`` whatever it is called with; the list yielded counts the calls."""
+    asked: list[bool] = []
+
+    def answer(*_: object, **__: object) -> ModelOutput:
+        asked.append(True)
+        return output
+
+    own = vars(module)
+    before = own.get("forward")  # the instance's, which only wrappers set; the class's stays as it is
+    own["forward"] = answer
+    try:
+        yield asked
+    finally:
+        del own["forward"]
+        if before is not None:
+            own["forward"] = before

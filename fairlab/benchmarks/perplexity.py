@@ -1,0 +1,90 @@
+"""Utility of a language model: perplexity on running text, pseudo-perplexity where the model is a masked LM.
+
+Source: Salazar et al. 2020, "Masked Language Model Scoring", section 2.3 (pseudo-perplexity).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.likelihood import likelihood
+from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
+from fairlab.data.sources import locate
+from fairlab.metrics.bootstrap import ratio_of_means
+from fairlab.record import Outcome
+from fairlab.types import FairlabError
+
+DEFAULT = "corpora/newstest/newstest2013.en"
+
+
+class Perplexity:
+    """How well a language model predicts the tokens of a text file, line by line.
+
+    Quantity, subset ``text``: ``pseudo_perplexity`` of a masked LM (each token given all others of its line) or
+    ``perplexity`` of a causal LM (each token given those before it), the exponential of the mean negative
+    log-likelihood per token; at least 1, ideal 1. The two are no measures of one another, and values of models with
+    different tokenizers do not compare. Lines are resampled.
+
+    Args:
+        path: a UTF-8 text file, one text a line; None takes the news sentences of WMT 2013.
+        lines: measure so many, drawn with ``seed``; None takes all.
+        seed: of the draw.
+    """
+
+    name = "perplexity"
+
+    def __init__(self, path: str | None, lines: int | None, seed: int = 0) -> None:
+        if lines is not None and lines < 2:
+            raise FairlabError(f"perplexity.lines must be at least 2, not {lines}")
+        self.path = path
+        self.lines = lines
+        self.seed = seed
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
+        scorer = likelihood(backbone)  # first, so that a model without a head is said at once
+        texts = read_lines(locate(DEFAULT, self.path), self.lines, self.seed)
+        if isinstance(scorer, MaskedLM):
+            name = "pseudo_perplexity"
+            scored = scorer.pseudo_log_likelihoods(scorer.tokenize(texts), progress=self.name)
+        else:
+            name = "perplexity"
+            scored = scorer.log_likelihoods(texts, progress=self.name)
+        items = {"log_likelihoods": scored.sums, "tokens": scored.counts.astype(np.float64)}
+        return outcome(self.name, [_quantity(items, name)], [_quantity(before, name)] if before else [], items=items)
+
+
+def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
+    """Lines of a text file that hold anything, in file order; ``limit`` of them drawn with ``seed``.
+
+    Raises:
+        FairlabError: the file is not UTF-8, or holds fewer than two lines.
+    """
+    try:
+        texts = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except UnicodeDecodeError as error:
+        raise FairlabError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); convert it first") from error
+    if len(texts) < 2:
+        raise FairlabError(f"{path} holds {len(texts)} lines of text; perplexity needs at least 2 for an interval")
+    if limit is None or limit >= len(texts):
+        return texts
+    chosen = np.random.default_rng(seed).choice(len(texts), size=limit, replace=False)
+    return [texts[k] for k in sorted(chosen)]
+
+
+def perplexity(
+    log_likelihoods: NDArray[np.floating], tokens: NDArray[np.floating], axis: int = -1
+) -> NDArray[np.floating]:
+    """Exponential of the mean negative log-likelihood per token, over texts with their sums and token counts."""
+    return np.exp(-ratio_of_means(log_likelihoods, tokens, axis=axis))
+
+
+def _quantity(items: Items, name: str) -> Quantity:
+    samples = (items["log_likelihoods"], items["tokens"])
+    tokens = int(items["tokens"].sum())
+    return quantity(perplexity, *samples, subset="text", name=name, unit=name.replace("_", "-"), ideal=1.0, n=tokens)

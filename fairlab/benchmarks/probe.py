@@ -1,0 +1,94 @@
+"""Utility of embeddings: a linear classifier on frozen embeddings of a GLUE task.
+
+Source: Conneau and Kiela 2018, "SentEval" (features of pairs, logistic regression, L2 strength by cross-validation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
+from fairlab.data.glue import Example, read_task
+from fairlab.metrics.bootstrap import mean
+from fairlab.record import Outcome
+from fairlab.types import FairlabError
+
+STRENGTHS = np.logspace(-4, 1, 6)  # inverse L2 strengths tried, on standardised features
+FOLDS = 3
+
+
+class Probe:
+    """Accuracy of a linear probe on a task's development set.
+
+    Quantities, in per cent of development examples: ``accuracy`` (ideal 100) and ``majority`` (the share of the
+    commonest label, which a probe that learned nothing reaches). The name is the task's: ``sst2_probe``.
+
+    Args:
+        task: ``sst2``, ``mrpc`` or ``rte``.
+        limit: train on so many examples, drawn with ``seed``; None takes all.
+        seed: of the draw.
+    """
+
+    def __init__(self, task: str, limit: int | None = None, seed: int = 0) -> None:
+        if limit is not None and limit < 100:
+            raise FairlabError(f"{task}_probe.limit must be at least 100 examples, not {limit}")
+        self.name = f"{task}_probe"
+        self.task = task
+        self.limit = limit
+        self.seed = seed
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Fit on the training set, score the development set; ``before`` holds the ``items`` of an earlier model."""
+        train, dev = read_task(self.task, "train"), read_task(self.task, "dev")
+        if self.limit is not None and self.limit < len(train):
+            chosen = np.random.default_rng(self.seed).choice(len(train), size=self.limit, replace=False)
+            train = [train[k] for k in sorted(chosen)]
+        labels = np.array([example.label for example in train])
+        predicted = fit_and_predict(self._features(backbone, train), labels, self._features(backbone, dev))
+        truth = np.array([example.label for example in dev])
+        items = {"correct": (predicted == truth).astype(np.float32), "labels": truth.astype(np.float32)}
+        return outcome(self.name, quantities(items), quantities(before) if before else [], items=items)
+
+    def _features(self, backbone: Backbone, examples: Sequence[Example]) -> NDArray[np.float32]:
+        first = backbone.embed([example.first for example in examples], progress=self.name).numpy()
+        seconds = [example.second for example in examples if example.second is not None]
+        if not seconds:
+            return first
+        return pair_features(first, backbone.embed(seconds, progress=self.name).numpy())
+
+
+def pair_features(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Features (N, 2 D) of pairs of embeddings (N, D): their absolute difference and their product."""
+    return np.concatenate([np.abs(first - second), first * second], axis=1)
+
+
+def fit_and_predict(
+    features: NDArray[np.floating], labels: NDArray[np.integer], unseen: NDArray[np.floating]
+) -> NDArray[np.integer]:
+    """Labels (M,) of unseen features (M, D) by logistic regression fitted on (N, D) and (N,).
+
+    Features are standardised by the training ones; the L2 strength is the best of six in three-fold cross-validation.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    # In float32 the solver stops on rounding before it has converged.
+    probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    search = GridSearchCV(probe, {"logisticregression__C": STRENGTHS}, cv=FOLDS)
+    return search.fit(features.astype(np.float64), labels).predict(unseen.astype(np.float64))
+
+
+def quantities(items: Items) -> list[Quantity]:
+    """Accuracy, and the share of the commonest label, from ``correct`` and ``labels`` (N,)."""
+    labels = items["labels"].astype(int)
+    commonest = labels == np.bincount(labels).argmax()
+    return [
+        quantity(mean, 100 * items["correct"], subset="dev", name="accuracy", unit="%", ideal=100.0, headline=True),
+        quantity(mean, 100.0 * commonest, subset="dev", name="majority", unit="%", ideal=None),
+    ]

@@ -1,0 +1,101 @@
+"""``python -m fairlab.evaluate``: every way to name a model, several side by side, going on, and bad input."""
+
+import json
+import shutil
+
+import pytest
+from safetensors.numpy import load_file
+
+from fairlab.record import Record
+from tests.conftest import make_groups, row, write_rows
+from tests.end_to_end.conftest import only_run
+
+
+@pytest.fixture
+def measured(tmp_path) -> list[str]:
+    """Overrides of an evaluation that takes a moment."""
+    path = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(20)])
+    return ["benchmark=[cced]", f"benchmark.cced.sets=[{path}]", "max_length=32"]
+
+
+def test_one_model_has_no_phase(run, measured, tmp_path, tiny_folders):
+    done = run(f"model={tiny_folders['bert']}", *measured, entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("cced groups gap ")
+    folder = only_run(tmp_path, "evaluate")
+    assert "cced/groups/gap" in json.loads((folder / "metrics.json").read_text())
+    assert "Measured without training" in (folder / "report.html").read_text()
+    record = Record.load(folder)
+    assert record.status == "finished"
+    assert record.command.startswith("python -m fairlab.evaluate model=")
+    assert len(record.provenance["weights of bert"]["sha256"]) == 64
+
+
+def test_several_models_stand_side_by_side_with_paired_differences(run, measured, tmp_path, tiny_folders):
+    folders = [str(tiny_folders[name]) for name in ("bert", "bert_mlm", "bert")]
+    done = run(f"model=[{','.join(folders)}]", *measured, entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    record = Record.load(only_run(tmp_path, "evaluate"))
+    assert record.phases == ["bert_1", "bert_mlm", "bert_2"]
+    differences = {comparison.key: comparison for comparison in record.comparisons}
+    gaps = {reading.key: reading.value for reading in record.readings}
+    change = differences["bert_mlm less bert_1/cced/groups/gap"]
+    assert change.difference == pytest.approx(gaps["bert_mlm/cced/groups/gap"] - gaps["bert_1/cced/groups/gap"])
+    assert change.p_holm is not None
+    assert differences["bert_2 less bert_1/cced/groups/gap"].difference == 0
+    assert "bert_2 and bert_1 have the same weights" in done.stdout
+
+
+def test_a_run_folder_is_the_model_it_trained_with_its_own_settings(run, small, measured, tmp_path):
+    assert run(*small, "backbone.pooling=cls").returncode == 0
+    trained = only_run(tmp_path)
+    done = run(f"model={trained}", *measured[:2], entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    again = load_file(only_run(tmp_path, "evaluate") / "items" / "cced.safetensors")["groups"]
+    assert again == pytest.approx(load_file(trained / "items" / "after" / "cced.safetensors")["groups"], abs=1e-5)
+    shutil.rmtree(trained / "model")
+    done = run(f"model={trained}", *measured[:2], entry="evaluate")
+    assert done.returncode == 1
+    assert "has exported no model" in done.stderr
+
+
+def test_going_on_measures_nothing_twice(run, measured, tmp_path, tiny_folders):
+    command = [f"model={tiny_folders['bert_mlm']}", *measured, "benchmark=[cced,perplexity]"]
+    (tmp_path / "text.txt").write_text("the river is wide\na letter came\nthe clock stands\n")
+    command += [f"benchmark.perplexity.path={tmp_path / 'text.txt'}"]
+    assert run(*command, entry="evaluate").returncode == 0
+    folder = only_run(tmp_path, "evaluate")
+    whole = (folder / "metrics.json").read_text()
+    record = Record.load(folder)
+    record.status = "interrupted"
+    record.save()
+    (folder / "items" / "perplexity.safetensors").unlink()
+    stamp = (folder / "items" / "cced.safetensors").stat().st_mtime_ns
+    done = run(*command, "ckpt=last", entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "items" / "cced.safetensors").stat().st_mtime_ns == stamp
+    assert json.loads((folder / "metrics.json").read_text()) == pytest.approx(json.loads(whole), rel=1e-6)
+
+
+def test_a_benchmark_the_model_cannot_take_is_listed_not_run(run, measured, tmp_path, tiny_folders):
+    done = run(f"model={tiny_folders['bert']}", *measured, "benchmark=[cced,perplexity]", entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    assert "not run: perplexity all: BertModel has no language-modelling head" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "model has no value; give one, for example model=..."),
+        (["model=nowhere/none"], "the weights of nowhere/none cannot be had"),
+        (["model=minilm", "benchmark=[seaty]"], "benchmark=seaty: no such choice; there are: bias_ir"),
+        (["model=[]"], "model is an empty list"),
+        (["model=minilm", "poling=cls"], "there is no key 'poling' at the top level; there are: benchmark"),
+        (["model=minilm", "pooling=median"], "backbone.pooling must be mean or cls, not median"),
+    ],
+)
+def test_bad_input_is_one_sentence(run, arguments, message, tmp_path):
+    done = run(*arguments, entry="evaluate", HF_HUB_OFFLINE="1")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"fairlab: {message}"), done.stderr
+    assert done.stderr.count("\n") == 1
