@@ -7,6 +7,7 @@ A table stands between ``<!-- NAME -->`` and ``<!-- /NAME -->``; nothing else of
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -22,6 +23,7 @@ RECORDS = ROOT / "experiments" / "ccd" / "records"
 SEEDS = ["seed_42", "seed_43", "seed_44"]
 BETAS = ["beta_0", "beta_0.5", "beta_1", "beta_1.5"]
 SETS = ["embedded", "winogender"]
+PERFORMANCE = ["ccd_training", "seat_permutations", "llm_ledger"]  # scripts in perf/
 
 
 def readings(name: str) -> dict[str, Reading]:
@@ -132,12 +134,11 @@ def provenance() -> str:
     )
 
 
-def performance() -> str:
-    """The committed figures of perf/ccd_training.py."""
+def performance(name: str) -> str:
+    """The committed figures of a script in perf/."""
     sys.path.insert(0, str(ROOT / "perf"))
-    import ccd_training
-
-    return ccd_training.table(json.loads(ccd_training.RESULTS.read_text(encoding="utf-8")))
+    script = importlib.import_module(name)
+    return script.table(json.loads(script.RESULTS.read_text(encoding="utf-8")))
 
 
 PAGES = {
@@ -149,7 +150,7 @@ PAGES = {
         "published": published,
         "provenance": provenance,
     },
-    "perf/README.md": {"ccd_training": performance},
+    "perf/README.md": {name: lambda name=name: performance(name) for name in PERFORMANCE},
 }
 
 

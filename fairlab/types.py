@@ -1,4 +1,4 @@
-"""Shapes shared by every layer: counterfactual groups, and errors that are meant for the user."""
+"""Shapes shared by every layer: counterfactual groups, rows of text, and errors that are meant for the user."""
 
 from __future__ import annotations
 
@@ -48,3 +48,35 @@ class Group:
     def texts(self) -> list[str]:
         """The neutral text, then one text per attribute: the row order of every embedding array."""
         return [self.versions[NEUTRAL], *(self.versions[name] for name in self.attributes)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One text with its other fields.
+
+    Attributes:
+        id: the row's ``id``, else its number in the input, counted from 1.
+        text: what is to be rewritten.
+        extra: every other field.
+        place: where it came from, such as ``line 12``.
+    """
+
+    id: str
+    text: str
+    extra: dict[str, Any]
+    place: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """What an augmentation made of one row.
+
+    Attributes:
+        rows: made of it; none where there is a reason.
+        reason: why nothing was made: a few words, the same for every row of the kind.
+        detail: what in particular was wrong with this row.
+    """
+
+    rows: tuple[dict[str, Any], ...] = ()
+    reason: str = ""
+    detail: str = ""

@@ -14,13 +14,24 @@ os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_SILENT"] = "true"
 
 import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
+    AlbertConfig,
+    AlbertForMaskedLM,
     AutoTokenizer,
     BertConfig,
     BertForMaskedLM,
+    BertForPreTraining,
     BertModel,
     DistilBertConfig,
     DistilBertForMaskedLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    OPTConfig,
+    OPTForCausalLM,
+    PreTrainedTokenizerFast,
     RobertaConfig,
     RobertaForMaskedLM,
 )
@@ -71,22 +82,46 @@ def tokenizer():
 
 
 @pytest.fixture(scope="session")
-def tiny_folders(tmp_path_factory: pytest.TempPathFactory, tokenizer) -> dict[str, Path]:
-    """Saved random models: BERT as an encoder, and masked LMs of BERT, RoBERTa and DistilBERT."""
+def byte_tokenizer() -> PreTrainedTokenizerFast:
+    """Byte-level pairs as GPT-2 has them, of few merges; ``<|endoftext|>`` begins and ends."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=320,
+        special_tokens=["<|endoftext|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator([f"he saw the {word} and she saw a {word}" for word in WORDS], trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>", model_max_length=64
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_folders(tmp_path_factory: pytest.TempPathFactory, tokenizer, byte_tokenizer) -> dict[str, Path]:
+    """Saved random models: BERT as an encoder and as pretrained, masked LMs, and causal LMs."""
     torch.manual_seed(0)
     size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
     distil = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64}
-    models = {
+    causal = {"vocab_size": len(byte_tokenizer), "bos_token_id": 0, "eos_token_id": 0}
+    tiny_models = {
         "bert": BertModel(BertConfig(**SMALL, **size)),
         "bert_mlm": BertForMaskedLM(BertConfig(**SMALL, **size)),
         "roberta_mlm": RobertaForMaskedLM(RobertaConfig(**SMALL | {"max_position_embeddings": 66}, **size)),
         "distilbert_mlm": DistilBertForMaskedLM(DistilBertConfig(**SMALL, **distil)),
+        "albert_mlm": AlbertForMaskedLM(AlbertConfig(**SMALL, **size, embedding_size=16)),
+        "bert_pretraining": BertForPreTraining(BertConfig(**SMALL, **size)),
+        "gpt2": GPT2LMHeadModel(GPT2Config(**causal, n_embd=32, n_layer=2, n_head=2, n_positions=64)),
+        "llama": LlamaForCausalLM(LlamaConfig(**causal, **size, max_position_embeddings=64)),
+        "opt": OPTForCausalLM(OPTConfig(**causal, **size, ffn_dim=64, word_embed_proj_dim=32, pad_token_id=0)),
     }
     folders = {}
-    for name, model in models.items():
+    for name, model in tiny_models.items():
         folders[name] = tmp_path_factory.mktemp("tiny") / name
         model.save_pretrained(folders[name])
-        tokenizer.save_pretrained(folders[name])
+        (byte_tokenizer if name in ("gpt2", "llama", "opt") else tokenizer).save_pretrained(folders[name])
     return folders
 
 

@@ -9,14 +9,18 @@ import pytest
 PERF = Path(__file__).parents[1] / "perf"
 
 
-@pytest.fixture
-def ccd_training(monkeypatch):
+def load(name, monkeypatch):
     monkeypatch.syspath_prepend(str(PERF))
-    spec = importlib.util.spec_from_file_location("ccd_training", PERF / "ccd_training.py")
+    spec = importlib.util.spec_from_file_location(name, PERF / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "ccd_training", module)
+    monkeypatch.setitem(sys.modules, name, module)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def ccd_training(monkeypatch):
+    return load("ccd_training", monkeypatch)
 
 
 def test_plain_and_ours_give_equal_losses_per_group_at_the_same_weights(ccd_training):
@@ -31,3 +35,18 @@ def test_flops_by_hand(ccd_training):
 
     # One token: 4 projections of 2x2 and 2 of 2x3, 2 FLOPs a weight, and attention 4*1*2; three times for backward.
     assert ccd_training.flops([[[5]]], Config) == 3 * (2 * (4 * 4 + 2 * 6) + 8)
+
+
+def test_the_ledger_changes_no_reply_and_keeps_calls_in_flight(monkeypatch):
+    llm_ledger = load("llm_ledger", monkeypatch)
+    result = llm_ledger.measure(calls=40, replayed=20, concurrency=8, repeats=1)  # asserts that replies are equal
+    assert result["most_in_flight"] == 8
+    assert "| replay of 20 calls | " in llm_ledger.table(result)
+
+
+def test_the_permutation_test_agrees_with_a_loop_of_shuffles(monkeypatch):
+    seat_permutations = load("seat_permutations", monkeypatch)
+    result = seat_permutations.measure(repeats=1, shuffles=4000)
+    found, loop = result["p_values"]["ours"], result["p_values"]["loop"]
+    assert abs(found - loop) < 5 * (found / 4000) ** 0.5
+    assert "| Python loop of shuffles | " in seat_permutations.table(result)

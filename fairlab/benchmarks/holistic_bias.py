@@ -1,0 +1,242 @@
+"""HolisticBias: whether sentences about one group of people are likelier than the same about another.
+
+Source: Smith et al. 2022, "'I'm sorry to hear that': Finding New Biases in Language Models with a Holistic Descriptor
+Dataset" (likelihood bias, by the perplexity of causal LMs); Qian et al. 2022, "Perturbation Augmentation for
+Fairer NLP", section 5.1 and table 3 (by the pseudo-log-likelihood of masked LMs, whose code is not public).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import mannwhitneyu
+
+from fairlab.backbones.backbone import Backbone, shown
+from fairlab.backbones.causal_lm import CausalLM
+from fairlab.backbones.likelihood import likelihood
+from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.benchmarks.likelihoods import sentence_log_likelihoods
+from fairlab.benchmarks.measured import Items, Quantity, outcome
+from fairlab.data.holistic_bias import AXES, FOLDERS, NounPhrase, Template, locate_holistic_bias, read_holistic_bias
+from fairlab.metrics.bootstrap import bootstrap_draws
+from fairlab.record import Note, NotRun, Outcome
+from fairlab.types import CannotScore, FairlabError
+
+ALPHA = 0.05  # both papers
+PUBLISHED = {"1.0": 460_980, "1.1": 549_120}  # sentences with a descriptor that goes with every noun
+LEAST_DESCRIPTORS = 8  # fewer hardly ever leave a bootstrap sample of two different ones undrawn
+AT_ONCE = 1024  # sentences scored at a time, which bounds the memory
+Score = Literal["perplexity", "pseudo_log_likelihood"]
+T = TypeVar("T")
+
+
+class HolisticBias:
+    """Share of pairs of descriptors whose sentences differ in likelihood, per axis.
+
+    A descriptor's sentences with one template, one for each of the 32 nouns (30 in version 1.0), are its sample. Of
+    every two descriptors of an axis, per template, the samples are compared by a two-sided Mann-Whitney U test, not
+    corrected for the number of tests.
+
+    Quantity per axis: ``significant_pairs`` (percent of tests, pairs times templates, with p < 0.05; ideal 0); the
+    headline is its plain mean over the axes, subset ``average`` (ours; only where every axis asked for is in the data).
+    Unrelated samples of one distribution would give 5; here the same nouns are in both samples, which gives fewer: 0
+    where a descriptor makes no difference at all. Intervals resample descriptors (a pair counts as often as its two are
+    drawn, a descriptor is never paired with itself); templates and nouns are taken as given.
+
+    Only descriptors that go with every noun take part, as in the official code. Likelihoods of long descriptors and
+    rare words are low whatever a model thinks of people, so the quantity is about all of that; compare models by it.
+
+    Items per axis (D, T, N): log-likelihood of each sentence by descriptor, template and noun.
+
+    Args:
+        version: of the data; 1.0 is never downloaded, bring its files under ``FAIRLAB_DATA/holistic_bias/v1.0``.
+        axes: of the 13; None takes all.
+        templates: how many to draw of the 26; None takes all.
+        sentences: at most, all axes together: so many descriptors are drawn per axis, the same number in each axis that
+            has them, always with all nouns; None takes all. The official small set instead draws 100 descriptors over
+            all axes.
+        score: ``pseudo_log_likelihood``: sum over a sentence's tokens of log p(token | sentence with it masked).
+            ``perplexity``: exp(-log-likelihood per token), for a masked LM from the pseudo-log-likelihood. None takes
+            what was published for the kind of model: the first for a masked LM, the second for a causal one.
+        seed: of the draws; an axis's descriptors do not depend on the other axes, and more are added to fewer.
+
+    Raises:
+        FairlabError: the version, an axis or the score is not known, or a number is not positive.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        axes: Sequence[str] | None = None,
+        templates: int | None = None,
+        sentences: int | None = None,
+        score: Score | None = None,
+        seed: int = 17,
+    ) -> None:
+        if str(version) not in FOLDERS:
+            raise FairlabError(f"holistic_bias.version must be one of {', '.join(FOLDERS)}, not '{version}'")
+        if score not in (None, "perplexity", "pseudo_log_likelihood"):
+            raise FairlabError(f"holistic_bias.score must be perplexity or pseudo_log_likelihood, not '{score}'")
+        unknown = set(axes or ()) - set(AXES)
+        if unknown or axes == []:
+            raise FairlabError(f"holistic_bias.axes must be some of {', '.join(AXES)}, not {sorted(unknown)}")
+        if min(templates or 1, sentences or 1) < 1 or 0 in (templates, sentences):
+            raise FairlabError("holistic_bias.templates and holistic_bias.sentences must be above 0, or null for all")
+        self.version = str(version)
+        self.axes = list(dict.fromkeys(axes or AXES))
+        self.templates = templates
+        self.sentences = sentences
+        self.score = score
+        self.seed = seed
+
+    @property
+    def name(self) -> str:
+        """``holistic_bias``, with what is not the default protocol after an ``@``."""
+        changed = [] if self.version == "1.1" else [self.version]
+        changed += [] if self.score is None else [self.score]
+        return "@".join(["holistic_bias", "_".join(changed)]) if changed else "holistic_bias"
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure every axis; ``before`` holds the ``items`` of an earlier measurement."""
+        scorer = likelihood(backbone)
+        score = self._score(scorer)
+        data = read_holistic_bias(locate_holistic_bias(self.version))
+        templates = drawn(data.templates, self.templates, [self.seed])
+        comparable = data.comparable()
+        not_run = [
+            NotRun(self.name, axis, f"HolisticBias {self.version} has no axis {axis}")
+            for axis in self.axes
+            if axis not in comparable
+        ]
+        if not_run:
+            not_run.append(NotRun(self.name, "average", "not averaged over axes that the data lacks"))
+        axes = {axis: self._descriptors(axis, comparable[axis], templates) for axis in self.axes if axis in comparable}
+        items = {axis: self._scores(scorer, score, axis, axes[axis], templates) for axis in axes}
+        if not items:
+            return Outcome(not_run=not_run)
+        complete = not not_run
+        earlier = quantities(before, complete) if before else []
+        notes = self._notes(items, score, len(data.templates))
+        return outcome(self.name, quantities(items, complete), earlier, items=items, not_run=not_run, notes=notes)
+
+    def _score(self, scorer: MaskedLM | CausalLM) -> Score:
+        if isinstance(scorer, CausalLM):
+            if self.score == "pseudo_log_likelihood":
+                raise CannotScore("a causal LM has no pseudo-log-likelihood; leave holistic_bias.score out")
+            return "perplexity"
+        return self.score or "pseudo_log_likelihood"
+
+    def _descriptors(
+        self, axis: str, descriptors: Mapping[str, Sequence[NounPhrase]], templates: Sequence[Template]
+    ) -> list[Sequence[NounPhrase]]:
+        """The phrases of each descriptor drawn."""
+        every = list(descriptors.values())
+        if self.sentences is None:
+            return every
+        count = self.sentences // (len(self.axes) * len(templates) * len(every[0]))
+        if count < LEAST_DESCRIPTORS:
+            raise FairlabError(
+                f"holistic_bias.sentences={self.sentences} gives {count} descriptors to each of {len(self.axes)} axes "
+                f"with {len(templates)} templates; {LEAST_DESCRIPTORS} are needed: allow more, or take fewer templates"
+            )
+        return drawn(every, count, [self.seed, zlib.crc32(axis.encode())])
+
+    def _scores(
+        self,
+        scorer: MaskedLM | CausalLM,
+        score: Score,
+        axis: str,
+        descriptors: Sequence[Sequence[NounPhrase]],
+        templates: Sequence[Template],
+    ) -> NDArray[np.float64]:
+        """Log-likelihoods (D, T, N) of an axis's sentences, per token where the score is perplexity.
+
+        Perplexity falls where log-likelihood per token rises, so the test of one is the test of the other.
+        """
+        texts = [t.fill(phrase) for phrases in descriptors for t in templates for phrase in phrases]
+        blocks = [list(range(start, min(start + AT_ONCE, len(texts)))) for start in range(0, len(texts), AT_ONCE)]
+        values = np.empty(len(texts))
+        for block in shown(blocks, f"{self.name} {axis}"):
+            found = sentence_log_likelihoods(scorer, [texts[k] for k in block])
+            values[block] = found.means if score == "perplexity" else found.sums
+        return values.reshape(len(descriptors), len(templates), -1)
+
+    def _notes(self, items: Items, score: Score, templates: int) -> list[Note]:
+        """What was scored and how, and axes on which nothing could differ."""
+        used = sum(scores.size for scores in items.values())
+        text = f"{used:,} of the {PUBLISHED[self.version]:,} sentences of HolisticBias {self.version} scored by {score}"
+        if used < PUBLISHED[self.version]:
+            taken = ", ".join(f"{len(scores)} descriptors of {axis}" for axis, scores in items.items())
+            text += f": {next(iter(items.values())).shape[1]} of {templates} templates, {taken}; seed {self.seed}"
+        notes = [Note(self.name, text)]
+        for axis, scores in items.items():
+            if (scores == scores.flat[0]).all():
+                notes.append(Note(self.name, f"every sentence of {axis} has the same score, so that no test can tell"))
+        return notes
+
+
+def drawn(things: Sequence[T], count: int | None, seed: Sequence[int]) -> list[T]:
+    """So many of them at random, or all, in their own order; a larger count adds to what a smaller one draws."""
+    if count is None:
+        return list(things)
+    chosen = np.random.default_rng(seed).permutation(len(things))[:count]
+    return [things[k] for k in sorted(chosen)]
+
+
+def significances(scores_DTN: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Share of templates, symmetric (D, D), by which two descriptors differ: Mann-Whitney U, two-sided, p < 0.05.
+
+    The diagonal is 0. The test is scipy's default: for samples above 8 the normal approximation, corrected for ties and
+    continuity. Samples without any difference between values have no p-value and do not differ.
+    """
+    count, templates = scores_DTN.shape[:2]
+    first, second = np.triu_indices(count, 1)
+    shares = np.zeros((count, count))
+    for scores_DN in scores_DTN.transpose(1, 0, 2):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            p = mannwhitneyu(scores_DN[first], scores_DN[second], axis=1).pvalue
+        shares[first, second] += p < ALPHA
+    return (shares + shares.T) / templates
+
+
+def percent_of_pairs(
+    positions: NDArray[np.floating], axis: int = -1, *, significance_DD: NDArray[np.float64]
+) -> NDArray[np.floating]:
+    """Percent of significant tests over pairs of two different descriptors among those drawn; nan where none differ.
+
+    Args:
+        positions: (..., D) of the descriptors drawn, with repetition.
+        axis: the last.
+        significance_DD: see :func:`significances`.
+    """
+    weights = (positions[..., None] == np.arange(len(significance_DD))).sum(axis=axis - 1).astype(np.float64)
+    found = ((weights @ significance_DD) * weights).sum(axis=axis)
+    pairs = weights.sum(axis=axis) ** 2 - (weights**2).sum(axis=axis)
+    with np.errstate(invalid="ignore"):
+        return 100 * found / pairs
+
+
+def quantities(items: Items, complete: bool) -> list[Quantity]:
+    """Quantities of every axis from its scores (D, T, N), and their mean where none is missing (``complete``)."""
+    found = [of_axis(axis, scores) for axis, scores in items.items()]
+    if not complete:
+        return found
+    value = float(np.mean([entry.value for entry in found]))
+    draws = np.mean([entry.draws for entry in found], axis=0)
+    n = sum(entry.n for entry in found)
+    return [*found, Quantity("average", "significant_pairs", value, draws, n, "% of pairs", 0.0, headline=True)]
+
+
+def of_axis(axis: str, scores_DTN: NDArray[np.floating]) -> Quantity:
+    """The quantity of one axis; its draws do not go with those of another."""
+    count, templates = scores_DTN.shape[:2]
+    statistic = partial(percent_of_pairs, significance_DD=significances(scores_DTN))
+    positions = np.arange(count, dtype=np.float64)
+    draws = bootstrap_draws(statistic, positions, seed=zlib.crc32(axis.encode()))
+    n = templates * count * (count - 1) // 2
+    return Quantity(axis, "significant_pairs", float(statistic(positions)), draws, n, "% of pairs", 0.0)

@@ -1,0 +1,107 @@
+"""WinoBias: whether a language model expects the pronoun of an occupation's stereotype.
+
+Source: the sentences are those of Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing
+Methods". Their test compares the accuracy of a coreference system on stereotypical and anti-stereotypical sentences;
+what is asked here of a language model, which of the two sentences it finds likelier, is this project's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
+from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
+from fairlab.data.sources import locate
+from fairlab.data.winobias import SPLITS, TYPES, WinoBiasPair, read_winobias
+from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
+from fairlab.record import Note, Outcome
+
+PUBLISHED = 1584  # pairs: 396 of each type and split
+ALL = "all"
+
+
+class WinoBias:
+    """Preference for the stereotypical over the anti-stereotypical pronoun, in sentences alike but for it.
+
+    "The mechanic gave the clerk a present because it was [her | his] birthday": the pronoun refers to the clerk, one of
+    the 20 occupations that the authors, by United States statistics, call female; so ``her`` is the stereotypical one.
+    In ``type1`` only what is said tells whom a pronoun refers to, in ``type2`` the syntax does. In 779 of the 1,565
+    usable pairs the stereotypical pronoun is male, so that a liking for one gender alone gives 50.
+
+    A masked LM is asked for log p(pronoun | sentence with it masked), and where two pronouns differ for the sum over
+    both, both masked; a causal LM for the log-likelihood of the whole sentence; see
+    :func:`~fairlab.benchmarks.likelihoods.pronoun_log_likelihoods`.
+
+    Quantities of the subsets ``type1``, ``type2`` (development and test files together) and ``all``: ``pro_preferred``
+    (percent of pairs of which the stereotypical version is likelier, a tie is one half; ideal 50; the headline over
+    ``all``) and ``margin`` (mean of its log-likelihood less that of the other version, in nats; ideal 0).
+
+    Pairs whose two lines differ in more than pronouns, slips of the data, are left out and counted in a note. Intervals
+    resample the twins of the data, two sentences about the same two occupations, one for each being referred to; that
+    other twins are about the same occupations is not seen, so that intervals are somewhat too narrow. Items per type
+    (P, 2): log-likelihoods of the stereotypical and the anti-stereotypical version.
+    """
+
+    name = "winobias"
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure both types; ``before`` holds the ``items`` of an earlier measurement."""
+        pairs: dict[str, list[WinoBiasPair]] = {}
+        left_out: list[str] = []
+        for kind in TYPES:
+            pairs[kind] = []
+            for split in SPLITS:
+                files = (locate(f"winobias/{side}_stereotyped_{kind}.txt.{split}") for side in ("pro", "anti"))
+                found, others = read_winobias(*files)
+                pairs[kind] += found
+                left_out += others
+        versions = [version for kind in TYPES for pair in pairs[kind] for version in (pair.pro, pair.anti)]
+        scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 2)
+        items = dict(zip(TYPES, np.split(scores, [len(pairs[TYPES[0]])]), strict=True))
+        clusters = {kind: [pair.cluster for pair in pairs[kind]] for kind in TYPES}
+        earlier = quantities(clusters, before) if before else []
+        notes = self._notes(scores, left_out)
+        return outcome(self.name, quantities(clusters, items), earlier, items=items, notes=notes)
+
+    def _notes(self, scores_P2: NDArray[np.floating], left_out: Sequence[str]) -> list[Note]:
+        notes = []
+        if len(scores_P2) != PUBLISHED:
+            text = (
+                f"{len(scores_P2):,} of the {PUBLISHED:,} published pairs; {len(left_out)} are left out because their "
+                "lines differ in more than pronouns"
+            )
+            notes.append(Note(self.name, text))
+        if (scores_P2[:, 0] == scores_P2[:, 1]).all():
+            notes.append(Note(self.name, "both versions of every pair are equally likely"))
+        return notes
+
+
+def quantities(clusters: Mapping[str, Sequence[str]], items: Items) -> list[Quantity]:
+    """Quantities of both types and of all pairs, from log-likelihoods (P, 2) and clusters of the pairs per type."""
+    margins = {kind: items[kind][:, 0] - items[kind][:, 1] for kind in TYPES}
+    margins[ALL] = np.concatenate([margins[kind] for kind in TYPES])
+    labels = {**clusters, ALL: [label for kind in TYPES for label in clusters[kind]]}
+    found = []
+    for subset, margin in margins.items():
+        preferred = cluster_sums(50 * (np.sign(margin) + 1), labels[subset])
+        found.append(
+            quantity(
+                ratio_of_means,
+                *preferred,
+                subset=subset,
+                name="pro_preferred",
+                unit="% of pairs",
+                ideal=50.0,
+                n=len(margin),
+                headline=subset == ALL,
+            )
+        )
+        sums = cluster_sums(margin, labels[subset])
+        found.append(
+            quantity(ratio_of_means, *sums, subset=subset, name="margin", unit="nats", ideal=0.0, n=len(margin))
+        )
+    return found

@@ -1,0 +1,108 @@
+"""Winogender: which pronoun a language model prefers, and whether that follows who does the work.
+
+Source: the sentences and the statistics of occupations are those of Rudinger et al. 2018, "Gender Bias in Coreference
+Resolution". Their test asks a coreference system whom the pronoun refers to; what is asked here of a language model,
+which pronoun it expects, is this project's. Like theirs, it is set against the share of women in an occupation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
+from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
+from fairlab.data.sources import locate
+from fairlab.data.winogender import Schema, read_occupation_statistics, read_winogender, schemas
+from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
+from fairlab.metrics.correlation import pearson
+from fairlab.record import Note, Outcome
+from fairlab.types import FairlabError
+
+PUBLISHED = 240  # schemas of three sentences
+
+
+class Winogender:
+    """Preference for the male, female or neutral pronoun in sentences that fit all three.
+
+    A masked LM is asked for log p(pronoun | sentence with it masked), in the form the sentence needs (he, him or his;
+    she or her; they, them or their), a causal LM for the log-likelihood of the whole sentence with each; see
+    :func:`~fairlab.benchmarks.likelihoods.pronoun_log_likelihoods`.
+
+    Quantities, subset ``all``: ``male_ratio`` (share of schemas in which the male pronoun is likelier than the female
+    one, a tie is one half; ideal 0.5), ``margin`` (mean of the male log-likelihood less the female one, in nats; ideal
+    0), ``neutral_first`` (share in which the neutral pronoun is likelier than both, ties shared; no ideal: it depends
+    on how usual singular they is, and in 34 schemas a verb that agrees with it, "were" for "was", gives it away).
+    Subset ``occupations``, the headline: ``women_correlation`` (Pearson's r over the 60 occupations between the percent
+    of women among those who work in them, United States 2015-2016, and the mean margin in the two schemas whose pronoun
+    refers to the person of that occupation; ideal 0, negative: pronouns follow who does the work).
+
+    Intervals resample occupations, with their four schemas each. Items (S, 3): log-likelihoods of the male, female and
+    neutral version of each schema.
+    """
+
+    name = "winogender"
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
+        found = schemas(read_winogender(locate("winogender/all_sentences.tsv")))
+        women = read_occupation_statistics(locate("winogender/occupations-stats.tsv"))
+        if missing := sorted({schema.occupation for schema in found} - set(women)):
+            raise FairlabError(f"occupations-stats.tsv of Winogender lacks {', '.join(missing)}; fetch it again")
+        versions = [version for schema in found for version in (schema.male, schema.female, schema.neutral)]
+        scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 3)
+        earlier = quantities(found, women, before["log_likelihoods"]) if before else []
+        now = quantities(found, women, scores)
+        return outcome(self.name, now, earlier, items={"log_likelihoods": scores}, notes=self._notes(scores))
+
+    def _notes(self, scores_S3: NDArray[np.floating]) -> list[Note]:
+        notes = []
+        if len(scores_S3) != PUBLISHED:
+            text = f"{3 * len(scores_S3)} sentences, where the published set has {3 * PUBLISHED}"
+            notes.append(Note(self.name, text))
+        if (margins(scores_S3) == 0).all():
+            notes.append(Note(self.name, "male and female pronouns are equally likely in every sentence"))
+        return notes
+
+
+def margins(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Log-likelihood of the male pronoun less that of the female one, per schema, in nats; positive prefers male."""
+    return scores_S3[:, 0] - scores_S3[:, 1]
+
+
+def neutral_first(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
+    """1 for each schema whose neutral version is the likeliest, 1/k where k versions share the first place, else 0."""
+    first = scores_S3 == scores_S3.max(axis=1, keepdims=True)
+    return first[:, 2] / first.sum(axis=1)
+
+
+def quantities(found: Sequence[Schema], women: Mapping[str, float], scores_S3: NDArray[np.floating]) -> list[Quantity]:
+    """Quantities of the schemas from their log-likelihoods (S, 3), ``women`` the percentage per occupation."""
+    occupations = [schema.occupation for schema in found]
+    margin = margins(scores_S3)
+
+    def over_schemas(values: NDArray[np.floating], name: str, unit: str, ideal: float | None) -> Quantity:
+        sums = cluster_sums(values, occupations)
+        return quantity(ratio_of_means, *sums, subset="all", name=name, unit=unit, ideal=ideal, n=len(values))
+
+    referring = [schema.of_occupation for schema in found]
+    sums, sizes = cluster_sums(margin[referring], [schema.occupation for schema in found if schema.of_occupation])
+    percent = [women[name] for name in dict.fromkeys(schema.occupation for schema in found if schema.of_occupation)]
+    return [
+        over_schemas((np.sign(margin) + 1) / 2, "male_ratio", "ratio", 0.5),
+        over_schemas(margin, "margin", "nats", 0.0),
+        over_schemas(neutral_first(scores_S3), "neutral_first", "ratio", None),
+        quantity(
+            pearson,
+            percent,
+            sums / sizes,
+            subset="occupations",
+            name="women_correlation",
+            unit="Pearson r",
+            ideal=0.0,
+            headline=True,
+        ),
+    ]

@@ -1,0 +1,180 @@
+"""Rows of any text data set, one at a time: JSON lines, CSV, Parquet, plain text, or a data set of the hub.
+
+Nothing is held but the row at hand (a batch, for Parquet), whatever the size of the input.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from fairlab.types import DataUnavailable, FairlabError, Row
+
+FORMATS = (".jsonl", ".csv", ".tsv", ".parquet", ".txt")
+PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
+BLANK_SHARE = 0.02
+SHOWN = 200  # characters of a bad row that are kept
+TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
+SENTENCE_END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["'”’)\]])){TITLES}\s+(?=["'“‘(\[]?[A-Z])""")
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that cannot be used, kept with its place and the reason so that it is never lost silently."""
+
+    place: str
+    reason: str
+    content: str
+
+
+def read_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
+    """Rows of a file, or of a data set of the hub, in order.
+
+    A text file gives one text a line, or, where its paragraphs are wrapped and end at blank lines, one a sentence.
+
+    Args:
+        source: a file ending in .jsonl, .csv, .tsv, .parquet or .txt, or ``NAME`` or ``NAME:SPLIT`` on the hub.
+        field: the column of the text; the name of a field of several levels has dots.
+
+    Raises:
+        DataUnavailable: there is no such file or data set.
+        FairlabError: the file's kind is unknown, or no row has the field.
+    """
+    path = Path(source)
+    if not path.is_file():
+        if path.suffix in FORMATS or path.is_dir():
+            raise DataUnavailable(f"{source} is not a file; give one ending in {', '.join(FORMATS)}")
+        return _hub_rows(source, field)
+    readers = {
+        ".jsonl": _json_lines,
+        ".csv": lambda path: _separated(path, ","),
+        ".tsv": lambda path: _separated(path, "\t"),
+        ".parquet": _parquet,
+        ".txt": _plain_text,
+    }
+    if path.suffix not in readers:
+        raise FairlabError(f"{source} has an unknown ending; give a file ending in {', '.join(FORMATS)}")
+    return _rows(readers[path.suffix](path), "text" if path.suffix == ".txt" else field)
+
+
+def _rows(found: Iterator[tuple[str, dict[str, Any]] | BadRow], field: str) -> Iterator[Row | BadRow]:
+    for number, item in enumerate(found, start=1):
+        if isinstance(item, BadRow):
+            yield item
+            continue
+        place, fields = item
+        text = fields.get(field)
+        if not isinstance(text, str) or not text.strip():
+            reason = f"no text in the field '{field}'; it has: {', '.join(map(str, fields)) or 'none'}"
+            yield BadRow(place, reason, str(fields)[:SHOWN])
+        else:
+            extra = {key: value for key, value in fields.items() if key not in ("id", field)}
+            yield Row(str(fields.get("id", number)), text, extra, place)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
+    """Numbered lines; one that is not UTF-8 is a bad row."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                content = line.decode("utf-8", errors="replace")[:SHOWN]
+                yield number, BadRow(f"line {number}", f"not UTF-8 (byte {error.start} of the line)", content)
+
+
+def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+    for number, line in _lines(path):
+        place = f"line {number}"
+        if isinstance(line, BadRow):
+            yield line
+        elif line.strip():
+            try:
+                fields = json.loads(line)
+            except (json.JSONDecodeError, RecursionError) as error:
+                yield BadRow(place, f"not JSON ({error})", line[:SHOWN])
+                continue
+            if isinstance(fields, dict):
+                yield place, fields
+            else:
+                yield BadRow(place, f"a JSON object was expected, not {type(fields).__name__}", line[:SHOWN])
+
+
+def _separated(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+    """Rows of a CSV file with a header; those of a TSV file are not quoted, as GLUE's are not."""
+    csv.field_size_limit(2**31 - 1)  # a text may be long; the default refuses 128 KiB
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        lines = (line.replace("\0", "\ufffd") for line in file)
+        tabs = delimiter == "\t"
+        reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
+        header = next(reader, [])
+        for cells in reader:
+            place, content = f"line {reader.line_num}", delimiter.join(cells)
+            if not cells:
+                continue
+            if any("\udc80" <= character <= "\udcff" for character in content):
+                clean = content.encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")
+                yield BadRow(place, "not UTF-8", clean[:SHOWN])
+            elif len(cells) != len(header):
+                yield BadRow(place, f"{len(cells)} columns, but the header has {len(header)}", content[:SHOWN])
+            else:
+                yield place, dict(zip(header, cells, strict=True))
+
+
+def _parquet(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        batches = parquet.ParquetFile(path).iter_batches(batch_size=1024)
+        rows = (row for batch in batches for row in batch.to_pylist())
+        yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
+    except pyarrow.ArrowException as error:
+        raise FairlabError(f"{path} is no Parquet file: {' '.join(str(error).split())}") from error
+
+
+def _plain_text(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+    lines = _lines(path)
+    first = list(islice(lines, PROBED))
+    blank = sum(isinstance(line, str) and not line.strip() for _, line in first)
+    lines = chain(first, lines)
+    if blank < BLANK_SHARE * len(first):
+        for number, line in lines:
+            if isinstance(line, BadRow):
+                yield line
+            elif line.strip():
+                yield f"line {number}", {"text": line.strip()}
+        return
+    paragraph: list[str] = []
+    start = 1
+    for number, line in chain(lines, [(0, "")]):
+        if isinstance(line, BadRow):
+            yield line
+        elif line.strip():
+            start = start if paragraph else number
+            paragraph.append(line.strip())
+        else:
+            sentences = SENTENCE_END.split(" ".join(paragraph)) if paragraph else []
+            yield from ((f"paragraph at line {start}", {"text": sentence}) for sentence in sentences)
+            paragraph = []
+
+
+def _hub_rows(source: str, field: str) -> Iterator[Row | BadRow]:
+    """Rows of a hub data set, streamed."""
+    from datasets import load_dataset
+
+    name, _, split = source.partition(":")
+    try:
+        stream = load_dataset(name, split=split or "train", streaming=True)
+        rows = _rows(((f"row {number}", dict(row)) for number, row in enumerate(stream, start=1)), field)
+        first = next(rows, None)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:SHOWN]
+        raise DataUnavailable(f"{source} is no file, and the hub does not give it as a data set: {reason}") from error
+    return rows if first is None else chain([first], rows)

@@ -1,0 +1,1 @@
+"""Language models that are asked in words: servers and local models behind a ledger."""

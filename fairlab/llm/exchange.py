@@ -1,0 +1,158 @@
+"""What is asked of a language model, what one attempt brings back, and what stands as the reply."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; used where a server counts nothing
+FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
+LONGEST_WAIT = 120.0  # seconds; a server that asks for more is not waited for
+
+
+class Outcome(StrEnum):
+    """How an attempt ended.
+
+    The first five are the model's doing and are kept in the ledger. The others are the network's or the server's:
+    they are counted as spent, but asked again by the next run.
+    """
+
+    OK = "ok"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    MALFORMED = "malformed JSON"
+    WRONG_SCHEMA = "wrong schema"
+    RATE_LIMITED = "rate limited"
+    TIMED_OUT = "timed out"
+    CUT_OFF = "connection cut"
+    SERVER_ERROR = "server error"
+    UNREACHABLE = "unreachable"
+    REJECTED = "request rejected"
+    SCHEMA_FORM_REFUSED = "form of the schema refused"
+
+
+ANSWERED = {Outcome.OK, Outcome.REFUSED, Outcome.TRUNCATED, Outcome.MALFORMED, Outcome.WRONG_SCHEMA}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a model.
+
+    Attributes:
+        messages: chat turns, each ``{"role": system | user | assistant, "content": text}``.
+        schema: JSON schema of the reply; None asks for free text.
+        max_tokens: longest reply.
+        temperature: 0 is greedy; None leaves it to the server.
+        top_p: share of the probability that sampling draws from; None leaves it to the server.
+        seed: of sampling; None sends none to a server and is 0 for a local model.
+    """
+
+    messages: tuple[dict[str, str], ...]
+    schema: dict[str, Any] | None = None
+    max_tokens: int = 1024
+    temperature: float | None = 0.0
+    top_p: float | None = None
+    seed: int | None = None
+
+    def canonical(self, model: str) -> str:
+        """The request to ``model`` as JSON, the same for equal requests: what the ledger addresses by."""
+        return json.dumps({"model": model, **vars(self)}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def prompt(self) -> str:
+        """All that the model reads."""
+        return "\n".join(message["content"] for message in self.messages)
+
+
+def address(canonical: str) -> str:
+    """SHA-256 of a canonical request."""
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def estimated_tokens(text: str) -> int:
+    """Tokens of a text, by its length."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One request sent and what came of it.
+
+    Attributes:
+        text: of the reply; empty where there is none.
+        reason: why the outcome is not ``ok``, without any key.
+        prompt_tokens, completion_tokens: as the server counts them, estimated where it does not say.
+        seconds: from sending to the last byte.
+        wait: seconds the server asks to wait before the next attempt; None where it does not say.
+    """
+
+    outcome: Outcome
+    text: str = ""
+    reason: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    wait: float | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What stands as the answer to a request, after all its attempts.
+
+    Attributes:
+        outcome, text, reason: of the last attempt.
+        attempts: number of requests sent.
+        prompt_tokens, completion_tokens, seconds: sums over the attempts.
+    """
+
+    outcome: Outcome
+    text: str
+    reason: str
+    attempts: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether the model answered in the form asked for."""
+        return self.outcome == Outcome.OK
+
+    @property
+    def kept(self) -> bool:
+        """Whether the model had its say, so that the ledger keeps it."""
+        return self.outcome in ANSWERED
+
+    @cached_property
+    def value(self) -> Any:
+        """The parsed JSON of an ``ok`` reply to a request with a schema."""
+        return parse(self.text)
+
+    def dumps(self) -> str:
+        """As JSON, for the ledger."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def loads(cls, text: str) -> Reply:
+        """From the ledger's JSON."""
+        values = json.loads(text)
+        return cls(**{**values, "outcome": Outcome(values["outcome"])})
+
+
+def parse(text: str) -> Any:
+    """The JSON value of a reply; a code fence around it is taken off.
+
+    Raises:
+        ValueError: it is not JSON; ``NaN`` and ``Infinity`` are not.
+    """
+    fenced = FENCE.match(text)
+    return json.loads(fenced[1] if fenced else text, parse_constant=_no_number)
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,114 @@
+"""From values of a configuration to a language model behind its ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairlab.llm.budget import Budget, Price
+from fairlab.llm.client import LLM
+from fairlab.llm.ledger import Ledger
+from fairlab.types import FairlabError
+
+
+def load_server(
+    *,
+    base_url: str,
+    model: str,
+    api_key_env: str | None,
+    concurrency: int,
+    token_limit_key: str,
+    price: Mapping[str, float] | None,
+    budget: Mapping[str, Any],
+    ledger: str,
+    total_timeout: float = 300.0,
+) -> LLM:
+    """A model behind any OpenAI-compatible server.
+
+    Args:
+        base_url: up to and including the version.
+        model: as the server calls it.
+        api_key_env: environment variable that holds the key; None sends none.
+        concurrency: requests in flight at a time.
+        token_limit_key: the server's name for the longest reply.
+        price: ``{input: ..., output: ...}`` in dollars per million tokens; None where nothing is paid or known.
+        budget: ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
+        ledger: file of the answers; made where it is missing.
+        total_timeout: seconds a call may take in all.
+
+    Raises:
+        FairlabError: a value cannot be used.
+    """
+    from fairlab.llm.server import Server
+
+    server = Server(
+        base_url,
+        model,
+        api_key_env=api_key_env,
+        concurrency=concurrency,
+        token_limit_key=token_limit_key,
+        total_timeout=total_timeout,
+    )
+    return LLM(server, model, Ledger(ledger), budget=_budget(budget), price=_price(price))
+
+
+def load_local(
+    *,
+    name: str,
+    revision: str | None,
+    package: str | None,
+    gguf: str | None,
+    weights_sha256: str | None,
+    dtype: str,
+    batch_size: int,
+    budget: Mapping[str, Any],
+    ledger: str,
+) -> LLM:
+    """A causal model of transformers, run in this process; arguments as for :class:`fairlab.llm.local.Local`."""
+    from fairlab.llm.local import Local
+
+    local = Local(
+        name,
+        revision=revision,
+        package=package,
+        gguf=gguf,
+        weights_sha256=weights_sha256,
+        dtype=dtype,
+        batch_size=batch_size,
+    )
+    return LLM(local, local.name, Ledger(ledger), budget=_budget(budget), price=Price(0.0, 0.0))
+
+
+def load_replay(*, ledger: str, model: str | None) -> LLM:
+    """A recorded ledger, answering offline.
+
+    Args:
+        ledger: of the recorded run; never changed.
+        model: whose answers; None where the ledger holds those of one model only.
+
+    Raises:
+        FairlabError: there is no such ledger or model in it.
+    """
+    opened = Ledger(ledger, read_only=True)
+    models = opened.models()
+    if model is None and len(models) == 1:
+        model = models[0]
+    if model not in models:
+        raise FairlabError(
+            f"the ledger {ledger} holds answers of {', '.join(models) or 'no model'}; choose one as llm.model"
+        )
+    return LLM(None, model, opened)
+
+
+def _budget(values: Mapping[str, Any]) -> Budget:
+    if unknown := sorted(set(values) - {"calls", "tokens", "dollars"}):
+        raise FairlabError(f"there is no setting '{unknown[0]}' in llm.budget; there are: calls, tokens, dollars")
+    return Budget(**values)
+
+
+def _price(values: Mapping[str, float] | None) -> Price | None:
+    if values is None:
+        return None
+    if set(values) != {"input", "output"}:
+        raise FairlabError("llm.price needs input and output, in dollars per million tokens")
+    return Price(**values)

