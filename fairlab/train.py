@@ -11,7 +11,7 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.backbones.loading import WEIGHTS, weights_file
+from fairlab.backbones.loading import WEIGHTS, weights_facts
 from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
@@ -51,12 +51,14 @@ def train(config: DictConfig, record: Record) -> None:
 
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
+    # Our loaders pass over the batches that are done; Lightning looks for a loader with a state of its own.
+    warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
     seed_everything(config.seed, workers=True, verbose=False)
     method = build(config.method, encoder, seed=config.seed)
     augmentation = build(config.augmentation) if config.augmentation else None
     data = build(config.data, encoder=encoder, epochs=method.epochs, seed=config.seed, augmentation=augmentation)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
-    inputs = describe_inputs(config, data)
+    inputs = {"data": data.facts(), "weights": weights_facts(config.backbone)}
     refuse_changed_inputs(record, inputs)
     record.provenance |= environment() | inputs
 
@@ -95,16 +97,6 @@ def announcement(config: DictConfig) -> str:
     stand_in = f", standing in for {backbone.stands_for}; scale=paper trains that one" if backbone.stands_for else ""
     adapters = f" with the adapters {backbone.adapters}" if backbone.get("adapters") else ""
     return f"{config.scale.name} scale: the backbone is {backbone.name}{adapters}{stand_in}"
-
-
-def describe_inputs(config: DictConfig, data: CounterfactualGroups) -> dict[str, Any]:
-    """What the numbers stand on: data and weights by hash, sizes, what was dropped or cut."""
-    backbone = config.backbone
-    where = {key: backbone[key] for key in ("revision", "package", "gguf")}
-    return {
-        "data": data.facts(),
-        "weights": {"name": backbone.name, "sha256": sha256(weights_file(backbone.name, **where))},
-    }
 
 
 def make_trainer(

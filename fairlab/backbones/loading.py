@@ -7,6 +7,7 @@ import json
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -155,9 +156,16 @@ def published_settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def weights_file(name: str, *, revision: str | None, package: str | None, gguf: str | None) -> Path:
-    """The file of a backbone's weights; see ``find_weights``."""
-    return find_weights(name, revision=revision, package=package, gguf=gguf) / (gguf or WEIGHTS)
+def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Name and SHA-256 of the weights that settings of ``load_backbone`` name, and of the adapters merged into them.
+
+    Raises:
+        FairlabError: the weights cannot be had.
+    """
+    where = {key: settings.get(key) for key in ("revision", "package", "gguf")}
+    file = find_weights(settings["name"], **where) / (where["gguf"] or WEIGHTS)
+    adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
+    return {"name": settings["name"], "sha256": sha256(file), **adapters}
 
 
 def find_weights(
