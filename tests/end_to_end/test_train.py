@@ -25,7 +25,9 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     done = run("+experiment=ccd_bert", "data.limit_train=160", "method.validate_every=5")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("quickstart scale: the backbone is sentence-transformers/all-MiniLM-L6-v2, standing in")
+    assert lines[0].startswith(
+        "quickstart scale: the backbone is sentence-transformers/all-MiniLM-L6-v2 with the adapters minilm_mlm, "
+    )
     assert len(lines) == 7
     assert lines[-1] == f"report: {only_run(tmp_path).relative_to(tmp_path)}/report.html"
     assert done.stderr.strip() == ""
