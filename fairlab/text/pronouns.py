@@ -66,9 +66,9 @@ def case_by_syntax(token: Any) -> str:
     alone = OBJECT if pronoun == "her" else INDEPENDENT
     following = token.nbor() if token.i + 1 < len(token.doc) else None
     then = token.nbor(2) if token.i + 2 < len(token.doc) else None
-    if pronoun == "his" and following is not None and following.lower_ in ("and", "or"):
-        if then is not None and then.lower_ in _POSSESSIVES:  # his and her coats
-            return POSSESSIVE
+    joined = following is not None and following.lower_ in ("and", "or")
+    if pronoun == "his" and joined and then is not None and then.lower_ in _POSSESSIVES:  # his and her coats
+        return POSSESSIVE
     if following is None or following.is_space or following.tag_ in (".", ",", ":", "-RRB-", "''"):
         return alone
     if following.lower_ in _DETERMINERS or following.tag_ in ("PRP", "PRP$", "DT", "MD", "TO", "WDT", "WP", "WRB"):
