@@ -37,8 +37,8 @@ class RuleRewriter:
 
     Args:
         lexicon: the words of the axis.
-        mode: ``syntax`` parses every text; ``lexical`` looks at neighbouring words only, about a hundred times as fast, and
-            has no entities (see :mod:`fairlab.rewriting.lexical` for what it gives up).
+        mode: ``syntax`` parses every text; ``lexical`` looks at neighbouring words only, about a hundred times as fast,
+            and has no entities (see :mod:`fairlab.rewriting.lexical` for what it gives up).
         names: ``swap`` replaces first names too, ``keep`` leaves them.
         quotations: ``rewrite`` treats speech as part of the text, which speaks of the same people; ``keep`` leaves all
             that stands in quotation marks as it was said.
