@@ -8,6 +8,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -83,6 +84,8 @@ def load_backbone(
             f"the weights of {name} in {folder} have SHA-256 {found}, not {weights_sha256}; reinstall the package "
             f"{package or name}"
         )
+    if gguf:
+        _no_bar_without_a_terminal()
     config = AutoConfig.from_pretrained(folder, gguf_file=gguf)
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf)
     limit = min(getattr(config, "max_position_embeddings", max_length), tokenizer.model_max_length)
@@ -97,6 +100,14 @@ def load_backbone(
     if adapters:
         model = _with_adapters(model, adapters, adapters_sha256)
     return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+
+
+def _no_bar_without_a_terminal() -> None:
+    """Transformers shows its progress through a GGUF file everywhere, whatever is set."""
+    from tqdm.auto import tqdm
+    from transformers import modeling_gguf_pytorch_utils
+
+    vars(modeling_gguf_pytorch_utils)["tqdm"] = partial(tqdm, disable=None)
 
 
 def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:

