@@ -112,6 +112,16 @@ def test_weights_that_lack_a_part_are_refused(tiny_folders, tmp_path):
         load_backbone(str(folder), **HOW)
 
 
+def test_weights_without_the_pooler_that_no_embedding_needs_are_taken(tiny_folders, tmp_path):
+    whole = load_backbone(str(tiny_folders["bert_mlm"]), **HOW)
+    whole.model.base_model.save_pretrained(tmp_path)
+    whole.tokenizer.save_pretrained(tmp_path)
+    encoder = load_backbone(str(tmp_path), **HOW)
+    assert type(encoder.model).__name__ == "BertModel"
+    torch.testing.assert_close(encoder.embed(["a clock"]), whole.embed(["a clock"]))
+    assert encoder.digest() == whole.digest()
+
+
 @pytest.mark.parametrize(
     ("change", "message"), [({"pooling": "CLS"}, "backbone.pooling"), ({"dtype": "x"}, "backbone.dtype")]
 )
