@@ -165,11 +165,10 @@ class Server:
             finish = choice.get("finish_reason") or ""
             usage = body.get("usage") or {}
             refusal = message.get("refusal")
-            prompt_tokens = usage.get("prompt_tokens")
-            completion_tokens = usage.get("completion_tokens")
-            if not isinstance(text, str):
-                raise TypeError("content is no text")
-        except (KeyError, IndexError, TypeError, AttributeError):
+            prompt_tokens = int(usage.get("prompt_tokens") or estimated_tokens(request.prompt))
+            completion_tokens = int(usage.get("completion_tokens") or estimated_tokens(text))
+            text = text.encode(errors="replace").decode()  # half a surrogate pair can be stored nowhere
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             return Attempt(Outcome.SERVER_ERROR, reason="the answer is no chat completion", seconds=seconds)
         if form and not self.form_known and form == self.forms[0]:
             self.form_known = True
@@ -184,8 +183,8 @@ class Server:
             outcome,
             text=self._blank(text),
             reason=reason,
-            prompt_tokens=estimated_tokens(request.prompt) if prompt_tokens is None else int(prompt_tokens),
-            completion_tokens=estimated_tokens(text) if completion_tokens is None else int(completion_tokens),
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
             seconds=seconds,
         )
 

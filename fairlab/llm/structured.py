@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ def judged(attempt: Attempt, schema: dict[str, Any] | None) -> Attempt:
         return attempt
     try:
         value = parse(attempt.text)
+        json.dumps(value, ensure_ascii=False).encode()  # an escaped half of a surrogate pair is text for nobody
     except (ValueError, RecursionError) as error:
         return replace(attempt, outcome=Outcome.MALFORMED, reason=str(error) or type(error).__name__)
     fault = best_match(Draft202012Validator(schema).iter_errors(value))

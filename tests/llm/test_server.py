@@ -172,6 +172,7 @@ def test_a_reply_cut_short_is_asked_for_with_twice_the_length(ledger_path):
         ('{"word": "x", "sure": 1, "more": 1}', Outcome.WRONG_SCHEMA, "Additional properties"),
         ('["x"]', Outcome.WRONG_SCHEMA, "is not of type 'object'"),
         ("[" * 100_000, Outcome.MALFORMED, ""),
+        ('{"word": "\\ud83d", "sure": 1}', Outcome.MALFORMED, "surrogates not allowed"),
     ],
 )
 def test_what_is_not_the_json_asked_for_is_shown_to_the_model_and_then_named(text, outcome, reason, ledger_path):
@@ -192,6 +193,17 @@ def test_a_mended_reply_counts_all_its_attempts(ledger_path):
     reply, _ = outcome_of(act, ledger_path, request(schema=SCHEMA))
     assert reply.value["word"] == "ok"
     assert (reply.attempts, reply.completion_tokens) == (2, 10)
+
+
+def test_half_a_surrogate_pair_does_not_stop_the_run(ledger_path):
+    reply, _ = outcome_of(lambda *_: said("ok \ud83d"), ledger_path)
+    assert (reply.outcome, reply.text) == (Outcome.OK, "ok ?")
+
+
+def test_a_usage_that_is_none_is_no_chat_completion(ledger_path):
+    body = b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many"}}'
+    reply, _ = outcome_of(lambda *_: Act(200, body), ledger_path, retries=0)
+    assert (reply.outcome, reply.reason) == (Outcome.SERVER_ERROR, "the answer is no chat completion")
 
 
 def test_a_code_fence_is_taken_off(ledger_path):
