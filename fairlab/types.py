@@ -75,8 +75,10 @@ class Made:
         rows: made of it; none where there is a reason.
         reason: why nothing was made: a few words, the same for every row of the kind.
         detail: what in particular was wrong with this row.
+        counts: added up over all rows, e.g. ``{"groups": 1, "groups/union": 1}``.
     """
 
     rows: tuple[dict[str, Any], ...] = ()
     reason: str = ""
     detail: str = ""
+    counts: dict[str, int] = field(default_factory=dict)

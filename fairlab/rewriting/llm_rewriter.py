@@ -19,10 +19,10 @@ LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # room of a reply, in tokens: times the te
 
 @dataclass(frozen=True)
 class Versions:
-    """A text's versions, neutral first, and the model's confidence in them, in [0, 1]."""
+    """A text's versions, neutral first, and the model's confidence in them, in [0, 1]; None where rules made them."""
 
     versions: dict[str, str]
-    confidence: float
+    confidence: float | None = None
 
 
 @dataclass(frozen=True)
