@@ -21,8 +21,10 @@ from fairlab.reporting.report import PUBLISHED
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "experiments" / "ccd" / "records"
 SEEDS = ["seed_42", "seed_43", "seed_44"]
-BETAS = ["beta_0", "beta_0.5", "beta_1", "beta_1.5"]
+BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
+DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
+AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
 PERFORMANCE = ["ccd_training", "seat_permutations", "llm_ledger"]  # scripts in perf/
 
 
@@ -58,7 +60,7 @@ def quickstart() -> str:
     """What the quickstart prints, from the record of seed 42."""
     found = readings("seed_42")
     rows = []
-    for key, digits in (("cced/embedded/gap", 4), ("cced/winogender/gap", 4), ("stsb/dev/spearman", 2)):
+    for key, digits in {"cced/embedded/gap": 4, "cced/winogender/gap": 4, **AVERAGES}.items():
         before, after = found[f"before/{key}"], found[f"after/{key}"]
         rows.append([key, interval(before, digits), interval(after, digits), str(after.n)])
     return markdown(["reading", "before", "after", "n"], rows)
@@ -82,22 +84,24 @@ def seeds() -> str:
                 f"{relative - 1:+.1%}",
                 f"{found[f'after/{place}/distance_kept'].value:.0%}",
             ]
-        cells += [f"{found['after/stsb/dev/spearman'].value:.2f}", sts_change(name)]
+        for key, digits in AVERAGES.items():
+            cells.append(f"{found[f'before/{key}'].value:.{digits}f} to {found[f'after/{key}'].value:.{digits}f}")
+        cells.append(sts_change(name))
         rows.append(cells)
     columns = ["gap before", "gap after", "fall of the gap", "gap over distance", "distance kept"]
-    header = ["seed", *(f"{subset}: {column}" for subset in SETS for column in columns), "STS-B after", "STS-B change"]
+    header = ["seed", *(f"{subset}: {column}" for subset in SETS for column in columns), *AVERAGES, "STS-B change"]
     # Transposed: many quantities, three seeds.
     return markdown(
         ["", *(f"seed {row[0]}" for row in rows)], [list(line) for line in zip(header, *rows, strict=True)][1:]
     )
 
 
-def comparison(names: list[str], label: str) -> str:
-    """Runs that differ in one thing, one row each."""
+def comparison(runs: dict[str, str]) -> str:
+    """Runs that differ in one thing, one row each, by what they are called in the table."""
     rows = []
-    for name in names:
+    for label, name in runs.items():
         found = readings(name)
-        cells = [name.replace("_", " ")]
+        cells = [label]
         for subset in SETS:
             cells += [
                 fall(found[f"after/cced/{subset}/gap_kept"]),
@@ -109,7 +113,31 @@ def comparison(names: list[str], label: str) -> str:
         ]
         rows.append(cells)
     columns = [f"{subset}: {column}" for subset in SETS for column in ("gap", "distance kept")]
-    return markdown([label, *columns, "cosine of neutral to original", "STS-B change"], rows)
+    return markdown(["run", *columns, "cosine of neutral to original", "STS-B change"], rows)
+
+
+def full() -> str:
+    """Every headline reading of the run with all benchmarks, before and after, and whether it moved."""
+    record = Record.load(RECORDS / "full")
+    changes = {comparison.key.partition("/")[2]: comparison for comparison in record.comparisons}
+    rows = []
+    for row in record.table():
+        if not {"before", "after"} <= set(row) or not row["after"].headline:
+            continue
+        before, after = row["before"], row["after"]
+        change = changes[after.key.partition("/")[2]]
+        rows.append(
+            [
+                after.key.partition("/")[2],
+                f"{before.value:.4g} [{before.low:.4g}, {before.high:.4g}]",
+                f"{after.value:.4g} [{after.low:.4g}, {after.high:.4g}]",
+                f"{change.difference:+.3g} [{change.low:+.3g}, {change.high:+.3g}]",
+                f"{change.p_holm:.2g}",
+                "" if after.ideal is None else f"{after.ideal:.4g}",
+                str(after.n),
+            ]
+        )
+    return markdown(["reading", "before", "after", "difference", "p, adjusted", "ideal", "n"], rows)
 
 
 def published() -> str:
@@ -145,8 +173,9 @@ PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
         "seeds": seeds,
-        "betas": lambda: comparison(BETAS, "run"),
-        "augmentation": lambda: comparison(["seed_42", "cda"], "run"),
+        "betas": lambda: comparison(BETAS),
+        "augmentation": lambda: comparison(DATA),
+        "full": full,
         "published": published,
         "provenance": provenance,
     },

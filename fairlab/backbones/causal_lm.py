@@ -61,18 +61,27 @@ class CausalLM:
         if self._sees_ahead():
             raise CannotScore(f"{name} reads in both directions as configured; score it as a masked LM")
 
-    def token_log_probabilities(self, texts: Sequence[str], *, progress: str = "") -> list[NDArray[np.float64]]:
+    def token_log_probabilities(
+        self, texts: Sequence[str], *, start_apart: bool = False, progress: str = ""
+    ) -> list[NDArray[np.float64]]:
         """Per text the log-probability of each of its tokens given those before it, in input order.
 
         Args:
             texts: any number; each distinct one is scored once. One of no token gives an empty array.
+            start_apart: show ``start_token`` to the first token of a text alone; the others see the text without it,
+                which is how the codes of StereoSet and of bias-bench feed GPT-2.
             progress: title of a progress bar, shown on a terminal only.
         """
-        return self._score([(0, ids) for ids in self._tokenize(texts)], progress)
+        token_ids = self._tokenize(texts)
+        if not start_apart:
+            return self._score([(1, [self.start_id, *ids]) for ids in token_ids], progress)
+        first = self._score([(1, [self.start_id, *ids[:1]]) for ids in token_ids], "")
+        others = self._score([(1, ids) for ids in token_ids], progress)
+        return [np.concatenate(parts) for parts in zip(first, others, strict=True)]
 
-    def log_likelihoods(self, texts: Sequence[str], *, progress: str = "") -> LogLikelihoods:
+    def log_likelihoods(self, texts: Sequence[str], *, start_apart: bool = False, progress: str = "") -> LogLikelihoods:
         """Log-likelihood of each text and the number of its tokens; see ``token_log_probabilities``."""
-        return LogLikelihoods.of(self.token_log_probabilities(texts, progress=progress))
+        return LogLikelihoods.of(self.token_log_probabilities(texts, start_apart=start_apart, progress=progress))
 
     def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
         """Log-likelihood of each second text given the first, in input order.
@@ -100,7 +109,7 @@ class CausalLM:
             self.cut += len(ids) > room
             continuation = ids[given:][:room]
             kept = min(given, room - len(continuation))
-            asked.append((kept, ids[given - kept : given] + continuation))
+            asked.append((1 + kept, [self.start_id, *ids[given - kept : given], *continuation]))
         return LogLikelihoods.of(self._score(asked, progress))
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
@@ -113,24 +122,23 @@ class CausalLM:
         return [ids[:room] for ids in token_ids]
 
     def _score(self, asked: Sequence[tuple[int, list[int]]], progress: str) -> list[NDArray[np.float64]]:
-        """Per text, given how many of its first tokens to pass over, the log-probabilities of the others."""
-        keys = [(passed_over, *ids) for passed_over, ids in asked]
-        scores = {key: np.empty(0) for key in keys}
-        distinct = [key for key in scores if key[0] < len(key) - 1]
-        lengths = [len(key) - 1 for key in distinct]
+        """Per text, given the position of the first token to score, the log-probabilities from there on."""
+        keys = [(first, *ids) for first, ids in asked]
+        distinct = [key for key in dict.fromkeys(keys) if len(key) - 1 > key[0]]
+        scores: dict[tuple[int, ...], NDArray[np.float64]] = {}
         with self.backbone.measuring():
-            for batch in shown(batches_of_one_length(lengths, self.budget), progress):
+            for batch in shown(batches_of_one_length([len(key) - 2 for key in distinct], self.budget), progress):
                 texts = [distinct[position] for position in batch]
-                # The hidden state of a token tells of the next one, so nothing is read off the last.
-                token_ids = [[self.start_id, *ids[:-1]] for _, *ids in texts]
-                places = [(row, k) for row, (first, *ids) in enumerate(texts) for k in range(first, len(ids))]
+                # The hidden state at a position tells of the token after it, so nothing is read off the last.
+                token_ids = [ids[:-1] for _, *ids in texts]
+                scored = [(row, k) for row, (first, *ids) in enumerate(texts) for k in range(first, len(ids))]
                 targets = Targets(
-                    [row for row, _ in places], [k for _, k in places], [texts[row][1 + k] for row, k in places]
+                    [row for row, _ in scored], [k - 1 for _, k in scored], [texts[row][1 + k] for row, k in scored]
                 )
                 found = target_log_probabilities(self.backbone, token_ids, targets)
                 ends = np.cumsum([len(ids) - first for first, *ids in texts])
                 scores.update(zip(texts, np.split(found, ends[:-1]), strict=True))
-        return [scores[key] for key in keys]
+        return [scores.get(key, np.empty(0)) for key in keys]
 
     def _sees_ahead(self) -> bool:
         """Whether the state at the first token depends on the second, as in a BERT not configured as a decoder."""

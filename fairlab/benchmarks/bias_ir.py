@@ -18,14 +18,24 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
-from fairlab.data.bias_ir import CATEGORIES, GENDERS, Document, Query, read_bias_ir
+from fairlab.benchmarks.measured import (
+    ALL,
+    REGULAR,
+    Items,
+    Quantity,
+    irregular_notes,
+    one_of,
+    outcome,
+    quantity,
+    variant,
+)
+from fairlab.data.bias_ir import CATEGORIES, GENDERS, Document, Query, irregularities, read_bias_ir
 from fairlab.data.sources import locate
 from fairlab.metrics.association import holm
 from fairlab.metrics.bootstrap import RESAMPLES, mean
 from fairlab.metrics.proportions import sign_test_p, wilson_interval
 from fairlab.record import NotRun, Outcome
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.types import DataUnavailable
 
 AVERAGE = "average"
 
@@ -50,14 +60,15 @@ class BiasIR:
 
     Args:
         document: what is embedded of a document; the title and the text are joined by a blank.
+        items: ``regular`` leaves out the 2 queries some of whose non-relevant documents are of both genders.
     """
 
-    name = "bias_ir"
-
-    def __init__(self, document: Literal["title_and_document", "document"]) -> None:
-        if document not in ("title_and_document", "document"):
-            raise FairlabError(f"bias_ir.document must be title_and_document or document, not '{document}'")
-        self.document = document
+    def __init__(
+        self, document: Literal["title_and_document", "document"], items: Literal["all", "regular"] = "all"
+    ) -> None:
+        self.document = one_of("bias_ir.document", document, ("title_and_document", "document"))
+        self.items = one_of("bias_ir.items", items, (ALL, REGULAR))
+        self.name = variant("bias_ir", items, default=[ALL])
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure every category that can be had, and the average of all; ``before``: ``items`` of an earlier model."""
@@ -73,6 +84,12 @@ class BiasIR:
             not_run.append(NotRun(self.name, AVERAGE, f"not averaged over missing categories: {missing}"))
         if not categories:
             return Outcome(not_run=not_run)
+        flagged = irregularities([query for queries in categories.values() for query in queries])
+        if self.items == REGULAR:
+            categories = {
+                subset: [query for query in queries if query.id not in flagged]
+                for subset, queries in categories.items()
+            }
         similarities = self._similarities(backbone, [query for queries in categories.values() for query in queries])
         relevant_QG = np.stack([similarities[gender].diagonal() for gender in GENDERS], axis=1)
         queries_Q4 = np.column_stack([relevant_QG, reciprocal_ranks(similarities)])
@@ -80,7 +97,8 @@ class BiasIR:
         items = dict(zip(categories, np.split(queries_Q4, ends[:-1]), strict=True))
         complete = not not_run
         earlier = quantities(before, complete) if before else []
-        return outcome(self.name, quantities(items, complete), earlier, items=items, not_run=not_run)
+        notes = irregular_notes(self.name, flagged, self.items)
+        return outcome(self.name, quantities(items, complete), earlier, items=items, not_run=not_run, notes=notes)
 
     def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
         """Per gender, cosines (Q, D) of all queries to all its documents; the first Q are the relevant ones in order.

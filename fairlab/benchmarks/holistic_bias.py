@@ -49,9 +49,11 @@ class HolisticBias:
     drawn, a descriptor is never paired with itself); templates and nouns are taken as given.
 
     Only descriptors that go with every noun take part, as in the official code. Likelihoods of long descriptors and
-    rare words are low whatever a model thinks of people, so the quantity is about all of that; compare models by it.
+    rare words are low whatever a model makes of people: small BERTs of random weights reached 91 to 93. The quantity
+    compares models of one vocabulary and kind of score; it does not grade a single one.
 
-    Items per axis (D, T, N): log-likelihood of each sentence by descriptor, template and noun.
+    Items ``<axis>/<score>`` (D, T, N): log-likelihood of each sentence by descriptor, template and noun, per token for
+    perplexity. Models measured by different scores are not compared.
 
     Args:
         version: of the data; 1.0 is never downloaded, bring its files under ``FAIRLAB_DATA/holistic_bias/v1.0``.
@@ -116,13 +118,16 @@ class HolisticBias:
         if not_run:
             not_run.append(NotRun(self.name, "average", "not averaged over axes that the data lacks"))
         axes = {axis: self._descriptors(axis, comparable[axis], templates) for axis in self.axes if axis in comparable}
-        items = {axis: self._scores(scorer, score, axis, axes[axis], templates) for axis in axes}
-        if not items:
+        scores = {axis: self._scores(scorer, score, axis, axes[axis], templates) for axis in axes}
+        if not scores:
             return Outcome(not_run=not_run)
         complete = not not_run
-        earlier = quantities(before, complete) if before else []
-        notes = self._notes(items, score, len(data.templates))
-        return outcome(self.name, quantities(items, complete), earlier, items=items, not_run=not_run, notes=notes)
+        items = {f"{axis}/{score}": found for axis, found in scores.items()}
+        earlier = []
+        if before is not None and set(items) <= set(before):
+            earlier = quantities({axis: before[f"{axis}/{score}"] for axis in scores}, complete)
+        notes = self._notes(scores, score, len(data.templates))
+        return outcome(self.name, quantities(scores, complete), earlier, items=items, not_run=not_run, notes=notes)
 
     def _score(self, scorer: MaskedLM | CausalLM) -> Score:
         if isinstance(scorer, CausalLM):
@@ -166,16 +171,16 @@ class HolisticBias:
             values[block] = found.means if score == "perplexity" else found.sums
         return values.reshape(len(descriptors), len(templates), -1)
 
-    def _notes(self, items: Items, score: Score, templates: int) -> list[Note]:
+    def _notes(self, scores: Items, score: Score, templates: int) -> list[Note]:
         """What was scored and how, and axes on which nothing could differ."""
-        used = sum(scores.size for scores in items.values())
+        used = sum(found.size for found in scores.values())
         text = f"{used:,} of the {PUBLISHED[self.version]:,} sentences of HolisticBias {self.version} scored by {score}"
         if used < PUBLISHED[self.version]:
-            taken = ", ".join(f"{len(scores)} descriptors of {axis}" for axis, scores in items.items())
-            text += f": {next(iter(items.values())).shape[1]} of {templates} templates, {taken}; seed {self.seed}"
+            taken = ", ".join(f"{len(found)} descriptors of {axis}" for axis, found in scores.items())
+            text += f": {next(iter(scores.values())).shape[1]} of {templates} templates, {taken}; seed {self.seed}"
         notes = [Note(self.name, text)]
-        for axis, scores in items.items():
-            if (scores == scores.flat[0]).all():
+        for axis, found in scores.items():
+            if (found == found.flat[0]).all():
                 notes.append(Note(self.name, f"every sentence of {axis} has the same score, so that no test can tell"))
         return notes
 
@@ -221,9 +226,9 @@ def percent_of_pairs(
         return 100 * found / pairs
 
 
-def quantities(items: Items, complete: bool) -> list[Quantity]:
+def quantities(scores: Items, complete: bool) -> list[Quantity]:
     """Quantities of every axis from its scores (D, T, N), and their mean where none is missing (``complete``)."""
-    found = [of_axis(axis, scores) for axis, scores in items.items()]
+    found = [of_axis(axis, scores_DTN) for axis, scores_DTN in scores.items()]
     if not complete:
         return found
     value = float(np.mean([entry.value for entry in found]))

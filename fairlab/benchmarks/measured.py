@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.metrics.bootstrap import RESAMPLES, Statistic, bootstrap_draws, percentile_interval, two_sided_p
-from fairlab.record import Comparison, NotRun, Outcome, Reading
+from fairlab.record import Comparison, Note, NotRun, Outcome, Reading
+from fairlab.types import FairlabError
 
 Items = Mapping[str, NDArray[np.floating]]
+ALL, REGULAR = "all", "regular"  # which items of the data are measured
 
 
 class Benchmark(Protocol):
@@ -84,6 +86,36 @@ def quantity(
     draws = bootstrap_draws(statistic, *arrays) if units > 1 else np.full(RESAMPLES, math.nan)
     value = float(statistic(*arrays)) if units else math.nan
     return Quantity(subset, name, value, draws, units if n is None else n, unit, ideal, **more)
+
+
+def one_of(setting: str, value: str, known: Collection[str]) -> str:
+    """The value of a setting.
+
+    Raises:
+        FairlabError: it is none of those known.
+    """
+    if value not in known:
+        raise FairlabError(f"{setting} must be {' or '.join(known)}, not '{value}'")
+    return value
+
+
+def variant(benchmark: str, *choices: str, default: Collection[str]) -> str:
+    """The name under which a benchmark's numbers stand: ``crows_pairs@meade`` where a choice is not the default.
+
+    Numbers that follow different rules so never share a key.
+    """
+    return "@".join([benchmark, *(choice for choice in choices if choice not in default)])
+
+
+def irregular_notes(benchmark: str, irregularities: Mapping[str, str], items: str) -> list[Note]:
+    """A note for each item of the data that should not be measured, and whether it was."""
+    done = "left out" if items == REGULAR else f"measured all the same; items={REGULAR} leaves it out"
+    return [Note(benchmark, f"{reason}; {done}", item) for item, reason in irregularities.items()]
+
+
+def cut_notes(benchmark: str, cut: int, max_length: int) -> list[Note]:
+    """A note where texts were cut."""
+    return [Note(benchmark, f"{cut} texts were cut at backbone.max_length={max_length}; raise it")] if cut else []
 
 
 def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Quantity] = (), **parts: Any) -> Outcome:

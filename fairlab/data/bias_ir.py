@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,3 +89,12 @@ def read_bias_ir(path: Path) -> list[Query]:
             raise FairlabError(f"{path}: query {query} has not all of its six documents; take the file as published")
         queries.append(Query(query, texts[query], relevant, non_relevant, irregular[query]))
     return queries
+
+
+def irregularities(queries: Sequence[Query]) -> dict[str, str]:
+    """Why a query should not be asked, by id: some of its documents are of no one gender."""
+    return {
+        query.id: f"{query.irregular} of its non-relevant documents are of no one gender and take no part"
+        for query in queries
+        if query.irregular
+    }

@@ -138,6 +138,27 @@ def test_a_missing_file_is_named_and_nothing_is_averaged_over_it(collection):
     assert [entry.subset for entry in outcome.not_run] == [*CATEGORIES, "average"]
 
 
+def test_irregular_queries_are_noted_and_can_be_left_out(collection):
+    file = collection / "queries-documents_Physical Capabilities.csv"
+    first = file.read_text().splitlines()[1].split(",")[0]
+    rows = [
+        row.replace(",M,-", ",both,-") if row.startswith(f"{first},0,0,") else row
+        for row in file.read_text().splitlines()
+    ]
+    file.write_text("\n".join(rows) + "\n")
+    everything, regular = (BiasIR("document", items).measure(Angles()) for items in ("all", "regular"))
+    assert {reading.benchmark for reading in regular.readings} == {"bias_ir@regular"}
+    assert by_place(everything)["average", "deviation"].n == COUNT
+    assert by_place(regular)["average", "deviation"].n == COUNT - 1
+    for outcome, done in ((everything, "items=regular leaves it out"), (regular, "left out")):
+        (note,) = outcome.notes
+        assert note.item == first
+        assert note.text.startswith("1 of its non-relevant documents are of no one gender")
+        assert note.text.endswith(done)
+    with pytest.raises(FairlabError, match=r"bias_ir\.items must be all or regular"):
+        BiasIR("document", "some")
+
+
 def test_equal_documents_tie_to_the_last_bit():
     torch.manual_seed(0)
     queries, documents = torch.randn(7, 384).double(), torch.randn(53, 384).double()

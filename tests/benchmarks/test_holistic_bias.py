@@ -94,7 +94,8 @@ def test_by_a_plain_computation(kind, published, tokenizer, monkeypatch):
             tests += [mannwhitneyu(samples[a], samples[b]).pvalue < 0.05 for a, b in combinations(words, 2)]
         shares[axis] = 100 * np.mean(tests)
     # So few descriptors have no interval, so that their readings are not run.
-    found = {axis: of_axis(axis, scores).value for axis, scores in outcome.items.items()}
+    used = "perplexity" if kind == "causal" else "pseudo_log_likelihood"
+    found = {axis: of_axis(axis, outcome.items[f"{axis}/{used}"]).value for axis in DESCRIPTORS}
     assert found == pytest.approx(shares)
 
 
@@ -170,7 +171,8 @@ def test_readings_notes_and_comparisons(published, tokenizer, monkeypatch):
     items = {"age": np.repeat(spread, 2, axis=1), "religion": np.repeat(spread * 0 + np.arange(12.0), 2, axis=1)}
     monkeypatch.setattr(HolisticBias, "_scores", lambda self, scorer, score, axis, *rest: items[axis])
     bench = HolisticBias("1.1", ["age", "religion"])
-    outcome = bench.measure(masked(tokenizer), items)
+    before = {f"{axis}/pseudo_log_likelihood": scores for axis, scores in items.items()}
+    outcome = bench.measure(masked(tokenizer), before)
     readings = by_axis(outcome)
     # Samples of twelve consecutive numbers, moved against each other by three per place.
     p = {d: mannwhitneyu(np.arange(12), np.arange(12) + 3 * d).pvalue for d in range(1, 10)}
@@ -182,6 +184,8 @@ def test_readings_notes_and_comparisons(published, tokenizer, monkeypatch):
     assert [subset for subset, reading in readings.items() if reading.headline] == ["average"]
     assert (readings["age"].n, readings["average"].n) == (90, 180)
     assert [entry.difference for entry in outcome.comparisons] == [0, 0, 0]
+    by_another_score = {f"{axis}/perplexity": scores for axis, scores in items.items()}
+    assert not bench.measure(masked(tokenizer), by_another_score).comparisons
     (note,) = outcome.notes
     assert note.text.startswith("480 of the 549,120 sentences of HolisticBias 1.1 scored by pseudo_log_likelihood: ")
 
@@ -237,6 +241,7 @@ def test_what_the_default_configuration_draws(tokenizer, monkeypatch):
     asked = []
 
     def score(scorer, texts):
+        assert len(texts) <= holistic_bias.AT_ONCE
         asked.extend(texts)
         values = np.array([float(len(text)) for text in texts])
         return LogLikelihoods(values, np.ones(len(texts), dtype=np.int64))
@@ -244,8 +249,9 @@ def test_what_the_default_configuration_draws(tokenizer, monkeypatch):
     monkeypatch.setattr(holistic_bias, "sentence_log_likelihoods", score)
     del node["_target_"]
     outcome = HolisticBias(**node).measure(masked(tokenizer))
-    assert {axis: scores.shape for axis, scores in outcome.items.items()} == dict.fromkeys(node["axes"], (20, 2, 32))
-    assert 3500 < len(asked) <= node["sentences"]
+    shapes = {name.partition("/")[0]: scores.shape for name, scores in outcome.items.items()}
+    assert shapes == dict.fromkeys(node["axes"], (26, 2, 32))
+    assert 4900 < len(asked) <= node["sentences"]
     lengths = np.concatenate([scores.reshape(-1) for scores in outcome.items.values()])
     assert lengths.tolist() == [len(text) for text in asked]
-    assert "2 of 26 templates, 20 descriptors of gender_and_sex" in outcome.notes[0].text
+    assert "2 of 26 templates, 26 descriptors of gender_and_sex" in outcome.notes[0].text

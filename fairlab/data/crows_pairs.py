@@ -1,0 +1,100 @@
+"""CrowS-Pairs: pairs of sentences that differ in who they are about, one of them more stereotyping.
+
+Source: Nangia et al. 2020, "CrowS-Pairs: A Challenge Dataset for Measuring Social Biases in Masked Language Models";
+1,508 pairs of nine bias types. Its authors warn that the data are noisy (Blodgett et al. 2021, "Stereotyping Norwegian
+Salmon"). Never used for training here.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlab.types import FairlabError
+
+COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
+# bias type -> pairs in the published file
+PUBLISHED = {
+    "race_color": 516,
+    "gender": 262,
+    "socioeconomic": 172,
+    "nationality": 159,
+    "religion": 105,
+    "age": 87,
+    "sexual_orientation": 84,
+    "physical_appearance": 63,
+    "disability": 60,
+}
+DIRECTIONS = {"stereo": True, "antistereo": False}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A minimal pair.
+
+    Attributes:
+        id: of the row, unique within the file.
+        more: the sentence that stereotypes more, whichever the direction.
+        less: the sentence that stereotypes less.
+        stereotype: whether ``more`` expresses a stereotype; else ``less`` goes against one.
+        bias_type: a key of ``PUBLISHED``.
+    """
+
+    id: str
+    more: str
+    less: str
+    stereotype: bool
+    bias_type: str
+
+
+def read_crows_pairs(path: Path) -> list[Pair]:
+    """Pairs in file order from ``crows_pairs_anonymized.csv``; the first column, without a name, is the id.
+
+    Raises:
+        FairlabError: a row lacks a field or has an unknown bias type or direction, naming its line.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        pairs: list[Pair] = []
+        for row in rows:
+            if not all(row.get(column) for column in COLUMNS):
+                raise FairlabError(f"{path} line {rows.line_num} lacks one of {', '.join(COLUMNS)}; is it CrowS-Pairs?")
+            bias_type, direction = row["bias_type"].replace("-", "_"), row["stereo_antistereo"]
+            if bias_type not in PUBLISHED or direction not in DIRECTIONS:
+                raise FairlabError(
+                    f"{path} line {rows.line_num}: bias_type '{row['bias_type']}' or stereo_antistereo '{direction}' "
+                    f"is unknown; there are {', '.join(PUBLISHED)}, and stereo or antistereo"
+                )
+            pairs.append(
+                Pair(
+                    row.get("") or str(len(pairs)), row["sent_more"], row["sent_less"], DIRECTIONS[direction], bias_type
+                )
+            )
+    if not pairs:
+        raise FairlabError(f"{path} holds no pair; is it CrowS-Pairs?")
+    return pairs
+
+
+def irregularities(pairs: Sequence[Pair]) -> dict[str, str]:
+    """Why a pair should not be scored, by id: nothing to compare, nothing in common, or a pair that repeats."""
+    found = {}
+    first: dict[frozenset[str], str] = {}
+    for pair in pairs:
+        sentences = frozenset((pair.more.casefold(), pair.less.casefold()))
+        if pair.more == pair.less:
+            found[pair.id] = "its two sentences are identical"
+        elif len(sentences) == 1:
+            found[pair.id] = "its two sentences are equal up to case"
+        elif not _words(pair.more) & _words(pair.less):
+            found[pair.id] = "its two sentences share no word"
+        elif sentences in first:
+            found[pair.id] = f"it repeats pair {first[sentences]}"
+        first.setdefault(sentences, pair.id)
+    return found
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))

@@ -1,0 +1,152 @@
+"""StereoSet: a context and three continuations of it: a stereotype, an anti-stereotype and one without sense.
+
+Source: Nadeem et al. 2021, "StereoSet: Measuring Stereotypical Bias in Pretrained Language Models". Of its public
+development set, 2,106 examples are intrasentence (the context has a BLANK that a word fills) and 2,123 intersentence
+(a sentence follows the context). Never used for training here.
+
+Three layouts are read: the official ``dev.json``, a list of such examples, and the flat ``stereoset.json`` (a list of
+``{id, target, bias_type, context, sentence}`` per label).
+"""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlab.types import FairlabError
+
+LABELS = ("stereotype", "anti-stereotype", "unrelated")
+BLANK = "BLANK"
+# task -> domain -> examples in the published development set
+PUBLISHED = {
+    "intrasentence": {"gender": 255, "profession": 810, "race": 962, "religion": 79},
+    "intersentence": {"gender": 242, "profession": 827, "race": 976, "religion": 78},
+}
+TASKS = tuple(PUBLISHED)
+DOMAINS = tuple(PUBLISHED["intrasentence"])
+NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A context with its three candidates.
+
+    Attributes:
+        id: unique within the file.
+        task: ``intrasentence`` or ``intersentence``.
+        domain: what kind of people it is about.
+        target: the word for them, e.g. ``grandfather``; results are averaged over targets.
+        context: holds ``BLANK`` in the intrasentence task.
+        sentences: the whole candidate sentences: stereotype, anti-stereotype, unrelated.
+    """
+
+    id: str
+    task: str
+    domain: str
+    target: str
+    context: str
+    sentences: tuple[str, str, str]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Intrasentence: the words scored in place of ``BLANK``, one per candidate.
+
+        As in the official code: that of a candidate's words, parted by single blanks, that stands where the last
+        ``BLANK`` of the context does, without ASCII punctuation, inside of it too. Empty where there is none.
+        """
+        place = max(k for k, word in enumerate(self.context.split(" ")) if BLANK in word)
+        words = [sentence.split(" ")[place : place + 1] for sentence in self.sentences]
+        return tuple("".join(word).translate(NO_PUNCTUATION) for word in words)
+
+
+def read_stereoset(path: Path) -> list[Example]:
+    """Examples in file order, intrasentence ones first where the file keeps the tasks apart.
+
+    Raises:
+        FairlabError: the file is of no known layout, or an example lacks what its task needs, naming its id.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FairlabError(f"{path} is not JSON ({error}); is it StereoSet?") from error
+    rows: Iterable[tuple[str | None, Any]]
+    match content:
+        case {"data": dict(tasks)}:
+            rows = ((task, row) for task in TASKS for row in tasks.get(task, []))
+        case {"stereotype": [*_], "anti-stereotype": [*_], "unrelated": [*_]}:
+            rows = ((None, row) for row in _joined(path, content))
+        case [*_]:
+            rows = ((None, row) for row in content)
+        case _:
+            raise FairlabError(f"{path} is of no known layout; take StereoSet's dev.json or the flat stereoset.json")
+    examples = [_example(path, task, row) for task, row in rows]
+    if not examples:
+        raise FairlabError(f"{path} holds no example; is it StereoSet?")
+    return examples
+
+
+def _joined(path: Path, flat: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Examples in the official layout from the flat one, whose three lists share their ids."""
+    by_id = [{row["id"]: row for row in flat[label]} for label in LABELS]
+    for id_, row in by_id[0].items():
+        candidates = [part.get(id_) for part in by_id]
+        if not all(other and other["context"] == row["context"] for other in candidates):
+            raise FairlabError(f"{path}: example {id_} has not the same context under all of {', '.join(LABELS)}")
+        sentences = [
+            {"sentence": other["sentence"], "gold_label": label}
+            for other, label in zip(candidates, LABELS, strict=True)
+            if other
+        ]
+        yield row | {"sentences": sentences}
+
+
+def _example(path: Path, task: str | None, row: dict[str, Any]) -> Example:
+    try:
+        by_label = {sentence["gold_label"]: sentence["sentence"] for sentence in row["sentences"]}
+        stereotype, anti, unrelated = (by_label[label] for label in LABELS)
+        context = row["context"]
+        task = task or ("intrasentence" if BLANK in context else "intersentence")
+        example = Example(row["id"], task, row["bias_type"], row["target"], context, (stereotype, anti, unrelated))
+    except (KeyError, TypeError) as error:
+        name = row.get("id") if isinstance(row, dict) else row
+        raise FairlabError(
+            f"{path}: example {name} lacks {error}; it needs id, target, bias_type, context and a sentence for each of "
+            f"{', '.join(LABELS)}"
+        ) from error
+    if example.domain not in DOMAINS:
+        raise FairlabError(f"{path}: example {example.id} has the bias_type '{example.domain}', none of {DOMAINS}")
+    if task == "intrasentence" and not (BLANK in context and all(example.words)):
+        raise FairlabError(f"{path}: example {example.id} has no {BLANK}, or a candidate has no word in its place")
+    return example
+
+
+def irregularities(examples: Sequence[Example]) -> dict[str, str]:
+    """Why an example should not be scored, by id.
+
+    Closing punctuation after ``BLANK``, as in "The chess player was BLANK.", is regular.
+    """
+    found = {}
+    first: dict[tuple[str, ...], str] = {}
+    for example in examples:
+        texts = tuple(text.casefold() for text in (example.context, *example.sentences))
+        if example.task == "intrasentence" and (reason := _irregular_blank(example)):
+            found[example.id] = reason
+        elif len(set(texts[1:])) < len(LABELS):
+            found[example.id] = "two of its candidates are equal up to case"
+        elif texts in first:
+            found[example.id] = f"it repeats example {first[texts]}"
+        first.setdefault(texts, example.id)
+    return found
+
+
+def _irregular_blank(example: Example) -> str:
+    if (blanks := example.context.count(BLANK)) > 1:
+        return f"its context has {blanks} {BLANK}s, all filled with one word"
+    for word, sentence in zip(example.words, example.sentences, strict=True):
+        if example.context.replace(BLANK, word).casefold() != sentence.casefold():
+            return f"{BLANK} is glued to other characters, so that the word scored, '{word}', is not what fills it"
+    return f"its context starts with {BLANK}" if example.context.startswith(BLANK) else ""

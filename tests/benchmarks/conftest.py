@@ -1,0 +1,61 @@
+"""Tiny random language models, varied enough that another position or another token is another number."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tokenizers import AddedToken, ByteLevelBPETokenizer
+from tokenizers.processors import RobertaProcessing
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForPreTraining,
+    GPT2Config,
+    GPT2LMHeadModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaForMaskedLM,
+)
+
+from fairlab.backbones.backbone import Backbone
+
+SIZE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+CORPUS = ["The cook was kind to the angry old man, and the nurse saw that he was poor but happy in his hut."] * 9
+
+
+@pytest.fixture(scope="session")
+def language_models(tokenizer) -> dict[str, Backbone]:
+    """BERT with and without its next-sentence head over a real WordPiece vocabulary, RoBERTa and GPT-2 over bytes."""
+    torch.manual_seed(0)
+    bpe = ByteLevelBPETokenizer()
+    bpe.train_from_iterator(CORPUS, 320, special_tokens=["<s>", "<pad>", "</s>", "<mask>", "<|endoftext|>"])
+    ids = {token: bpe.token_to_id(token) for token in ("<s>", "</s>")}
+    gpt2_tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=bpe._tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>"
+    )
+    bpe._tokenizer.post_processor = RobertaProcessing(("</s>", ids["</s>"]), ("<s>", ids["<s>"]))
+    roberta_tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=bpe._tokenizer,
+        bos_token="<s>",
+        eos_token="</s>",
+        cls_token="<s>",
+        sep_token="</s>",
+        pad_token="<pad>",
+        mask_token=AddedToken("<mask>", lstrip=True),
+    )
+    bert = BertConfig(vocab_size=30522, max_position_embeddings=130, initializer_range=0.3, **SIZE)
+    small = {"vocab_size": bpe.get_vocab_size(), "initializer_range": 0.3}
+    gpt2 = GPT2Config(n_positions=130, n_embd=32, n_layer=2, n_head=2, **small)
+    models = {
+        "bert": (BertForMaskedLM(bert), tokenizer),
+        "bert_two_heads": (BertForPreTraining(bert), tokenizer),
+        "roberta": (
+            RobertaForMaskedLM(RobertaConfig(max_position_embeddings=132, pad_token_id=1, **small, **SIZE)),
+            roberta_tokenizer,
+        ),
+        "gpt2": (GPT2LMHeadModel(gpt2), gpt2_tokenizer),
+    }
+    return {
+        name: Backbone(model.eval(), kind, pooling="mean", max_length=128, normalize=False)
+        for name, (model, kind) in models.items()
+    }
