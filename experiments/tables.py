@@ -1,4 +1,4 @@
-"""Write the tables of README.md, experiments/ccd/README.md and perf/README.md from the committed records.
+"""Write the tables of README.md, experiments/*/README.md and perf/README.md from the committed records.
 
 A table stands between ``<!-- NAME -->`` and ``<!-- /NAME -->``; nothing else of a page is touched.
 
@@ -25,7 +25,7 @@ BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
 AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
-PERFORMANCE = ["ccd_training", "seat_permutations", "llm_ledger"]  # scripts in perf/
+PERFORMANCE = ["ccd_training", "rewriting", "seat_permutations", "llm_ledger"]  # scripts in perf/
 
 
 def readings(name: str) -> dict[str, Reading]:
@@ -169,6 +169,36 @@ def performance(name: str) -> str:
     return script.table(json.loads(script.RESULTS.read_text(encoding="utf-8")))
 
 
+REWRITING = ROOT / "experiments" / "rewriting" / "record.json"
+
+
+def shares(*path: str, label: str) -> str:
+    """Shares of one part of the rewriting record: settings down, modes across where there are two."""
+    part = json.loads(REWRITING.read_text(encoding="utf-8"))
+    for key in path:
+        part = part[key]
+    if "share" in part:
+        part = {path[-1]: part}
+    modes = [name for name in part if name in ("syntax", "lexical")]
+    columns = {mode: part[mode] for mode in modes} or {"share": part}
+    keys = list(dict.fromkeys(key for column in columns.values() for key in column))
+    rows = [[key, *(_share(column.get(key)) for column in columns.values())] for key in keys]
+    return markdown([label, *columns], rows)
+
+
+def _share(found: dict[str, float] | None) -> str:
+    if found is None:
+        return ""
+    return (
+        f"{found['count']}/{found['n']} = {found['share']:.1%} [{found['low']:.1%}, {found['high']:.1%}]"
+    )
+
+
+def crows_parts() -> str:
+    """CrowS-Pairs: the held-out pairs, then all."""
+    return "\n\n".join(f"{part}:\n\n" + shares("crows", part, label="setting") for part in ("held out", "all"))
+
+
 PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
@@ -178,6 +208,14 @@ PAGES = {
         "full": full,
         "published": published,
         "provenance": provenance,
+    },
+    "experiments/rewriting/README.md": {
+        "winogender": lambda: shares("winogender", "held out", label="made"),
+        "crows": crows_parts,
+        "forms": lambda: shares("gap", "forms", label="pronoun"),
+        "choices": lambda: shares("gap", "choices", "development file", label="texts"),
+        "sheet": lambda: shares("gap", "sheet", label="rewrites right"),
+        "embedded": lambda: shares("embedded", label="measure"),
     },
     "perf/README.md": {name: lambda name=name: performance(name) for name in PERFORMANCE},
 }

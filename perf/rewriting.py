@@ -29,7 +29,7 @@ from fairlab.rewriting.rules import RuleRewriter
 from harness import machine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments" / "rewriting"))
-from sets import TOKEN, Rewriting, bias_words, crows, winogender  # noqa: E402
+from sets import TOKEN, Rewriting, bias_words, crows, winogender
 
 RESULTS = Path(__file__).parent / "results" / "rewriting.json"
 # Runs in AugLy's environment: sentences in, their rewrites and the best time out.
@@ -96,13 +96,14 @@ def measure(augly: str, repeats: int) -> dict[str, object]:
     texts = [item.source for item in items]
     lexicon = load_lexicon("gender")
     syntax, lexical = (RuleRewriter(lexicon, mode=mode, names="keep") for mode in ("syntax", "lexical"))
+    plain = plain_swap()
     systems: dict[str, Callable[[], list[str]]] = {
         "ours, person selected": lambda: syntax.rewrite_entities(texts, [item.selected for item in items]),
         "ours, to the target": lambda: syntax.rewrite_all(texts, [item.target for item in items]),
         "ours, exchanged": lambda: syntax.swap_all(texts),
         "ours, lexical, to the target": lambda: lexical.rewrite_all(texts, [item.target for item in items]),
         "ours, lexical, exchanged": lambda: lexical.swap_all(texts),
-        "57 pairs": lambda plain=plain_swap(): plain(texts),
+        "57 pairs": lambda: plain(texts),
     }
     made = {name: run() for name, run in systems.items()}
     best = dict.fromkeys(systems, float("inf"))

@@ -42,8 +42,10 @@ BY_HAND = {
 }
 # Names that are more often something else in running text: words, places, surnames, months.
 OTHER_SENSE = """
-    Jesus Byron Dalton Amber April Art Angel August Autumn Bill Bob Brook Brooke Candy Carol Charity Chance Chase China Christian Clay
-    Cliff Colt Crystal Daisy Dale Dawn Dean Dee Destiny Dick Dolly Dusty Earl Ebony Eve Faith Fern Flora Frank Gay Gene
+    Jesus Byron Dalton Amber April Art Angel August Autumn Bill Bob Brook Brooke Candy Carol Charity Chance Chase
+    China Christian Clay
+    Cliff Colt Crystal Daisy Dale Dawn Dean Dee Destiny Dick Dolly Dusty Earl Ebony Eve Faith Fern Flora Frank Gay
+    Gene
     Ginger Glen Glory Grace Grant Guy Hazel Heath Heather Hope Hunter Iris Ivory Ivy Jack Jade Jasmine Jewel Jimmy Joy
     June Kit Lance Les Lily Long Love Marina Mark Mason Max May Melody Mercedes Mercy Merry Miles Misty Norm Olive
     Opal Pat Patience Pearl Penny Peg Piper Poppy Prince Queen Ray Raven Red Reed Rich Rob Robin Rock Rocky Rod Roman
@@ -57,14 +59,21 @@ OTHER_SENSE = """
     Allen Anderson Bailey Baker Barry Booker Brady Brown Burton Byrd Carter Clark Clayton Cole Collins Cooper Crawford
     Cruz Curry Davis Dewey Dixon Elliott Ellis Ferguson Fletcher Ford Forest Foster Franklin Garcia Garfield Garrison
     Gibson Gordon Graham Grady Green Griffin Hall Harlan Harley Harper Harris Harvey Hayes Henderson Henry Herman Hill
-    Holland House Howard Irving Irwin Jefferson Jenkins Johnson Jones Joseph Judge Kelly Kelley Kennedy Kirby Lamar Lane
+    Holland House Howard Irving Irwin Jefferson Jenkins Johnson Jones Joseph Judge Kelly Kelley Kennedy Kirby Lamar
+    Lane
     Larue Laverne Lawrence Lee Leigh Leslie Lewis Lloyd Logan Lopez Lowell Lynn Mack Marshall Martin Martinez Mckinley
-    Michel Mike Miller Milton Mitchell Mohammed Moore Morgan Morris Murphy Murray Nelson Newton Norman Oliver Otis Owen
-    Parker Perry Porter Preston Price Quincy Quinn Ramirez Randolph Reid Reyes Reynolds Rivera Roberts Robinson Rodriguez
-    Rogers Rosario Ross Roy Russell Sanders Scott Shaw Shelton Sherman Simon Smith Spencer Stanford Stanley Stewart Stone
-    Stuart Sullivan Taylor Terrell Thomas Thompson Travis Tucker Tyson Vance Vaughn Vernon Walker Wallace Walter Warner
-    Warren Watson Wayne Wendell Wesley West Weston Whitney Williams Wilson Winston Wright Arnold Bernard Bryant Carroll
-    Clinton Douglas Duncan Edwards Evans Everett Hollis Hubert Hugh Hugo Isaac Jerome Ronald Santos Isaiah Wilbur An My Be
+    Michel Mike Miller Milton Mitchell Mohammed Moore Morgan Morris Murphy Murray Nelson Newton Norman Oliver Otis
+    Owen
+    Parker Perry Porter Preston Price Quincy Quinn Ramirez Randolph Reid Reyes Reynolds Rivera Roberts Robinson
+    Rodriguez
+    Rogers Rosario Ross Roy Russell Sanders Scott Shaw Shelton Sherman Simon Smith Spencer Stanford Stanley Stewart
+    Stone
+    Stuart Sullivan Taylor Terrell Thomas Thompson Travis Tucker Tyson Vance Vaughn Vernon Walker Wallace Walter
+    Warner
+    Warren Watson Wayne Wendell Wesley West Weston Whitney Williams Wilson Winston Wright Arnold Bernard Bryant
+    Carroll
+    Clinton Douglas Duncan Edwards Evans Everett Hollis Hubert Hugh Hugo Isaac Jerome Ronald Santos Isaiah Wilbur
+    An My Be
     Many Shan Lu In So Ok Sung Song Tai Sang Young Thanh Tu Sun Mi Ha Ma Un Sol Le Su Sha My Dong Pok
     """.split()
 MENDED = {"Spainish": "Spanish", "Yemen": "Yemeni", "Uzbekistani": "Uzbek", "America": "the United States"}
@@ -142,15 +151,15 @@ def nationalities() -> str:
     demonyms = [name for line, name in zip(lines, mended, strict=True) if line.startswith("[subj:dem] ")]
     pairs = list(zip(countries, demonyms, strict=True))
     lines = [
-        "# Nationality lexicon, written by experiments/lexicons/build.py. Countries and demonyms: UnQover (Li et al. 2020,",
-        "# Apache-2.0), misprints mended; nouns for persons by rule. Neutral form first, then one form per attribute.",
+        "# Nationality lexicon, written by experiments/lexicons/build.py. Countries and demonyms: UnQover (Li et al.",
+        "# 2020, Apache-2.0), misprints mended; nouns for persons by rule. Neutral form first, then one per attribute.",
         "axis: nationality",
         "source: UnQover subject list (Li et al. 2020), misprints mended; nouns for persons by rule",
         "licence: Apache-2.0",
         "alone: of some nationality",
         "pos: {adjectives: adjective}",
-        "polysemous: {polish: verb, turkey: bird, china: porcelain, french: language, german: language, spanish: language,",
-        "  chinese: language, japanese: language, russian: language, italian: language, thai: language, swiss: cheese}",
+        "polysemous: {polish: verb, turkey: bird, china: porcelain, french: language, german: language,",
+        "  spanish: language, chinese: language, japanese: language, russian: language, italian: language, thai: language, swiss: cheese}",
         *block("attributes", [demonym.lower().replace(" ", "-") for _, demonym in pairs], ""),
         "words:",
         "  adjectives:",

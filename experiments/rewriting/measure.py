@@ -1,4 +1,4 @@
-"""Measure the rule-based rewriter against human counterfactual sentences; write record.json, README.md's tables, a sheet.
+"""Measure the rule-based rewriter against human counterfactual sentences; write record.json and the GAP sheet.
 
     FAIRLAB_DATA=... python experiments/rewriting/measure.py
 
@@ -197,10 +197,15 @@ def measure() -> dict[str, Any]:
             part: {mode: winogender_matches(rewriter, groups) for mode, rewriter in rewriters.items()}
             for part, groups in parts.items()
         },
-        "crows": {part: {mode: crows_matches(mode, part) for mode in MODES} for part in ("held out", "development", "all")},
+        "crows": {
+            part: {mode: crows_matches(mode, part) for mode in MODES} for part in ("held out", "development", "all")
+        },
         "gap": {
             "forms": {mode: gap_forms(mode, development) for mode in MODES},
-            "choices": {"development file": gap_choices(development), "validation file": gap_choices(gap("validation"))},
+            "choices": {
+                "development file": gap_choices(development),
+                "validation file": gap_choices(gap("validation")),
+            },
             "sheet": sheet_verdicts(),
         },
         "embedded": {mode: embedded_accuracy(mode) for mode in MODES},

@@ -27,8 +27,10 @@ def published(name: str) -> Path:
 
 
 def winogender() -> dict[str, list[Group]]:
-    """Groups of Winogender: ``development`` from the even lines of templates.tsv (the header is line 1), the rest
-    ``held out``."""
+    """Groups of Winogender by part.
+
+    ``development`` are those of the even lines of templates.tsv (the header is line 1), ``held out`` the rest.
+    """
     lines = published("winogender/templates.tsv").read_text(encoding="utf-8").splitlines()
     even = {(cells[0], cells[2]) for cells in (line.split("\t") for line in lines[1::2])}
     parts: dict[str, list[Group]] = {"development": [], "held out": []}

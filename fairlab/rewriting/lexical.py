@@ -23,7 +23,9 @@ from fairlab.types import NEUTRAL
 # Texts as words (even places) and what stands between them (odd places).
 _split = re.compile(r"(\W+)").split
 _MODALS = frozenset("can could will would shall should may might must cannot".split())
-_ADVERBS = frozenset("not never ever also just still then often always sometimes only even already now soon both".split())
+_ADVERBS = frozenset(
+    "not never ever also just still then often always sometimes only even already now soon both".split()
+)
 _BEFORE_VERBS = _MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _OPENERS = frozenset("what where why how when who whom which or and but so if that than as".split()) | {""}
 _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his her".split())
@@ -158,6 +160,7 @@ class _Work:
 
     def __init__(self, rules: LexicalRules, pieces: list[str], target: str) -> None:
         self.rules, self.pieces, self.target = rules, pieces, target
+        self.taken: set[str] | None = None  # words no new name may equal; gathered when a name is met
 
     def word(self, place: int) -> str:
         """The word at a place, or nothing beyond the ends."""
@@ -174,7 +177,15 @@ class _Work:
             return True
         if before == "-" and self.word(place - 2).casefold() not in ("ex", "half", "step", "great", "grand", "non"):
             return bool(self.word(place - 2))
-        return after == "-" and self.word(place + 2).casefold() not in ("owned", "led", "only", "dominated", "run", "in", "")
+        return after == "-" and self.word(place + 2).casefold() not in (
+            "owned",
+            "led",
+            "only",
+            "dominated",
+            "run",
+            "in",
+            "",
+        )
 
     def turn(self, place: int, action: Action) -> None:
         """Make one change where the word stands in the sense that counts."""
@@ -236,15 +247,19 @@ class _Work:
         known = vocabulary.names.get(found.casefold())
         beside = self.beside(place)
         following = self.word(place + 2).lower()
-        says = following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked") and self.word(place - 2) != ""
+        says = (
+            following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked")
+            and self.word(place - 2) != ""
+        )
         other = bool(known and known.other_sense) and not says
         listed = beside.before.casefold() in BEFORE_FIRST_NAMES or any(
             sense.pos == "name" for sense in vocabulary.senses.get(beside.before.casefold(), [])
         )
         if is_first_name(beside, other_sense=other, before_is_first=listed):
-            taken = {word.casefold() for word in self.pieces[::2]}
+            if self.taken is None:
+                self.taken = {word.casefold() for word in self.pieces[::2]}
             target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
-            new = vocabulary.name(found, action.sense, target, taken)
+            new = vocabulary.name(found, action.sense, target, self.taken)
             self._put(place, place, new.upper() if len(found) > 1 and found.isupper() else new)
 
     def beside(self, place: int) -> Neighbours:
@@ -268,13 +283,16 @@ class _Work:
         if other in (None, "surname", "deity"):
             return True
         before = self.word(place - 2).lower()
-        if other == "verb":
-            return before not in _BEFORE_VERBS
         following = self.word(place + 2).lower()
+        if other == "verb":
+            return before not in _BEFORE_VERBS and following not in ("the", "our", "their", "this", "these")
         if self.gap(place + 1) == " " and (is_person(following) or following in self.rules.vocabulary.senses):
             return True
         if before in _BE and self.gap(place + 1) != " ":
-            return self.word(place - 4).lower() in ("he", "she", "they", "i", "you", "we", "who") or before in ("am", "re")
+            return self.word(place - 4).lower() in ("he", "she", "they", "i", "you", "we", "who") or before in (
+                "am",
+                "re",
+            )
         return sense.pos == "noun" and found[:1].isupper() and found.endswith("s")
 
     def _put(self, first: int, last: int, new: str) -> None:
@@ -344,10 +362,9 @@ class _Work:
             if third_person and is_third_person(word):
                 pieces[verb] = plural_verb(pieces[verb])
                 return verb
-            if not third_person and is_third_person(singular_verb(word)) and not word.endswith(("ed", "ing")):
-                if _is_base(word):
-                    pieces[verb] = singular_verb(pieces[verb])
-                    return verb
+            if not third_person and not word.endswith(("ed", "ing")) and _is_base(word):
+                pieces[verb] = singular_verb(pieces[verb])
+                return verb
             return None
         return None
 
@@ -408,5 +425,3 @@ def _is_base(word: str) -> bool:
     from lemminflect import getAllLemmas
 
     return word in getAllLemmas(word, upos="VERB").get("VERB", ())
-
-

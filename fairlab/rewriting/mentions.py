@@ -93,8 +93,10 @@ class MentionFinder:
             return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
         capitalised = word[:1].isupper() and word[1:].islower()
-        if capitalised and (beside.follows_title or other == "surname") and (
-            beside.follows_title or beside.follows_name
+        if (
+            capitalised
+            and (beside.follows_title or other == "surname")
+            and (beside.follows_title or beside.follows_name)
         ):
             return False
         if other is None or other == "surname":
@@ -173,5 +175,5 @@ def _in_compound(text: str, span: Any) -> bool:
             return True
     if text[span.end : span.end + 1] == "-" and text[span.end + 1 : span.end + 2].isalnum():
         after = _AFTER.match(text[span.end + 1 : span.end + 30])
-        return bool(after) and after[2].casefold() not in _SUFFIXES
+        return after is not None and after[2].casefold() not in _SUFFIXES
     return False

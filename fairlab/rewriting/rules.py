@@ -176,7 +176,9 @@ class RuleRewriter:
         was_neutral, is_neutral = mention.sense.attribute == NEUTRAL, target == NEUTRAL
         if case == SUBJECT and was_neutral != is_neutral:
             for verb in syntax.verbs(mention.token, third_person=is_neutral):
-                agreed = plural_verb(verb.text, perfect=syntax.is_perfect(verb)) if is_neutral else singular_verb(verb.text)
+                agreed = (
+                    plural_verb(verb.text, perfect=syntax.is_perfect(verb)) if is_neutral else singular_verb(verb.text)
+                )
                 edits.append(Edit(verb.idx, verb.idx + len(verb.text), agreed))
         return edits
 

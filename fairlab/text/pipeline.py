@@ -37,5 +37,5 @@ def load_pipeline() -> Any:
 
 
 def parse(texts: Iterable[str]) -> Iterator[Any]:
-    """spaCy documents of the texts, in order."""
+    """Documents of the texts, in order."""
     yield from load_pipeline().pipe(texts, batch_size=64)

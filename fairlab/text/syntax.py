@@ -71,16 +71,16 @@ class Syntax:
     def modifies(self, token: Any) -> bool:
         """Whether the word stands before the noun it belongs to."""
         following = token.nbor() if token.i + 1 < len(self.doc) else None
-        if following is None or following.is_punct and following.text not in ("-", ","):
+        if following is None or (following.is_punct and following.text not in ("-", ",")):
             return False
         return token.dep_ in ("amod", "compound", "nmod", "det", "nummod", "npadvmod") and token.head.i > token.i
 
     def means_people(self, token: Any) -> bool:
         """Whether an adjective or noun with another sense (*black*, *old*) is said of people here."""
         if token.dep_ in ("amod", "compound", "nmod"):
-            return _is_person(token.head)
+            return token.head.tag_ in ("NN", "NNS") and is_person(token.head.lower_)
         if token.dep_ == "conj":
-            return self.means_people(token.head) or token.head.tag_ in ("NNPS", "NNS") and token.tag_ == "NNS"
+            return self.means_people(token.head) or (token.head.tag_ in ("NNPS", "NNS") and token.tag_ == "NNS")
         if token.dep_ in ("acomp", "attr", "oprd") and token.tag_ in ("JJ", "NN", "NNP"):
             return any(_is_person(child) for child in token.head.children if child.dep_ in SUBJECTS)
         if token.tag_ in ("NNS", "NNPS"):
