@@ -6,16 +6,15 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.group_rewriters import GroupRewriter, WordSwapGroups
+from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, columns, group_row
 from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.word_swap import WordSwap
 from fairlab.types import NEUTRAL, FairlabError, Group, Made, Row
 
-NO_WORD = "no word of the axis"
 OUTPUTS = ("groups", "add", "replace")
 
 
@@ -39,7 +38,6 @@ class CDA:
     Args:
         output: ``groups``, ``add`` or ``replace``; of rows only.
         rewriter: that exchanges the words of rows.
-        field: of the text in the rows that are written.
 
     Raises:
         FairlabError: an unknown output.
@@ -49,20 +47,17 @@ class CDA:
     """
 
     name = "cda"
-    default_rewriter = WordSwapGroups
 
     def __init__(
         self,
         *,
         output: Literal["groups", "add", "replace"] = "groups",
         rewriter: GroupRewriter | None = None,
-        field: str = "text",
     ) -> None:
         if output not in OUTPUTS:
             raise FairlabError(f"augmentation.output must be {', '.join(OUTPUTS)}, not {output}")
         self.output = output
         self.rewriter = rewriter
-        self.field = field
 
     def __call__(self, groups: Sequence[Group]) -> list[Group]:
         """Groups with the same ids and extra keys, every version made from the source text.
@@ -107,23 +102,21 @@ class CDA:
 
     def _group(self, row: Row, answer: Versions | NotRewritten | None, rewriter: GroupRewriter) -> Made:
         """The group made of a row, or why there is none."""
-        axis = rewriter.lexicon.axis
         if answer is None:
-            return Made(reason=NO_WORD, detail=f"axis '{axis}'")
+            return Made(counts={NO_WORD: 1})
         if isinstance(answer, NotRewritten):
             return Made(reason=f"rewriter: {answer.outcome}", detail=answer.reason)
-        group = {"id": row.id, "axis": axis, "versions": answer.versions, "text": row.text}
-        made = {**row.extra, **group, **self._columns(row, rewriter)}
-        return Made(rows=(made,), counts=Polarity(rewriter.lexicon).tally(answer.versions))
+        if answer.empty:
+            return Made(reason="empty version", detail=f"'{answer.empty}'", versions=answer.versions)
+        counts = {"groups": 1, **Polarity(rewriter.lexicon).tally(answer.versions)}
+        return Made(rows=(group_row(row, self.name, rewriter, answer.versions),), counts=counts)
 
     def _labelled(self, row: Row, swapped: str | None, rewriter: GroupRewriter) -> Made:
         """The original row, the swapped one, or both."""
-        original = {"id": row.id, self.field: row.text, **row.extra}
-        if swapped is None or swapped == row.text:
-            return Made(rows=(original,), counts={"rows left unchanged": 1})
-        counterpart = {**original, "id": f"{row.id}-cda", self.field: swapped, **self._columns(row, rewriter)}
+        original = {"id": row.id, row.field: row.text, **row.extra}
+        if swapped is None:
+            return Made(rows=(original,), counts={NO_WORD: 1})
+        provenance = columns(row, self.name, rewriter, {"swapped": swapped})
+        counterpart = {**original, "id": f"{row.id}-cda", row.field: swapped, **provenance}
         kept = (original,) if self.output == "add" else ()
         return Made(rows=(*kept, counterpart), counts={"rows swapped": 1})
-
-    def _columns(self, row: Row, rewriter: GroupRewriter) -> dict[str, Any]:
-        return {"source_id": row.id, "augmentation": self.name, **rewriter.provenance}

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from fairlab.llm.client import LLM
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.group_rewriters import GroupRewriter, RuleGroups
+from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, RuleGroups, group_row
 from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.types import FairlabError, Made, Row
 
-NO_WORD = "no word of the axis"
 FILTERS = ("drop", "keep", "fallback")
 
 
@@ -26,8 +26,9 @@ class CounterfactualGroups:
 
     Args:
         rewriter: makes the versions.
-        verify: names of verifiers, see :data:`fairlab.rewriting.verifiers.VERIFIERS`.
+        verify: names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
         filter: ``drop``, ``keep`` or ``fallback``.
+        llm: for verifiers that ask one.
         seed: of the fallback's first names.
 
     Raises:
@@ -38,7 +39,6 @@ class CounterfactualGroups:
     """
 
     name = "counterfactual_groups"
-    default_rewriter = RuleGroups
 
     def __init__(
         self,
@@ -46,53 +46,71 @@ class CounterfactualGroups:
         rewriter: GroupRewriter,
         verify: Sequence[str] = ("polarity",),
         filter: Literal["drop", "keep", "fallback"] = "drop",
+        llm: LLM | None = None,
         seed: int = 0,
     ) -> None:
         if filter not in FILTERS:
             raise FairlabError(f"augmentation.filter must be {', '.join(FILTERS)}, not {filter}")
         self.rewriter = rewriter
-        self.verifiers = load_verifiers(verify, rewriter.lexicon)
+        self.verifiers = load_verifiers(verify, rewriter.lexicon, llm)
         self.filter = filter
         self.fallback = RuleGroups(lexicon=rewriter.lexicon, seed=seed) if filter == "fallback" else None
         self.polarity = Polarity(rewriter.lexicon)
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
         """What becomes of every row, in order."""
-        made = [Made(reason=NO_WORD, detail=f"axis '{self.rewriter.lexicon.axis}'") for _ in rows]
+        made = [Made(counts={NO_WORD: 1}) for _ in rows]
         asked = [k for k, row in enumerate(rows) if any(self.polarity.counts(row.text).values())]
-        for k, answer in zip(asked, self.rewriter.groups([rows[k].text for k in asked]), strict=True):
-            made[k] = self._judged(rows[k], answer, self.rewriter.provenance)
+        for k, judged in zip(asked, self._groups([rows[k] for k in asked], self.rewriter), strict=True):
+            made[k] = judged
         if self.fallback is not None:
             failed = [k for k in asked if made[k].reason]
-            for k, answer in zip(failed, self.fallback.groups([rows[k].text for k in failed]), strict=True):
-                made[k] = self._second(rows[k], answer, self.fallback.provenance, made[k])
+            for k, second in zip(failed, self._groups([rows[k] for k in failed], self.fallback), strict=True):
+                made[k] = _with_first(second, made[k])
         return made
 
-    def _second(self, row: Row, answer: Versions | NotRewritten, provenance: dict[str, Any], first: Made) -> Made:
-        """What the fallback makes of a row; polarity is counted once, for what the rewriter itself made."""
-        before = {"fallback_from": f"{first.reason}: {first.detail}"}
-        second = self._judged(row, answer, provenance | before)
-        outcome = "fallback failed" if second.reason else "fallback kept"
-        return replace(second, counts=first.counts | {outcome: 1})
+    def _groups(self, rows: Sequence[Row], rewriter: GroupRewriter) -> list[Made]:
+        """Groups a rewriter makes, or why there are none."""
+        answers = rewriter.groups([row.text for row in rows])
+        usable = {k: one.versions for k, one in enumerate(answers) if isinstance(one, Versions) and not one.empty}
+        faults = dict(zip(usable, self._faults([rows[k] for k in usable], list(usable.values())), strict=True))
+        return [
+            self._judged(row, answer, rewriter, faults.get(k))
+            for k, (row, answer) in enumerate(zip(rows, answers, strict=True))
+        ]
 
-    def _judged(self, row: Row, answer: Versions | NotRewritten, provenance: dict[str, Any]) -> Made:
+    def _faults(self, rows: Sequence[Row], made: Sequence[dict[str, str]]) -> list[tuple[str, str] | None]:
+        """Name and finding of the first verifier that objects to each; later ones see only what earlier ones passed."""
+        faults: list[tuple[str, str] | None] = [None] * len(rows)
+        for verifier in self.verifiers:
+            left = [k for k, fault in enumerate(faults) if fault is None]
+            for k, finding in zip(left, verifier.check([rows[k] for k in left], [made[k] for k in left]), strict=True):
+                if finding:
+                    faults[k] = (verifier.name, finding)
+        return faults
+
+    def _judged(
+        self, row: Row, answer: Versions | NotRewritten, rewriter: GroupRewriter, fault: tuple[str, str] | None
+    ) -> Made:
         """The group made of a row, or why there is none."""
         if isinstance(answer, NotRewritten):
             return Made(reason=f"rewriter: {answer.outcome}", detail=answer.reason)
-        fault = self._fault(row.text, answer.versions)
+        if answer.empty:
+            return Made(reason="empty version", detail=f"'{answer.empty}'", versions=answer.versions)
         counts = self.polarity.tally(answer.versions)
         if fault is not None and self.filter != "keep":
-            return Made(reason=fault[0], detail=fault[1], counts=counts)
-        columns = {"source_id": row.id, "augmentation": self.name, **provenance}
-        columns["check"] = "passed" if fault is None else f"{fault[0]}: {fault[1]}"
+            return Made(reason=fault[0], detail=fault[1], versions=answer.versions, counts=counts)
+        more: dict[str, Any] = {"check": "passed" if fault is None else f"{fault[0]}: {fault[1]}"}
         if answer.confidence is not None:
-            columns["confidence"] = answer.confidence
-        group = {"id": row.id, "axis": self.rewriter.lexicon.axis, "versions": answer.versions, "text": row.text}
-        return Made(rows=({**row.extra, **group, **columns},), counts=counts | ({"failed and kept": 1} if fault else {}))
+            more["confidence"] = answer.confidence
+        counts |= {"groups": 1} | ({f"kept in spite of: {fault[0]}": 1} if fault else {})
+        return Made(rows=(group_row(row, self.name, rewriter, answer.versions, **more),), counts=counts)
 
-    def _fault(self, source: str, versions: dict[str, str]) -> tuple[str, str] | None:
-        """Name and finding of the first verifier that objects."""
-        for verifier in self.verifiers:
-            if finding := verifier(source, versions):
-                return verifier.name, finding
-        return None
+
+def _with_first(second: Made, first: Made) -> Made:
+    """What the fallback made of a row; polarity is counted once, for what the rewriter itself made."""
+    counts = first.counts | {f"sent to the fallback: {first.reason}": 1}
+    if second.reason:
+        return replace(second, counts=counts)
+    row = {**second.rows[0], "fallback_from": f"{first.reason}: {first.detail}"}
+    return replace(second, rows=(row,), counts=counts | {"groups": 1, "groups of the fallback": 1})

@@ -48,6 +48,6 @@ class Polarity:
         return {name: self(text) == name for name, text in group.versions.items()}
 
     def tally(self, versions: Mapping[str, str]) -> dict[str, int]:
-        """For one group: ``groups`` 1, ``groups/union`` and ``groups/NAME`` 1 where the polarity is right, else 0."""
+        """For one group: ``judged`` 1, and ``right/union`` and ``right/NAME`` 1 where the polarity is right, else 0."""
         right = {name: int(self(text) == name) for name, text in versions.items()}
-        return {"groups": 1, "groups/union": min(right.values()), **{f"groups/{name}": n for name, n in right.items()}}
+        return {"judged": 1, "right/union": min(right.values()), **{f"right/{name}": n for name, n in right.items()}}

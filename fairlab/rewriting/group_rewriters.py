@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from fairlab.lexicons import Lexicon
 from fairlab.llm.client import LLM
+from fairlab.llm.exchange import ANSWERED, Outcome
 from fairlab.rewriting.llm_rewriter import LLMRewriter, NotRewritten, Versions
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.rewriting.word_swap import WordSwap
-from fairlab.types import NEUTRAL, FairlabError
+from fairlab.text.difference import changes
+from fairlab.types import NEUTRAL, FairlabError, Row
+
+
+NO_WORD = "rows without a word of the axis"
 
 
 class GroupRewriter(Protocol):
@@ -37,6 +42,38 @@ class GroupRewriter(Protocol):
             FairlabError: the axis has not two attributes, or the rewriter cannot do it.
         """
         ...
+
+
+def columns(
+    row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str]
+) -> dict[str, Any]:
+    """Where a row that was made comes from, by what, and which words changed in each version.
+
+    Args:
+        row: of the input.
+        augmentation: its name.
+        rewriter: that made the versions.
+        versions: made of the row's text.
+    """
+    return {
+        "source_id": row.id,
+        "source_place": row.place,
+        "augmentation": augmentation,
+        **rewriter.provenance,
+        "lexicon_sha256": rewriter.lexicon.sha256,
+        "changed": {name: changes(row.text, text) for name, text in versions.items()},
+    }
+
+
+def group_row(
+    row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str], **more: Any
+) -> dict[str, Any]:
+    """A counterfactual group as a row to be written: the input's other fields, then the group, then :func:`columns`.
+
+    Its id is the row's number, since ids of the input may repeat.
+    """
+    group = {"id": str(row.number), "axis": rewriter.lexicon.axis, "versions": dict(versions), "text": row.text}
+    return {**row.extra, **group, **columns(row, augmentation, rewriter, versions), **more}
 
 
 class WordSwapGroups:
@@ -92,6 +129,10 @@ class RuleGroups:
         return self.rewriter.swap_all(texts)
 
 
+# The server has said what it has to say about the text; asking again would not help.
+SAID = ANSWERED | {Outcome.REJECTED}
+
+
 class LLMGroups:
     """Versions by a language model; see :class:`fairlab.rewriting.llm_rewriter.LLMRewriter`.
 
@@ -103,19 +144,30 @@ class LLMGroups:
         temperature: of all requests; 0 is greedy, None leaves it to the server.
         examples: shown to the model, each with ``text`` and every version; None takes the prompt file's.
         stage: under which the ledger adds up what this takes.
+        unanswered: what becomes of texts that the server fails to answer again and again: ``stop`` ends the run, to be
+            started again, ``reject`` leaves them out with the reason.
+
+    Raises:
+        FairlabError: no language model, or an unknown value of ``unanswered``.
     """
 
     def __init__(
         self,
         *,
         lexicon: Lexicon,
-        llm: LLM,
+        llm: LLM | None,
         seed: int = 0,
         prompt: str = "counterfactual_group",
         temperature: float | None = 0.0,
         examples: Sequence[dict[str, str]] | None = None,
         stage: str = "groups",
+        unanswered: Literal["stop", "reject"] = "stop",
     ) -> None:
+        if llm is None:
+            raise FairlabError("rewriter=llm asks a language model; add llm=local, openai, gemini, vllm or replay")
+        if unanswered not in ("stop", "reject"):
+            raise FairlabError(f"rewriter.unanswered must be stop or reject, not {unanswered}")
+        self.unanswered = unanswered
         self.lexicon = lexicon
         self.llm = llm
         self.rewriter = LLMRewriter(llm, group_prompt=prompt, temperature=temperature)
@@ -137,13 +189,20 @@ class LLMGroups:
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
         """Versions of every text, or why the model gave none."""
-        return self.rewriter.groups(
+        made = self.rewriter.groups(
             texts,
             axis=self.lexicon.axis,
             attributes=self.lexicon.attributes,
             examples=self.examples,
             stage=self.stage,
         )
+        lost = [one for one in made if isinstance(one, NotRewritten) and one.outcome not in SAID]
+        if lost and self.unanswered == "stop":
+            raise FairlabError(
+                f"{len(lost)} of {len(made)} calls got no answer ({lost[0].outcome}: {lost[0].reason}); run the same "
+                "command again to ask for these alone, or leave the texts out with rewriter.unanswered=reject"
+            )
+        return made
 
     def swapped(self, texts: Sequence[str]) -> list[str]:
         """Not offered.
@@ -151,4 +210,5 @@ class LLMGroups:
         Raises:
             FairlabError: always.
         """
+        del texts
         raise FairlabError("rewriter=llm does not exchange attributes; use rewriter=word_swap or rewriter=rules")

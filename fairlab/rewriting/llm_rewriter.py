@@ -24,6 +24,11 @@ class Versions:
     versions: dict[str, str]
     confidence: float | None = None
 
+    @property
+    def empty(self) -> str:
+        """The first version without any text, or nothing."""
+        return next((name for name, text in self.versions.items() if not text.strip()), "")
+
 
 @dataclass(frozen=True)
 class NotRewritten:
