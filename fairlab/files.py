@@ -28,8 +28,8 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
         if number not in NO_SPACE:
             raise
         raise FairlabError(
-            f"no space left to write {getattr(error, 'filename', None) or path}; free some space, then continue with "
-            "ckpt=RUN_DIR, or choose another hydra.run.dir"
+            f"no space left to write {getattr(error, 'filename', None) or path}; free some space and continue the "
+            "run, or choose another folder"
         ) from error
 
 

@@ -1,9 +1,10 @@
 """Augmenting any amount of text in shards: rows stream through, every finished shard stays, nothing is made twice.
 
-A shard is a run of consecutive rows of the input. What is made of it goes into ``data-NNNNN.jsonl``, what nothing was
-made of into ``rejected-NNNNN.jsonl``, and ``shards/NNNNN.json``, written last, says that it is finished. Which rows a
-shard holds depends on the input and ``shard_rows`` alone, so the output does not depend on the number of processes,
-their order, or how often the run was killed.
+A shard is a run of consecutive rows of the input. What is made of it goes into ``data-NNNNN.jsonl``, rewrites that were
+turned down into ``rejected-NNNNN.jsonl``, rows that could not be read into ``shards/NNNNN.quarantine.jsonl``; a file that
+would be empty is not written. ``shards/NNNNN.json``, written last, says that the shard is finished. Which rows a shard
+holds depends on the input and ``shard_rows`` alone, so the output does not depend on the number of processes, their
+order, or how often the run was killed.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import signal
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -27,6 +29,13 @@ from fairlab.data.rows import BadRow
 from fairlab.files import sha256, write_whole
 from fairlab.types import FairlabError, Made, Row
 
+FILES = {
+    "data": "data-{:05}.jsonl",
+    "rejected": "rejected-{:05}.jsonl",
+    "quarantine": "shards/{:05}.quarantine.jsonl",
+}
+BAD = "rows that cannot be read"
+SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_CHARACTERS = 8_000_000  # of a shard, so that memory stays flat for long texts too
 WAITING = 2  # shards read ahead for every process
 RAY_BLOCK = 64  # shards handed to Ray at a time
@@ -79,6 +88,7 @@ def make_shards(
             raise FairlabError(f"{name} must be at least 1, not {value}")
     if engine not in ("local", "ray"):
         raise FairlabError(f"engine must be local or ray, not {engine}")
+    folder = folder.resolve()  # workers elsewhere need not have this working directory
     (folder / "shards").mkdir(parents=True, exist_ok=True)
     tasks = cut(items, folder, shard_rows)
     if engine == "ray":
@@ -104,9 +114,14 @@ def cut(items: Iterable[Input], folder: Path, shard_rows: int) -> Iterator[Task]
 
 
 def finished(task: Task) -> dict[str, Any] | None:
-    """The summary of a shard that an earlier run finished."""
+    """The summary of a shard that an earlier run finished, unless its files are no longer as they were written."""
     file = summary_file(task)
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    if not file.exists():
+        return None
+    summary: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    paths = {kind: task.folder / entry["file"] for kind, entry in summary["files"].items()}
+    intact = all(path.is_file() and sha256(path) == summary["files"][kind]["sha256"] for kind, path in paths.items())
+    return summary if intact else None
 
 
 def summary_file(task: Task) -> Path:
@@ -115,30 +130,27 @@ def summary_file(task: Task) -> Path:
 
 
 def make_shard(task: Task, augmentation: Augmentation) -> dict[str, Any]:
-    """Make one shard, write its files, and return its summary."""
-    rows = [item for item in task.items if isinstance(item, Row)]
-    made = iter(augmentation.make(rows))
-    data, rejected = list[str](), list[str]()
+    """Make one shard, write its files, and return its summary: rows read, files, reasons and counts."""
+    made = iter(augmentation.make([item for item in task.items if isinstance(item, Row)]))
+    lines: dict[str, list[str]] = {"data": [], "rejected": [], "quarantine": []}
     reasons, counts = Counter[str](), Counter[str]()
     for item in task.items:
         if isinstance(item, BadRow):
-            reasons["bad row"] += 1
-            rejected.append(_line({"place": item.place, "reason": "bad row", "detail": item.reason, "text": item.content}))
+            counts[BAD] += 1
+            lines["quarantine"].append(_line(asdict(item)))
             continue
         outcome = next(made)
         counts.update(outcome.counts)
-        data += map(_line, outcome.rows)
+        lines["data"] += map(_line, outcome.rows)
         if outcome.reason:
             reasons[outcome.reason] += 1
-            about = {"place": item.place, "reason": outcome.reason, "detail": outcome.detail}
-            rejected.append(_line({"id": item.id, **about, "text": item.text, **item.extra}))
-    files = {
-        "data": _write(task.folder / f"data-{task.number:05}.jsonl", data),
-        "rejected": _write(task.folder / f"rejected-{task.number:05}.jsonl", rejected),
-    }
+            about = {"id": item.id, "place": item.place, "reason": outcome.reason, "detail": outcome.detail}
+            lines["rejected"].append(_line({**item.extra, **about, "text": item.text, "versions": outcome.versions}))
     summary = {
         "read": len(task.items),
-        **files,
+        "files": {
+            kind: _write(task.folder, FILES[kind].format(task.number), some) for kind, some in lines.items() if some
+        },
         "reasons": dict(sorted(reasons.items())),
         "counts": {name: count for name, count in sorted(counts.items()) if count},
     }
@@ -146,18 +158,15 @@ def make_shard(task: Task, augmentation: Augmentation) -> dict[str, Any]:
     return summary
 
 
-def _write(path: Path, lines: list[str]) -> dict[str, Any]:
-    write_whole(path, "".join(lines))
-    return {"file": path.name, "rows": len(lines), "sha256": sha256(path)}
+def _write(folder: Path, name: str, lines: list[str]) -> dict[str, Any]:
+    write_whole(folder / name, "".join(lines))
+    return {"file": name, "rows": len(lines), "sha256": sha256(folder / name)}
 
 
 def _line(row: dict[str, Any]) -> str:
     line = json.dumps(row, ensure_ascii=False, default=str) + "\n"
-    try:
-        line.encode()
-    except UnicodeEncodeError:  # half a surrogate pair in another field than the text
-        line = json.dumps(row, default=str) + "\n"
-    return line
+    # Half a surrogate pair, in another field than the text, can only be written escaped.
+    return line if line.isascii() or not SURROGATE.search(line) else json.dumps(row, default=str) + "\n"
 
 
 def _here(tasks: Iterable[Task], builder: Callable[[], Augmentation]) -> Iterator[dict[str, Any]]:
@@ -213,7 +222,7 @@ def _in_processes(
             "command again to go on, with a smaller num_proc if it happens again"
         ) from error
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=True, cancel_futures=True)  # shards being made are finished
 
 
 def _result(entry: Future[dict[str, Any]] | dict[str, Any]) -> dict[str, Any]:

@@ -58,6 +58,7 @@ def columns(
     return {
         "source_id": row.id,
         "source_place": row.place,
+        "source_text": row.text,
         "augmentation": augmentation,
         **rewriter.provenance,
         "lexicon_sha256": rewriter.lexicon.sha256,
@@ -72,7 +73,7 @@ def group_row(
 
     Its id is the row's number, since ids of the input may repeat.
     """
-    group = {"id": str(row.number), "axis": rewriter.lexicon.axis, "versions": dict(versions), "text": row.text}
+    group = {"id": str(row.number), "axis": rewriter.lexicon.axis, "versions": dict(versions)}
     return {**row.extra, **group, **columns(row, augmentation, rewriter, versions), **more}
 
 
