@@ -40,7 +40,7 @@ class CDA:
         rewriter: that exchanges the words of rows.
 
     Raises:
-        FairlabError: an unknown output.
+        FairlabError: an unknown output, or more than two attributes to exchange.
 
     Source: the CCD-CDA rows of "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 2 to 6;
     Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3, for ``add``.
@@ -56,6 +56,12 @@ class CDA:
     ) -> None:
         if output not in OUTPUTS:
             raise FairlabError(f"augmentation.output must be {', '.join(OUTPUTS)}, not {output}")
+        if output != "groups" and rewriter is not None and len(rewriter.lexicon.attributes) != 2:
+            raise FairlabError(
+                f"augmentation.output={output} exchanges two attributes, and there are "
+                f"{len(rewriter.lexicon.attributes)}: {', '.join(rewriter.lexicon.attributes)}; choose two, "
+                "attributes=[A,B], or augmentation.output=groups"
+            )
         self.output = output
         self.rewriter = rewriter
 
