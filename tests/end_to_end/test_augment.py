@@ -29,7 +29,7 @@ from tests.llm.stub import Act, Stub, refused, said
 
 CDA = ["+augmentation=cda", "input=texts.jsonl"]
 GROUPS = ["+augmentation=counterfactual_groups", "input=texts.jsonl"]
-FAST = "rewriter.mode=lexical"
+FAST = ["rewriter=word_swap"]
 
 
 @pytest.fixture(autouse=True)
@@ -167,7 +167,7 @@ def test_a_folder_that_holds_something_else_is_not_touched(tmp_path, capsys):
     assert content(tmp_path / "done") == before
     write_texts(tmp_path / "texts.jsonl", TEXTS[:3])
     assert augment_here(*CDA, "output=done") == 1
-    assert "the input of the run in done changed since it started" in capsys.readouterr().err
+    assert "done changed since it started; put the old file back" in capsys.readouterr().err
 
 
 def test_a_shard_that_was_damaged_is_made_again(tmp_path):
@@ -186,8 +186,8 @@ def command(*arguments):
 
 @pytest.mark.parametrize("num_proc", [1, 2])
 def test_killed_in_the_middle_it_ends_with_the_same_bytes(tmp_path, num_proc):
-    write_texts(tmp_path / "texts.jsonl", [f"{text} {k}" for k in range(1500) for text in TEXTS])
-    arguments = [*GROUPS, FAST, "shard_rows=100", f"num_proc={num_proc}"]
+    write_texts(tmp_path / "texts.jsonl", [f"{text} {k}" for k in range(150) for text in TEXTS])
+    arguments = [*GROUPS, *FAST, "shard_rows=10", f"num_proc={num_proc}"]
     killed = subprocess.Popen(command(*arguments, "output=killed"))
     shards = tmp_path / "killed" / "shards"
     while len(list(shards.glob("*.json"))) < 3:
@@ -207,9 +207,9 @@ def test_killed_in_the_middle_it_ends_with_the_same_bytes(tmp_path, num_proc):
 
 def test_groups_of_rules_feed_training(run, tmp_path, tiny_folders):
     write_texts(tmp_path / "texts.jsonl", [f"{text} {k}" for k in range(5) for text in TEXTS])
-    assert augment_here(*GROUPS, FAST, "output=out", "shard_rows=10") == 0
+    assert augment_here(*GROUPS, *FAST, "output=out", "shard_rows=10") == 0
     groups = read_groups("out")
-    assert len(groups) == 5 * 5  # "He paid the waitress." holds both, so its versions are right; see the next test
+    assert len(groups) == 5 * 6
     training = ["benchmark=[cced]", "benchmark.cced.sets=[embedded/people]", "data.path=out"]
     done = run("+experiment=ccd_bert", *tiny_backbone(tiny_folders["bert_mlm"]), *training)
     assert done.returncode == 0, done.stderr
@@ -288,7 +288,8 @@ def test_what_becomes_of_groups_of_the_wrong_polarity(tmp_path, chosen):
         if "queen" in text:
             same = dict.fromkeys(("neutral", "man", "woman"), text)
             return said(json.dumps(same | {"confidence": 1.0}))
-        return said("no") if "aunt" in text else by_model(payload, nth)
+        asked_again = any(TEXTS[5] == message["content"] for message in payload["messages"])
+        return said("no") if asked_again else by_model(payload, nth)
 
     with Stub(careless) as stub:
         arguments = [*GROUPS, *of_stub(stub, tmp_path), f"augmentation.filter={chosen}", "output=out"]
@@ -394,6 +395,6 @@ def test_without_ray_the_extra_is_named(tmp_path, capsys, monkeypatch):
 def test_ray_gives_the_same_bytes(tmp_path):
     pytest.importorskip("ray")
     write_texts(tmp_path / "texts.jsonl", [f"{text} {k}" for k in range(40) for text in TEXTS])
-    assert augment_here(*GROUPS, FAST, "shard_rows=50", "output=local") == 0
-    assert augment_here(*GROUPS, FAST, "shard_rows=50", "engine=ray", "num_proc=2", "output=ray") == 0
+    assert augment_here(*GROUPS, *FAST, "shard_rows=50", "output=local") == 0
+    assert augment_here(*GROUPS, *FAST, "shard_rows=50", "engine=ray", "num_proc=2", "output=ray") == 0
     assert content(tmp_path / "ray") == content(tmp_path / "local")
