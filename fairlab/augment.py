@@ -174,7 +174,9 @@ def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
             "is looked for in the field 'text'; another is field=NAME)"
         )
     what = ", ".join(f"{count} {name}" for name, count in manifest.rows().items() if count)
-    raise FairlabError(f"{source} gives nothing to write: {what}; rejected-*.jsonl in {folder} says why rows were rejected")
+    raise FairlabError(
+        f"{source} gives nothing to write: {what}; rejected-*.jsonl in {folder} says why rows were rejected"
+    )
 
 
 def polarity(manifest: Manifest, seed: int) -> list[Reading]:

@@ -62,8 +62,7 @@ def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
         raise FairlabError(f"the run in {folder} is finished; leave ckpt out to start a new one")
     if key := changed_key(record, config):
         raise FairlabError(
-            f"the run in {folder} has {key}; continue it with the same configuration, or start a new run "
-            "without ckpt"
+            f"the run in {folder} has {key}; continue it with the same configuration, or start a new run without ckpt"
         )
 
 

@@ -103,9 +103,7 @@ class PromptSearch:
             examples.append(one["correction"])
         return found
 
-    def _round(
-        self, number: int, examples: list[dict[str, str]], texts: Sequence[str], folder: Path
-    ) -> dict[str, Any]:
+    def _round(self, number: int, examples: list[dict[str, str]], texts: Sequence[str], folder: Path) -> dict[str, Any]:
         self.rewriter.examples, self.rewriter.stage = examples, f"prompt search, round {number}"
         answers = self.rewriter.groups(texts)
         made = [(text, one) for text, one in zip(texts, answers, strict=True) if isinstance(one, Versions)]
@@ -143,9 +141,7 @@ class PromptSearch:
         file = folder / f"review-{number:02}.yaml"
         return _group(text, wrong), {"text": text, **_from_file(file, text, wrong.versions, self._finding(wrong))}
 
-    def _by_rules(
-        self, candidates: Sequence[tuple[str, Versions]]
-    ) -> tuple[dict[str, Any], dict[str, str]] | None:
+    def _by_rules(self, candidates: Sequence[tuple[str, Versions]]) -> tuple[dict[str, Any], dict[str, str]] | None:
         rules = RuleGroups(lexicon=self.rewriter.lexicon)
         for text, wrong in candidates:
             (made,) = rules.groups([text])
@@ -187,13 +183,15 @@ def _from_file(file: Path, text: str, versions: Mapping[str, str], finding: str)
         raise FairlabError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or content.get("corrected") is not True:
         raise ReviewNeeded(
-            f"{file} waits for you: correct its versions ({', '.join(versions)}), set corrected: true, and run the same "
-            "command again"
+            f"{file} waits for you: correct its versions ({', '.join(versions)}), set corrected: true, and run the "
+            "same command again"
         )
-    corrected = content.get("versions")
+    corrected: Any = content.get("versions")
     for name in versions:
         if not isinstance(corrected, dict) or not isinstance(corrected.get(name), str) or not corrected[name].strip():
-            raise FairlabError(f"{file} has no text for the version '{name}'; fill it in and run the same command again")
+            raise FairlabError(
+                f"{file} has no text for the version '{name}'; fill it in and run the same command again"
+            )
     return {name: corrected[name] for name in versions}
 
 

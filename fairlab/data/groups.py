@@ -15,7 +15,7 @@ EXAMPLE = '{"id": "1", "axis": "gender", "versions": {"neutral": "...", "man": "
 
 
 def groups_files(path: str) -> list[Path]:
-    """The files of a ``data.path``: ``embedded/NAME`` is data that comes with fairlab, anything else a file or a folder.
+    """The files of a ``data.path``: ``embedded/NAME`` comes with fairlab, anything else is a file or a folder.
 
     Raises:
         DataUnavailable: there is no such file, or the folder is no finished output of ``fairlab.augment``.
@@ -28,7 +28,8 @@ def groups_files(path: str) -> list[Path]:
     if not found.is_file():
         embedded = ", ".join(sorted(f"embedded/{file.stem}" for file in EMBEDDED.glob("*.jsonl")))
         raise DataUnavailable(
-            f"{path} is not a file; give JSON lines of counterfactual groups, an output of fairlab.augment, or {embedded}"
+            f"{path} is not a file; give JSON lines of counterfactual groups, an output of fairlab.augment, or "
+            f"{embedded}"
         )
     return [found]
 

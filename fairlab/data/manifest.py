@@ -85,7 +85,9 @@ def data_files(folder: Path) -> list[Path]:
             "command again to finish it"
         )
     try:
-        listed = [shard["data"] for shard in json.loads(manifest.read_text(encoding="utf-8"))["shards"] if "data" in shard]
+        listed = [
+            shard["data"] for shard in json.loads(manifest.read_text(encoding="utf-8"))["shards"] if "data" in shard
+        ]
     except (ValueError, KeyError, TypeError) as error:
         raise FairlabError(f"{manifest} is damaged; run fairlab.augment again") from error
     for entry in listed:

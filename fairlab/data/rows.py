@@ -12,12 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairlab.types import DataUnavailable, FairlabError, Row
-
-if TYPE_CHECKING:
-    import _csv
 
 FORMATS = (".jsonl", ".csv", ".tsv", ".parquet", ".txt")
 PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
@@ -118,8 +115,8 @@ def _separated(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]
     """Rows of a CSV file with a header; those of a TSV file are not quoted, as GLUE's are not."""
     csv.field_size_limit(LONGEST_CELL)
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-        reader = csv.reader(file, delimiter=delimiter, quoting=quoting)
+        tabs = delimiter == "\t"
+        reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
         header = next(reader, [])
         for cells in _cells(reader, path):
             place, content = f"line {reader.line_num}", delimiter.join(cells)
@@ -134,7 +131,7 @@ def _separated(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]
                 yield place, dict(zip(header, cells, strict=True))
 
 
-def _cells(reader: _csv._reader, path: Path) -> Iterator[list[str]]:
+def _cells(reader: Any, path: Path) -> Iterator[list[str]]:
     try:
         yield from reader
     except csv.Error as error:

@@ -1,10 +1,10 @@
 """Augmenting any amount of text in shards: rows stream through, every finished shard stays, nothing is made twice.
 
 A shard is a run of consecutive rows of the input. What is made of it goes into ``data-NNNNN.jsonl``, rewrites that were
-turned down into ``rejected-NNNNN.jsonl``, rows that could not be read into ``shards/NNNNN.quarantine.jsonl``; a file that
-would be empty is not written. ``shards/NNNNN.json``, written last, says that the shard is finished. Which rows a shard
-holds depends on the input and ``shard_rows`` alone, so the output does not depend on the number of processes, their
-order, or how often the run was killed.
+turned down into ``rejected-NNNNN.jsonl``, rows that could not be read into ``shards/NNNNN.quarantine.jsonl``; a file
+that would be empty is not written. ``shards/NNNNN.json``, written last, says that the shard is finished. Which rows a
+shard holds depends on the input and ``shard_rows`` alone, so the output does not depend on the number of processes,
+their order, or how often the run was killed.
 """
 
 from __future__ import annotations
@@ -218,8 +218,8 @@ def _in_processes(
             yield _result(waiting.popleft())
     except BrokenProcessPool as error:
         raise FairlabError(
-            f"one of the num_proc={num_proc} processes was ended from outside, perhaps for want of memory; run the same "
-            "command again to go on, with a smaller num_proc if it happens again"
+            f"one of the num_proc={num_proc} processes was ended from outside, perhaps for want of memory; run the "
+            "same command again to go on, with a smaller num_proc if it happens again"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)  # shards being made are finished

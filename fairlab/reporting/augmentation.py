@@ -107,7 +107,11 @@ def _plain(value: Any) -> str:
 
 def _polarity(record: Record) -> str:
     rows = [
-        [reading.quantity.replace("_", " "), f"{reading.value:.2f} [{reading.low:.2f}, {reading.high:.2f}]", str(reading.n)]
+        [
+            reading.quantity.replace("_", " "),
+            f"{reading.value:.2f} [{reading.low:.2f}, {reading.high:.2f}]",
+            str(reading.n),
+        ]
         for reading in record.readings
     ]
     note = (
@@ -156,7 +160,8 @@ def _example(row: dict[str, Any], field: str) -> str:
 def _shown(title: str, source: str, versions: dict[str, str]) -> str:
     """A source and its versions, what left a version struck out, what came marked."""
     lines = "".join(
-        f"<p><b>{html.escape(name)}</b> {_coloured(source[:LONGEST], text[:LONGEST])}</p>" for name, text in versions.items()
+        f"<p><b>{html.escape(name)}</b> {_coloured(source[:LONGEST], text[:LONGEST])}</p>"
+        for name, text in versions.items()
     )
     return (
         f"<div class='diff'><p class='note'>{html.escape(title)}</p><p>{html.escape(source[:LONGEST])}</p>{lines}</div>"

@@ -16,7 +16,6 @@ from fairlab.rewriting.word_swap import WordSwap
 from fairlab.text.difference import changes
 from fairlab.types import NEUTRAL, FairlabError, Row
 
-
 NO_WORD = "rows without a word of the axis"
 
 
@@ -44,9 +43,7 @@ class GroupRewriter(Protocol):
         ...
 
 
-def columns(
-    row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str]
-) -> dict[str, Any]:
+def columns(row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str]) -> dict[str, Any]:
     """Where a row that was made comes from, by what, and which words changed in each version.
 
     Args:

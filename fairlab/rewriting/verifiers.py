@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -238,7 +238,7 @@ def _json_of(example: Mapping[str, str], *keys: str) -> str:
     return "{" + ", ".join(f"{json.dumps(key)}: {example[key]}" for key in keys) + "}"
 
 
-VERIFIERS = {
+VERIFIERS: dict[str, Callable[[Lexicon], Verifier]] = {
     "polarity": PolarityVerifier,
     "words": WordsVerifier,
     "separators": SeparatorVerifier,

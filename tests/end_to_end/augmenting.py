@@ -82,4 +82,10 @@ def content(folder):
 
 def of_stub(stub, folder):
     """Arguments that make a stub the language model."""
-    return ["rewriter=llm", "llm=local", "llm.model=m", f"llm.base_url={stub.url}", f"llm.ledger={folder}/ledger.sqlite"]
+    return [
+        "rewriter=llm",
+        "llm=local",
+        "llm.model=m",
+        f"llm.base_url={stub.url}",
+        f"llm.ledger={folder}/ledger.sqlite",
+    ]

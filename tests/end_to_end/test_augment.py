@@ -129,7 +129,10 @@ def test_rows_that_cannot_be_read_are_kept_with_their_line(tmp_path):
         (["augmentation.output=maybe"], "augmentation.output must be groups, add, replace, not maybe"),
         (["num_proc=0"], "num_proc must be at least 1"),
         (["engine=spark"], "engine must be local or ray"),
-        (["axis=age", "augmentation.output=add"], "augmentation.output=add exchanges two attributes, and there are 5: "),
+        (
+            ["axis=age", "augmentation.output=add"],
+            "augmentation.output=add exchanges two attributes, and there are 5: ",
+        ),
         (["+augmentation.verify=[taste]"], "there is no setting 'verify' for CDA"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
@@ -257,7 +260,9 @@ def test_a_server_that_dies_half_way_is_not_asked_again(tmp_path, capsys):
     assert not (tmp_path / "out" / "manifest.json").exists()
     with Stub(by_model) as second:
         assert augment_here(*arguments, f"llm.base_url={second.url}") == 0
-        asked = [stub.payloads[k]["messages"][-1]["content"] for stub in (first, second) for k in range(len(stub.payloads))]
+        asked = [
+            stub.payloads[k]["messages"][-1]["content"] for stub in (first, second) for k in range(len(stub.payloads))
+        ]
         assert len(set(asked)) == 12
         assert len(asked) == 13  # only the call in flight when it died
     with Stub(by_model) as third:
@@ -267,7 +272,9 @@ def test_a_server_that_dies_half_way_is_not_asked_again(tmp_path, capsys):
 
 
 def test_texts_a_server_never_answers_stop_the_run_or_are_left_out(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("fairlab.llm.client.LLM.__init__.__kwdefaults__", {"budget": None, "price": None, "retries": 1, "repairs": 1})
+    monkeypatch.setattr(
+        "fairlab.llm.client.LLM.__init__.__kwdefaults__", {"budget": None, "price": None, "retries": 1, "repairs": 1}
+    )
 
     def ill(payload, nth):
         return refused(503) if "queen" in payload["messages"][-1]["content"] else by_model(payload, nth)
@@ -370,7 +377,9 @@ def test_prompt_search_at_a_terminal(tmp_path, capsys, monkeypatch):
         arguments = [*SEARCH, *of_stub(stub, tmp_path), "search.corrector=terminal", "search.rounds=2"]
         monkeypatch.setattr("sys.stdin", io.StringIO(""))
         assert augment_here(*arguments) == 1
-        assert "search.corrector=terminal needs a terminal; use search.corrector=file or rules" in capsys.readouterr().err
+        assert (
+            "search.corrector=terminal needs a terminal; use search.corrector=file or rules" in capsys.readouterr().err
+        )
         answers = iter(["An officer asked for bread.", "", "A policewoman asked for bread."])
         terminal = io.StringIO("")
         terminal.isatty = lambda: True
