@@ -1,4 +1,4 @@
-"""Write the tables of README.md, experiments/*/README.md and perf/README.md from the committed records.
+"""Write the tables of the pages below from the committed records.
 
 A table stands between ``<!-- NAME -->`` and ``<!-- /NAME -->``; nothing else of a page is touched.
 
@@ -19,7 +19,8 @@ from fairlab.record import Reading, Record
 from fairlab.reporting.report import PUBLISHED
 
 ROOT = Path(__file__).parents[1]
-RECORDS = ROOT / "experiments" / "ccd" / "records"
+RECORDS = ROOT / "experiments"
+CCD, MLM = RECORDS / "ccd" / "records", RECORDS / "minilm_mlm" / "records"
 SEEDS = ["seed_42", "seed_43", "seed_44"]
 BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
@@ -30,12 +31,12 @@ PERFORMANCE = ["ccd_training", "rewriting", "seat_permutations", "llm_ledger"]  
 
 def readings(name: str) -> dict[str, Reading]:
     """Readings of a committed record by key."""
-    return {reading.key: reading for reading in Record.load(RECORDS / name).readings}
+    return {reading.key: reading for reading in Record.load(CCD / name).readings}
 
 
 def sts_change(name: str) -> str:
     """How a committed run changed STS-B, with its interval."""
-    changes = {comparison.key: comparison for comparison in Record.load(RECORDS / name).comparisons}
+    changes = {comparison.key: comparison for comparison in Record.load(CCD / name).comparisons}
     change = changes["change/stsb/dev/spearman"]
     return f"{change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}]"
 
@@ -118,7 +119,7 @@ def comparison(runs: dict[str, str]) -> str:
 
 def full() -> str:
     """Every headline reading of the run with all benchmarks, before and after, and whether it moved."""
-    record = Record.load(RECORDS / "full")
+    record = Record.load(CCD / "full")
     changes = {comparison.key.partition("/")[2]: comparison for comparison in record.comparisons}
     rows = []
     for row in record.table():
@@ -152,7 +153,7 @@ def published() -> str:
 
 def provenance() -> str:
     """Revision, machine and time of the runs."""
-    record = Record.load(RECORDS / "seed_42")
+    record = Record.load(CCD / "seed_42")
     facts = record.provenance
     hardware, versions = facts["hardware"], facts["versions"]
     return (
@@ -160,6 +161,39 @@ def provenance() -> str:
         f"{versions['torch']}, transformers {versions['transformers']}, lightning {versions['lightning']}; "
         f"{facts['wall_seconds']:.0f} s a run, {facts['throughput']['groups_per_second']:.0f} groups/s in training."
     )
+
+
+def training() -> str:
+    """Data, time and machine of the training of minilm_mlm."""
+    record = Record.load(MLM / "training")
+    facts, last = record.provenance, [row for row in record.history if "validation/accuracy" in row][-1]
+    hardware, throughput = facts["hardware"], facts["throughput"]
+    rows = [
+        ["revision", f"`{facts['revision']}`"],
+        ["texts", f"{facts['data']['train_texts']:,} for training, {facts['data']['validation_texts']:,} held out"],
+        ["steps", f"{last['step']:,.0f}"],
+        ["trained parameters", f"{facts['method']['trained_parameters']:,}"],
+        ["tokens per second", f"{throughput['tokens_per_second']:,.0f}"],
+        ["minutes, at that rate", f"{facts['data']['train_texts'] / throughput['texts_per_second'] / 60:.0f}"],
+        ["machine", f"{hardware['processor']}, {hardware['cores']} cores"],
+        ["masked tokens found, held-out text", f"{last['validation/accuracy']:.1%}"],
+        ["perplexity of masked tokens, held-out text", f"{last['validation/perplexity']:.1f}"],
+        ["cosine to MiniLM's embeddings, held-out text", f"{1 - last['validation/preservation_loss']:.3f}"],
+    ]
+    return markdown(["", ""], rows)
+
+
+def quality() -> str:
+    """Headline readings of minilm_mlm, and beside them MiniLM's where it has any."""
+    rows = []
+    for row in Record.load(MLM / "evaluation").table():
+        ours = row.get("minilm_mlm")
+        if ours is None or not ours.headline:
+            continue
+        ideal = "" if ours.ideal is None else f"{ours.ideal:.4g}"
+        cells = [f"{r.value:.4g} [{r.low:.4g}, {r.high:.4g}]" if r else "" for r in (row.get("minilm"), ours)]
+        rows.append([ours.key.partition("/")[2], *cells, ideal, str(ours.n)])
+    return markdown(["reading", "minilm", "minilm_mlm", "ideal", "n"], rows)
 
 
 def performance(name: str) -> str:
@@ -189,9 +223,41 @@ def shares(*path: str, label: str) -> str:
 def _share(found: dict[str, float] | None) -> str:
     if found is None:
         return ""
-    return (
-        f"{found['count']}/{found['n']} = {found['share']:.1%} [{found['low']:.1%}, {found['high']:.1%}]"
-    )
+    return f"{found['count']}/{found['n']} = {found['share']:.1%} [{found['low']:.1%}, {found['high']:.1%}]"
+
+
+def rewriting_quality() -> str:
+    """The headline figures of the rewriting record, both modes side by side."""
+    record = json.loads(REWRITING.read_text(encoding="utf-8"))
+    places = {
+        "Winogender, man to woman, exact": ("winogender", "held out", "MODE", "man to woman"),
+        "Winogender, woman to man, exact": ("winogender", "held out", "MODE", "woman to man"),
+        "Winogender, man to neutral, exact": ("winogender", "held out", "MODE", "man to neutral"),
+        "Winogender, woman to neutral, exact": ("winogender", "held out", "MODE", "woman to neutral"),
+        "Winogender, neutral to man, exact": ("winogender", "held out", "MODE", "neutral to man"),
+        "CrowS-Pairs, person selected, exact, held-out half": ("crows", "held out", "MODE", "selected person"),
+        "CrowS-Pairs, person selected, exact, all": ("crows", "all", "MODE", "selected person"),
+        "CrowS-Pairs, whole text, exact, all": ("crows", "all", "MODE", "whole text"),
+        "GAP, form of the labelled pronoun": ("gap", "forms", "MODE", "all pronouns"),
+        "embedded gold groups, all versions of the right polarity, from man": (
+            "embedded",
+            "MODE",
+            "union polarity accuracy, from man",
+        ),
+        "the same from the neutral text": ("embedded", "MODE", "union polarity accuracy, from neutral"),
+        "GAP, 100 rewrites read, right": ("gap", "sheet"),
+        "GAP, person chosen by the entity mode": ("gap", "choices", "development file", "all labelled texts"),
+    }
+    rows = []
+    for label, path in places.items():
+        cells = []
+        for mode in ("syntax", "lexical"):
+            found = record if "MODE" in path or mode == "syntax" else None
+            for key in path:
+                found = found and found.get(mode if key == "MODE" else key)
+            cells.append(_share(found))
+        rows.append([label, *cells])
+    return markdown(["measure", "syntax", "lexical"], rows)
 
 
 def crows_parts() -> str:
@@ -217,6 +283,8 @@ PAGES = {
         "sheet": lambda: shares("gap", "sheet", label="rewrites right"),
         "embedded": lambda: shares("embedded", label="measure"),
     },
+    "docs/rewriting.md": {"rewriting_quality": rewriting_quality, "rewriting": lambda: performance("rewriting")},
+    "fairlab/backbones/embedded/minilm_mlm/README.md": {"training": training, "quality": quality},
     "perf/README.md": {name: lambda name=name: performance(name) for name in PERFORMANCE},
 }
 

@@ -9,9 +9,8 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.backbones.loading import find_weights, published_settings, weights_file
+from fairlab.backbones.loading import find_weights, published_settings, weights_facts
 from fairlab.build import build
-from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.measuring import measure
 from fairlab.record import Note, Record, environment
@@ -20,7 +19,7 @@ from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype")
 # What the model a run started from had, not what it trained.
-OF_THE_BASE = ("package", "gguf", "weights_sha256", "revision")
+OF_THE_BASE = ("package", "gguf", "weights_sha256", "revision", "adapters", "adapters_sha256")
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
@@ -36,7 +35,7 @@ def main(config: DictConfig) -> None:
 def evaluate(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark; everything measured goes into ``record`` at once."""
     models = {label: backbone_node(config, model) for label, model in labelled(config.model).items()}
-    inputs = {f"weights of {label}": weights_of(node) for label, node in models.items()}
+    inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
 
@@ -92,12 +91,6 @@ def backbone_node(config: DictConfig, model: str) -> DictConfig:
         node = {"_target_": "fairlab.backbones.loading.load_backbone", "name": model} | FALLBACK | own
     chosen = {name: config[name] for name in SETTINGS if config[name] is not None}
     return OmegaConf.create({**node, **chosen})
-
-
-def weights_of(node: DictConfig) -> dict[str, Any]:
-    """Name and hash of a model's weights."""
-    where = {key: node.get(key) for key in ("revision", "package", "gguf")}
-    return {"name": node.name, "sha256": sha256(weights_file(node.name, **where))}
 
 
 def device() -> str:

@@ -25,6 +25,7 @@ VERSIONS = [
     "lightning",
     "torchmetrics",
     "hydra-core",
+    "peft",
     "sentence-transformers",
     "scikit-learn",
     "scipy",

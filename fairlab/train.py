@@ -13,7 +13,7 @@ from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.backbones.loading import WEIGHTS, weights_file
+from fairlab.backbones.loading import WEIGHTS, weights_facts
 from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
@@ -53,12 +53,14 @@ def train(config: DictConfig, record: Record) -> None:
 
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
+    # Our loaders pass over the batches that are done; Lightning looks for a loader with a state of its own.
+    warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
     seed_everything(config.seed, workers=True, verbose=False)
     method = build(config.method, encoder, seed=config.seed)
     augmentation = build_augmentation_of_groups(config.augmentation) if config.augmentation else None
     data = build(config.data, encoder=encoder, epochs=method.epochs, seed=config.seed, augmentation=augmentation)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
-    inputs = describe_inputs(config, data)
+    inputs = {"data": data.facts(), "weights": weights_facts(config.backbone)}
     refuse_changed_inputs(record, inputs)
     record.provenance |= environment() | inputs
 
@@ -69,8 +71,11 @@ def train(config: DictConfig, record: Record) -> None:
     measure_data(data, record)
     measure(benchmarks, encoder, "before", record)
     fit(trainer, method, data, record, history)
+    facts = method.facts()
+    if hasattr(method, "finish"):
+        method.finish(record.folder)
     record.provenance |= {
-        "method": method.facts(),
+        "method": facts,
         "decoder_tied_to_embeddings": decoder_is_tied(encoder),
         "throughput": throughput(data, history),
     }
@@ -107,23 +112,8 @@ def announcement(config: DictConfig) -> str:
     """The run's first line: its scale, and what stands in for what."""
     backbone = config.backbone
     stand_in = f", standing in for {backbone.stands_for}; scale=paper trains that one" if backbone.stands_for else ""
-    return f"{config.scale.name} scale: the backbone is {backbone.name}{stand_in}"
-
-
-def describe_inputs(config: DictConfig, data: CounterfactualGroups) -> dict[str, Any]:
-    """What the numbers stand on: data and weights by hash, sizes, what was dropped or cut."""
-    backbone = config.backbone
-    where = {key: backbone[key] for key in ("revision", "package", "gguf")}
-    return {
-        "data": {
-            "path": config.data.path,
-            "sha256": data.hash,
-            **{f"{split}_groups": len(groups) for split, groups in data.groups.items()},
-            **{f"{split}_groups_dropped": count for split, count in data.dropped.items()},
-            "texts_at_max_length": data.num_truncated(),
-        },
-        "weights": {"name": backbone.name, "sha256": sha256(weights_file(backbone.name, **where))},
-    }
+    adapters = f" with the adapters {backbone.adapters}" if backbone.get("adapters") else ""
+    return f"{config.scale.name} scale: the backbone is {backbone.name}{adapters}{stand_in}"
 
 
 def make_trainer(
@@ -166,10 +156,12 @@ def make_trainer(
 
 
 def measure_data(data: CounterfactualGroups, record: Record) -> None:
-    """Polarity of the training groups, once."""
+    """Polarity of the training groups, once; other data has none."""
     from fairlab.benchmarks.polarity import measure_polarity
+    from fairlab.data.counterfactual import CounterfactualGroups
 
-    add(measure_polarity(data.groups["train"], "train"), "data", record)
+    if isinstance(data, CounterfactualGroups):
+        add(measure_polarity(data.groups["train"], "train"), "data", record)
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, record: Record, history: History) -> None:
@@ -196,14 +188,11 @@ def decoder_is_tied(encoder: Backbone) -> bool | None:
 
 
 def throughput(data: CounterfactualGroups, history: History) -> dict[str, float]:
-    """Groups and tokens (padding not counted) per second of training, over the steps of this process."""
+    """Tokens and the like per second of training, over the steps of this process."""
     if not history.seconds:
         return {}
-    share = len(history.seconds) / data.total_batches
-    groups = data.epochs * len(data.groups["train"]) * share
-    tokens = data.epochs * sum(len(ids) for versions in data.token_ids["train"] for ids in versions) * share
-    seconds = sum(history.seconds)
-    return {"groups_per_second": groups / seconds, "tokens_per_second": tokens / seconds}
+    passes = data.epochs * len(history.seconds) / data.total_batches
+    return {f"{name}_per_second": passes * size / sum(history.seconds) for name, size in data.sizes().items()}
 
 
 def command() -> None:

@@ -159,7 +159,8 @@ def nationalities() -> str:
         "alone: of some nationality",
         "pos: {adjectives: adjective}",
         "polysemous: {polish: verb, turkey: bird, china: porcelain, french: language, german: language,",
-        "  spanish: language, chinese: language, japanese: language, russian: language, italian: language, thai: language, swiss: cheese}",
+        "  spanish: language, chinese: language, japanese: language, russian: language, italian: language, "
+        "thai: language, swiss: cheese}",
         *block("attributes", [demonym.lower().replace(" ", "-") for _, demonym in pairs], ""),
         "words:",
         "  adjectives:",

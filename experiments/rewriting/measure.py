@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sets import TOKEN, Gap, crows, gap, winogender
-
 from fairlab.data.groups import read_groups
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
@@ -29,6 +27,7 @@ from fairlab.record import environment
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.text.pronouns import AMBIGUOUS, POSSESSIVE, case_by_neighbours
 from fairlab.types import NEUTRAL, Group
+from sets import TOKEN, Gap, crows, gap, winogender
 
 FOLDER = Path(__file__).parent
 RECORD, SHEET, ADJUDICATED = FOLDER / "record.json", FOLDER / "gap_sheet.csv", FOLDER / "gap_cases.csv"

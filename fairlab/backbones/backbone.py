@@ -105,6 +105,10 @@ class Backbone(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Embeddings (N, D) of token ids (N, T) with a mask that is 0 at padding."""
         hidden = self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return self.pool(hidden, attention_mask)
+
+    def pool(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
+        """Embeddings (N, D) of last hidden states (N, T, D)."""
         if self.pooling == "cls":
             embedding = hidden[:, 0]
         else:

@@ -7,6 +7,7 @@ import json
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +15,7 @@ from fairlab.files import sha256
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig
+    from transformers import PretrainedConfig, PreTrainedModel
     from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
     from fairlab.backbones.backbone import Backbone
@@ -39,6 +40,8 @@ def load_backbone(
     gguf: str | None = None,
     weights_sha256: str | None = None,
     stands_for: str | None = None,
+    adapters: str | None = None,
+    adapters_sha256: str | None = None,
 ) -> Backbone:
     """A transformers model as an encoder of text, with the language-modelling heads its checkpoint holds.
 
@@ -54,6 +57,9 @@ def load_backbone(
             tokenizer of a causal LM.
         weights_sha256: expected hash of the weights file; a mismatch is an error.
         stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
+        adapters: name of trained adapters that come with fairlab; they are merged into the weights, and the model
+            becomes the masked LM whose head they hold.
+        adapters_sha256: expected hash of their file.
 
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
@@ -88,7 +94,24 @@ def load_backbone(
     if loading["missing_keys"]:
         missing = ", ".join(sorted(loading["missing_keys"])[:3])
         raise FairlabError(f"the weights of {name} lack {missing}; a randomly initialised part would be measured")
+    if adapters:
+        model = _with_adapters(model, adapters, adapters_sha256)
     return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+
+
+def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:
+    from fairlab.backbones.adapters import EMBEDDED, FILE, merge_adapters
+    from fairlab.backbones.masked_lm import with_masked_lm_head
+
+    file = EMBEDDED / name / FILE
+    if not file.is_file():
+        there = ", ".join(sorted(found.parent.name for found in EMBEDDED.glob(f"*/{FILE}")))
+        raise FairlabError(f"fairlab comes with no adapters {name}; there are: {there}")
+    if expected and (found := sha256(file)) != expected:
+        raise FairlabError(f"the adapters {name} have SHA-256 {found}, not {expected}; reinstall fairlab")
+    model = with_masked_lm_head(model)
+    merge_adapters(model, file)
+    return model
 
 
 def _kind(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_BaseAutoModelClass]:
@@ -133,9 +156,16 @@ def published_settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def weights_file(name: str, *, revision: str | None, package: str | None, gguf: str | None) -> Path:
-    """The file of a backbone's weights; see ``find_weights``."""
-    return find_weights(name, revision=revision, package=package, gguf=gguf) / (gguf or WEIGHTS)
+def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Name and SHA-256 of the weights that settings of ``load_backbone`` name, and of the adapters merged into them.
+
+    Raises:
+        FairlabError: the weights cannot be had.
+    """
+    where = {key: settings.get(key) for key in ("revision", "package", "gguf")}
+    file = find_weights(settings["name"], **where) / (where["gguf"] or WEIGHTS)
+    adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
+    return {"name": settings["name"], "sha256": sha256(file), **adapters}
 
 
 def find_weights(

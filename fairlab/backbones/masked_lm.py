@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from transformers import PreTrainedModel
+from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batches_by_tokens, shown
@@ -31,6 +31,27 @@ def has_masked_lm_head(model: PreTrainedModel) -> bool:
     heads = getattr(model, "cls", None)
     two_heads = hasattr(heads, "predictions") and hasattr(heads, "seq_relationship")
     return two_heads or type(model).__name__ in MODEL_FOR_MASKED_LM_MAPPING_NAMES.values()
+
+
+def with_masked_lm_head(model: PreTrainedModel) -> PreTrainedModel:
+    """The model inside a masked LM: itself where it is one, else under a new, untrained head and without its pooler.
+
+    The decoder of the new head is tied to the input embeddings; the encoder is not copied.
+
+    Raises:
+        FairlabError: transformers knows no masked LM of this architecture.
+    """
+    if has_masked_lm_head(model):
+        return model
+    if type(model.config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        raise FairlabError(
+            f"there is no masked LM of the architecture {model.config.model_type}; take another backbone"
+        )
+    masked_lm = AutoModelForMaskedLM.from_config(model.config)
+    model.register_module("pooler", None)
+    setattr(masked_lm, masked_lm.base_model_prefix, model)
+    masked_lm.tie_weights()
+    return masked_lm.to(model.device, model.dtype).train(model.training)
 
 
 class MaskQuery(NamedTuple):

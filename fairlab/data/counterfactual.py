@@ -116,6 +116,22 @@ class CounterfactualGroups(lightning.LightningDataModule):
         """Texts that fill the maximal length, so that their end may be cut."""
         return sum(len(ids) >= self.encoder.max_length for rows in self.token_ids["train"] for ids in rows)
 
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about the data: the file by hash, sizes, what was dropped or cut."""
+        return {
+            "path": self.path,
+            "sha256": self.hash,
+            "trained_on": f"{len(self.groups['train'])} counterfactual groups",
+            **{f"{split}_groups": len(groups) for split, groups in self.groups.items()},
+            **{f"{split}_groups_dropped": count for split, count in self.dropped.items()},
+            "texts_at_max_length": self.num_truncated(),
+        }
+
+    def sizes(self) -> dict[str, int]:
+        """What one pass over the training groups goes through, padding not counted."""
+        tokens = sum(len(ids) for versions in self.token_ids["train"] for ids in versions)
+        return {"groups": len(self.groups["train"]), "tokens": tokens}
+
     def train_dataloader(self) -> DataLoader[int]:
         """Batches of all epochs as one stream; a resumed run skips those it has used."""
         done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0

@@ -140,12 +140,21 @@ def read_lexicon(content: Any, path: Path) -> Lexicon:
     """
     if not isinstance(content, dict) or not {"axis", "attributes", "words"} <= set(content):
         raise FairlabError(f"{path} is no lexicon; it needs the keys axis, attributes and words")
-    attributes = tuple(content["attributes"])
-    sections = {**content["words"], **({"names": content["names"]} if content.get("names") else {})}
+    attributes = tuple(content["attributes"]) if isinstance(content["attributes"], list) else ()
+    if not attributes:
+        raise FairlabError(f"the lexicon {path} is empty: 'attributes' is no list of at least one name")
+    for key in ("words", "names", "further"):
+        kind = list if key == "names" else dict
+        if not isinstance(content.get(key) or kind(), kind):
+            raise FairlabError(f"{path}: '{key}' is no {'list of rows' if kind is list else 'mapping of sections'}")
+    if len(set(attributes) - {NEUTRAL}) < len(attributes) or not all(isinstance(name, str) for name in attributes):
+        raise FairlabError(f"{path}: give every attribute a name of its own, which is not '{NEUTRAL}'")
+    content = {**content, "attributes": attributes}
+    sections = {**(content["words"] or {}), **({"names": content["names"]} if content.get("names") else {})}
     swapped = list(_entries(sections, content, path))
     further = list(_entries(content.get("further") or {}, content, path))
-    if not swapped or not attributes:
-        raise FairlabError(f"the lexicon {path} is empty; give it at least one attribute and one row of words")
+    if not swapped:
+        raise FairlabError(f"the lexicon {path} is empty; give it at least one row of words")
     lexicon = Lexicon(
         content["axis"],
         attributes,
@@ -168,6 +177,8 @@ def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any
             if not isinstance(row, list) or len(row) != width:
                 raise FairlabError(f"{path}: the row {row} of '{section}' does not hold {width} forms, neutral first")
             forms = tuple("" if form is None else str(form) for form in row)
+            if any(form and not any(map(str.isalnum, form)) for form in forms):
+                raise FairlabError(f"{path}: the row {row} of '{section}' holds a form without letters")
             part = next((pos[form] for form in forms if form in pos), pos.get(section, "noun"))
             source = sources.get(section, content.get("source", "compiled for this lexicon"))
             yield Entry(forms, section, part, source, licences.get(section, content.get("licence", "unknown")))

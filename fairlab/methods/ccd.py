@@ -40,6 +40,10 @@ class CCD(lightning.LightningModule):
     """
 
     title = "content-conditional debiasing (CCD)"
+    limits = (
+        "Trained and measured on English and on the listed attributes only. An equal distance to neutral text on "
+        "these groups says nothing about other axes, other languages, or decisions of a system using the embeddings."
+    )
     rho: Tensor
 
     def __init__(
@@ -136,7 +140,7 @@ class CCD(lightning.LightningModule):
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
-        return {"title": self.title, "rho": float(self.rho)}
+        return {"title": self.title, "limits": self.limits, "rho": float(self.rho)}
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Adam, as in section 4."""

@@ -10,7 +10,9 @@ def model_card(record: Record) -> str:
     config, provenance = record.config, record.provenance
     backbone, method = config["backbone"], provenance["method"]
     settings = {**config["method"], **method, "seed": config["seed"]}
-    values = ", ".join(f"{name} {value}" for name, value in settings.items() if name not in ("_target_", "title"))
+    values = ", ".join(
+        f"{name} {value}" for name, value in settings.items() if name not in ("_target_", "title", "limits")
+    )
     rows = [f"| {r.key} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {r.unit} | {r.n} |" for r in record.readings]
     lines = [
         "---",
@@ -22,7 +24,7 @@ def model_card(record: Record) -> str:
         "",
         f"Trained by fairlab {provenance['versions']['fairlab']} at {config['scale']['name']} scale from "
         f"`{backbone['name']}` (weights SHA-256 `{provenance['weights']['sha256']}`) on "
-        f"{provenance['data']['train_groups']} counterfactual groups (`{provenance['data']['path']}`, SHA-256 "
+        f"{provenance['data']['trained_on']} (`{provenance['data']['path']}`, SHA-256 "
         f"`{provenance['data']['sha256']}`): {values}.",
         "",
         f"Pooling: {backbone['pooling']}, normalised: {str(backbone['normalize']).lower()}, "
@@ -36,8 +38,7 @@ def model_card(record: Record) -> str:
         "",
         "## Limits",
         "",
-        "Trained and measured on English and on the listed attributes only. An equal distance to neutral text on "
-        "these groups says nothing about other axes, other languages, or decisions of a system using the embeddings.",
+        method["limits"],
         "",
     ]
     return "\n".join(lines)

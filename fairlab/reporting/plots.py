@@ -72,7 +72,7 @@ def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
 def curves(history: Sequence[dict[str, float]]) -> go.Figure:
     """Loss and its parts over training steps, training as lines and validation as points."""
     figure = go.Figure()
-    parts = ("loss", "bias_loss", "representation_loss")
+    parts = dict.fromkeys(name.partition("/")[2] for row in history for name in row if name.endswith("loss"))
     for part, colour in zip(parts, COLOURS, strict=False):
         for split, mode in (("train", "lines"), ("validation", "markers")):
             rows = [(row["step"], row[f"{split}/{part}"]) for row in history if f"{split}/{part}" in row]

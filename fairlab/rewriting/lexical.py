@@ -12,12 +12,21 @@ from typing import NamedTuple
 
 from fairlab.rewriting.edits import recase
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
-from fairlab.text.agreement import PLURAL, SINGULAR, article, is_third_person, plural_verb, possessive, singular_verb
+from fairlab.text.agreement import (
+    PLURAL,
+    SINGULAR,
+    article,
+    is_third_person,
+    plural_verb,
+    possessive,
+    singular_verb,
+    takes_have,
+)
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.people import is_people, is_person
 from fairlab.text.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
 from fairlab.text.protected import protected_spans
-from fairlab.text.words import match_case, word_pieces
+from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
 # Texts as words (even places) and what stands between them (odd places).
@@ -30,7 +39,6 @@ _BEFORE_VERBS = _MODALS | frozenset("to not i we you they don didn didn't don't 
 _OPENERS = frozenset("what where why how when who whom which or and but so if that than as".split()) | {""}
 _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his her".split())
 _BE = frozenset("is was are were be been being am s re".split())
-_PARTICIPLES = frozenset("been had got become gone done taken made come seen given grown known".split())
 
 
 class Action(NamedTuple):
@@ -48,10 +56,11 @@ class LexicalRules:
     Args:
         vocabulary: forms, senses and counterparts.
         swap_names: whether first names are replaced.
+        keep_quotations: whether quotations stay as they are.
     """
 
-    def __init__(self, vocabulary: Vocabulary, *, swap_names: bool) -> None:
-        self.vocabulary, self.swap_names = vocabulary, swap_names
+    def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
+        self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
         self.tables: dict[str, dict[str, Action]] = {}
         # Terms of several words by their first word, the longest first.
         self.longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
@@ -132,19 +141,19 @@ class LexicalRules:
         hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
         if not hits:
             return text
-        actions = [table[pieces[place]] for place in hits]
         if target and target != NEUTRAL:
-            neutral = [action.neutral for action in actions]
+            neutral = [table[pieces[place]].neutral for place in hits]
             if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
                 hits = [place for place, is_neutral in zip(hits, neutral, strict=True) if not is_neutral]
-                actions = [table[pieces[place]] for place in hits]
-        spans = protected_spans(text)
+        spans = protected_spans(text, quotations=self.keep_quotations)
+        if spans:
+            offsets = _offsets(pieces)
+            hits = [place for place in hits if not any(start <= offsets[place] < end for start, end in spans)]
+        if target and ("/" in text or " or " in text.lower()):
+            hits = _join_alternatives(pieces, hits, table)
         hyphens = "-" in text
         work = _Work(self, pieces, target)
-        offsets = _offsets(pieces) if spans else None
-        for place, action in zip(hits, actions, strict=True):
-            if offsets is not None and any(start <= offsets[place] < end for start, end in spans):
-                continue
+        for place, action in [(place, table[pieces[place]]) for place in hits]:
             if action.kind == "plain" and not hyphens:
                 pieces[place] = action.new
             elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that is turned already
@@ -175,17 +184,10 @@ class _Work:
         before, after = self.gap(place - 1), self.gap(place + 1)
         if after in ("'", "’") and self.word(place + 2) in ("t", "T"):
             return True
-        if before == "-" and self.word(place - 2).casefold() not in ("ex", "half", "step", "great", "grand", "non"):
-            return bool(self.word(place - 2))
-        return after == "-" and self.word(place + 2).casefold() not in (
-            "owned",
-            "led",
-            "only",
-            "dominated",
-            "run",
-            "in",
-            "",
-        )
+        if before == "-" and self.word(place - 2) and self.word(place - 2).casefold() not in JOINED_AFTER:
+            return True
+        following = self.word(place + 2).casefold()
+        return after == "-" and following != "" and following not in JOINED_BEFORE
 
     def turn(self, place: int, action: Action) -> None:
         """Make one change where the word stands in the sense that counts."""
@@ -246,6 +248,8 @@ class _Work:
         vocabulary = self.rules.vocabulary
         known = vocabulary.names.get(found.casefold())
         beside = self.beside(place)
+        if beside.precedes_place:
+            return
         following = self.word(place + 2).lower()
         says = (
             following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked")
@@ -272,7 +276,7 @@ class _Work:
         other = self.rules.vocabulary.lexicon.polysemous.get(found.casefold())
         if found[:1].isupper() and found[1:].islower():
             beside = self.beside(place)
-            if beside.follows_title or (other == "surname" and beside.follows_name):
+            if beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name):
                 return False
             if other == "deity":
                 return beside.precedes_name
@@ -339,9 +343,9 @@ class _Work:
         gap = self.gap(place + 1)
         if gap in ("'", "’"):
             if third_person and self.word(place + 2) == "s":
-                then = self.word(place + 4).lower()
-                then = self.word(place + 6).lower() if then in _ADVERBS else then
-                pieces[place + 2] = "ve" if then in _PARTICIPLES else "re"
+                then = place + 6 if self.word(place + 4).lower() in _ADVERBS else place + 4
+                perfect = takes_have(self.word(then).lower(), self.word(then + 2).lower())
+                pieces[place + 2] = "ve" if perfect else "re"
                 return place + 2
             if not third_person and self.word(place + 2) in ("re", "ve"):
                 pieces[place + 2] = "s"
@@ -376,6 +380,9 @@ class _Work:
             verb -= 2
         elif self.gap(place - 1) != " ":
             return False
+        if third_person and self.word(verb) == "s" and self.gap(verb - 1) in ("'", "’"):  # where's he
+            self.pieces[verb] = "re"
+            return True
         opener = self.word(verb - 2).lower() if self.gap(verb - 1).isspace() else ""
         if self.word(verb).lower() not in forms or (opener not in _OPENERS and verb == place - 2):
             return False
@@ -395,8 +402,27 @@ class _Work:
                 candidate += 2
             word = pieces[candidate].lower()
             following = self.word(candidate + 2).lower()
-            if word in PLURAL or (is_third_person(word) and following in _AFTER_VERBS):
+            shown = place == verb + 2 or following in _AFTER_VERBS
+            if word in PLURAL or (shown and is_third_person(word)):
                 pieces[candidate] = plural_verb(pieces[candidate])
+
+
+def _join_alternatives(pieces: list[str], hits: list[int], table: dict[str, Action]) -> list[int]:
+    """Leave one pronoun of *he or she* and *his/her*, the latter; the places of the hits after that."""
+    places: list[int] = []
+    removed = 0
+    for hit in hits:
+        place = hit - removed
+        first = places[-1] if places else place
+        senses = [table[pieces[place]].sense for place in (first, place)]
+        pronouns = all(sense.pos == "pronoun" for sense in senses) and senses[0].attribute != senses[1].attribute
+        if pronouns and "".join(pieces[first + 1 : place]).lower() in (" or ", "/"):
+            pieces[first] = match_case(pieces[first], pieces[place])
+            del pieces[first + 1 : place + 1]
+            removed += place - first
+        else:
+            places.append(place)
+    return places
 
 
 def _surfaces(form: str) -> set[str]:

@@ -11,15 +11,12 @@ from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.protected import protected_spans
 from fairlab.text.syntax import SUBJECTS, Syntax
-from fairlab.text.words import TermFinder
+from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, TermFinder
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
 _NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
-# A listed word joined to another by a hyphen is a word of its own ("man-made"), but for these.
-_PREFIXES = frozenset("ex half step great grand non anti pro co mid all year".split())
-_SUFFIXES = frozenset("owned led only dominated run like in turned to of born and or".split())
 
 
 @dataclass(frozen=True)
@@ -48,10 +45,11 @@ class MentionFinder:
 
     Args:
         vocabulary: the listed forms and their senses.
+        keep_quotations: whether words in quotations are no mentions.
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.vocabulary = vocabulary
+    def __init__(self, vocabulary: Vocabulary, *, keep_quotations: bool) -> None:
+        self.vocabulary, self.keep_quotations = vocabulary, keep_quotations
         self.finder = TermFinder(vocabulary.senses)
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
 
@@ -61,7 +59,7 @@ class MentionFinder:
 
     def find(self, text: str, syntax: Syntax) -> list[Mention]:
         """Mentions from left to right."""
-        protected = protected_spans(text)
+        protected = protected_spans(text, quotations=self.keep_quotations)
         surnames = self.surnames(text)
         found = []
         for span in self.finder.find(text):
@@ -93,10 +91,8 @@ class MentionFinder:
             return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
         capitalised = word[:1].isupper() and word[1:].islower()
-        if (
-            capitalised
-            and (beside.follows_title or other == "surname")
-            and (beside.follows_title or beside.follows_name)
+        if capitalised and (
+            beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)
         ):
             return False
         if other is None or other == "surname":
@@ -108,7 +104,7 @@ class MentionFinder:
         return syntax.means_people(token)
 
     def _is_name(self, word: str, sense: Sense, beside: Neighbours, token: Any) -> bool:
-        if not word[:1].isupper():
+        if not word[:1].isupper() or beside.precedes_place:
             return False
         known = self.vocabulary.names.get(word.casefold())
         other = bool(known and known.other_sense)
@@ -171,9 +167,9 @@ def _in_compound(text: str, span: Any) -> bool:
         return True
     if text[span.start - 1 : span.start] == "-" and span.start > 1 and text[span.start - 2].isalnum():
         before = _BEFORE.search(text[max(0, span.start - 30) : span.start - 1])
-        if before and before[1].casefold() not in _PREFIXES:
+        if before and before[1].casefold() not in JOINED_AFTER:
             return True
     if text[span.end : span.end + 1] == "-" and text[span.end + 1 : span.end + 2].isalnum():
         after = _AFTER.match(text[span.end + 1 : span.end + 30])
-        return after is not None and after[2].casefold() not in _SUFFIXES
+        return after is not None and after[2].casefold() not in JOINED_BEFORE
     return False

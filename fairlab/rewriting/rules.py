@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -11,7 +12,7 @@ from fairlab.lexicons import Lexicon
 from fairlab.rewriting.edits import Edit, apply_edits, recase
 from fairlab.rewriting.lexical import LexicalRules
 from fairlab.rewriting.mentions import Mention, MentionFinder
-from fairlab.rewriting.vocabulary import Vocabulary
+from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.agreement import plural_verb, singular_verb
 from fairlab.text.coreference import Coreference, chain_of
 from fairlab.text.pipeline import parse
@@ -20,22 +21,27 @@ from fairlab.text.syntax import Syntax
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, FairlabError
 
+EITHER = "either"  # stands for the attribute of *he or she*
+
 
 class RuleRewriter:
     """Rewrites texts so that the people in them have another attribute of an axis.
 
     Pronouns take the case their syntax asks for (``her`` becomes ``him`` or ``his``), verbs agree with singular
     *they*, articles, possessives and capitals are put right, first names are replaced by names of the target and stay
-    the same throughout a text. Addresses and code are left alone, words with another sense (a black car) too.
+    the same throughout a text. *He or she* becomes one pronoun. Addresses, code, quoted titles of works, words joined
+    to others by a hyphen and words with another sense (a black car) are left alone.
 
     Where a text holds words of any attribute, its neutral words are left alone: *they* may be several people. A text
     without them is taken to be about the people its *they* and its *parent* mean, unless it names several people.
 
     Args:
         lexicon: the words of the axis.
-        mode: ``syntax`` parses every text; ``lexical`` looks at neighbouring words only, about fifty times as fast, and
-            has no entities (see :mod:`fairlab.rewriting.lexical` for what it gives up).
+        mode: ``syntax`` parses every text; ``lexical`` looks at neighbouring words only, about a hundred times as fast,
+            and has no entities (see :mod:`fairlab.rewriting.lexical` for what it gives up).
         names: ``swap`` replaces first names too, ``keep`` leaves them.
+        quotations: ``rewrite`` treats speech as part of the text, which speaks of the same people; ``keep`` leaves all
+            that stands in quotation marks as it was said.
         seed: which of several equal first names is taken.
     """
 
@@ -45,12 +51,16 @@ class RuleRewriter:
         *,
         mode: Literal["syntax", "lexical"] = "syntax",
         names: Literal["swap", "keep"] = "swap",
+        quotations: Literal["rewrite", "keep"] = "rewrite",
         seed: int = 0,
     ) -> None:
+        if mode not in ("syntax", "lexical"):
+            raise FairlabError(f"the rule rewriter has the modes syntax and lexical, not '{mode}'")
         self.mode, self.names = mode, names
+        keep_quotations = quotations == "keep"
         self.vocabulary = Vocabulary(lexicon, seed)
-        self.finder = MentionFinder(self.vocabulary)
-        self.lexical = LexicalRules(self.vocabulary, swap_names=names == "swap")
+        self.finder = MentionFinder(self.vocabulary, keep_quotations=keep_quotations)
+        self.lexical = LexicalRules(self.vocabulary, swap_names=names == "swap", keep_quotations=keep_quotations)
 
     def __call__(self, text: str, target: str) -> str:
         """``text`` with all mentions turned to ``target``.
@@ -187,19 +197,34 @@ class RuleRewriter:
         folded = mention.found.casefold()
         if folded in AMBIGUOUS:
             return case_by_syntax(mention.token)
-        column = self.vocabulary.column(mention.sense.attribute)
         rows = self.vocabulary.pronouns.items()
-        return next((case for case, row in rows if row.forms[column].casefold() == folded), "reflexive")
+        return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
 
 
 def _whole(target: str, mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:
     """Mentions to be turned in a whole text; see :class:`RuleRewriter` for neutral ones."""
     marked = [mention for mention in mentions if mention.sense.attribute != NEUTRAL]
     if marked or target == NEUTRAL:
-        return [(mention, target) for mention in marked if mention.sense.attribute != target]
+        joined = _join_alternatives(marked, syntax.doc.text)
+        return [(mention, target) for mention in joined if mention.sense.attribute != target]
     if any(syntax.plural_people_before(mention.token) for mention in mentions[:1]):
         return []
     return [(mention, target) for mention in mentions if mention.returns]
+
+
+def _join_alternatives(mentions: list[Mention], text: str) -> list[Mention]:
+    """The mentions, with *he or she* and *his/her* as one that stands where both stood, in the case of the latter."""
+    joined: list[Mention] = []
+    for mention in mentions:
+        before = joined[-1] if joined else mention
+        between = text[before.end : mention.start]
+        pronouns = before.sense.pos == mention.sense.pos == "pronoun"
+        if pronouns and between.lower() in (" or ", "/") and before.sense.attribute != mention.sense.attribute:
+            found = match_case(before.found, mention.found)
+            mention = replace(mention, start=before.start, found=found, sense=Sense(EITHER, mention.sense.entry))
+            joined.pop()
+        joined.append(mention)
+    return joined
 
 
 def _exchanged(other: dict[str, str], mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:

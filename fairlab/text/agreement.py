@@ -37,6 +37,35 @@ def is_third_person(word: str) -> bool:
     return folded in PLURAL or (folded.endswith("s") and _lemma(folded) is not None)
 
 
+# Participles of which "'s" is always *has*, and those that keep an object in the passive (*she's given a chance*).
+_ACTIVE = frozenset("been had got become gone come".split())
+_WITH_OBJECT_IN_PASSIVE = frozenset(
+    "given offered awarded paid told asked taught sent shown granted handed called named elected denied".split()
+)
+_BEFORE_OBJECTS = frozenset(
+    "a an the this that these those my your his her its our their him them me us it some many several".split()
+)
+
+
+def takes_have(participle: str, following: str) -> bool:
+    """Whether ``'s`` before a participle stands for *has*: *she's gone*, *she's lost her keys*; not *she's lost*.
+
+    Args:
+        participle: the word after ``'s`` and adverbs, case-folded.
+        following: the word after that, case-folded; empty at the end.
+    """
+    if participle in _ACTIVE:
+        return True
+    return following in _BEFORE_OBJECTS and participle not in _WITH_OBJECT_IN_PASSIVE and _is_participle(participle)
+
+
+@lru_cache(maxsize=20_000)
+def _is_participle(word: str) -> bool:
+    from lemminflect import getInflection, getLemma
+
+    return any(word in getInflection(lemma, tag="VBN") for lemma in getLemma(word, upos="VERB", lemmatize_oov=False))
+
+
 def plural_verb(verb: str, *, perfect: bool = False) -> str:
     """The form for a plural subject: ``is`` -> ``are``, ``walks`` -> ``walk``; other forms stay as they are.
 

@@ -28,6 +28,11 @@ _NO_NAMES = frozenset(
 )
 
 _PARTICLES = frozenset("de del della di du van von der bin ibn al el".split())
+# A capitalised word before one of these, capitalised too, is part of a place's name: "Charlotte Street".
+_PLACES = frozenset(
+    "street road avenue square county island islands college university hospital airport cathedral stadium theatre "
+    "theater museum library river valley township".split()
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,11 @@ class Neighbours:
         """Whether a capitalised word that can be its surname stands after it."""
         surname = _capitalised(self.after) and self.after.casefold() not in _NO_NAMES
         return self.gap_after == " " and (surname or self.after in _PARTICLES)
+
+    @property
+    def precedes_place(self) -> bool:
+        """Whether the word after it makes both the name of a place."""
+        return self.gap_after == " " and _capitalised(self.after) and self.after.casefold() in _PLACES
 
 
 def _capitalised(word: str) -> bool:

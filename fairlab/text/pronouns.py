@@ -30,6 +30,7 @@ NOT_POSSESSED = frozenset(
 # Words of the above that may begin a noun phrase: "her past", "his like", "her very own", "her back".
 BOTH = frozenset("past like back near very once only even still then down always often never ever all both now".split())
 # After these, "his" and "her" stand before a noun even so: "her only son", "his then wife", "her very first".
+_POSSESSIVES = frozenset("my your his her its our their".split())
 _DETERMINERS = frozenset("a an the this that these those my your our its every each some any no".split())
 # Tags that begin no noun phrase: prepositions, particles, conjunctions, finite and bare verbs.
 _NEVER_POSSESSED = frozenset(("IN", "RP", "CC", "TO", "MD", "VB", "VBZ", "VBP"))
@@ -45,6 +46,8 @@ def case_by_neighbours(pronoun: str, gap: str, following: str, then: str) -> str
         then: the word after that, case-folded.
     """
     alone = AMBIGUOUS[pronoun][0] if pronoun == "her" else INDEPENDENT
+    if pronoun == "his" and following in ("and", "or") and then in _POSSESSIVES:  # his and her coats
+        return POSSESSIVE
     if not following or not gap.isspace():
         # "her" in quotation marks or before a bracket may still have its noun: her "friend".
         return POSSESSIVE if following and gap in (" “", ' "', " '", " ‘", " (", "- ") else alone
@@ -62,6 +65,10 @@ def case_by_syntax(token: Any) -> str:
     pronoun = token.lower_
     alone = OBJECT if pronoun == "her" else INDEPENDENT
     following = token.nbor() if token.i + 1 < len(token.doc) else None
+    then = token.nbor(2) if token.i + 2 < len(token.doc) else None
+    joined = following is not None and following.lower_ in ("and", "or")
+    if pronoun == "his" and joined and then is not None and then.lower_ in _POSSESSIVES:  # his and her coats
+        return POSSESSIVE
     if following is None or following.is_space or following.tag_ in (".", ",", ":", "-RRB-", "''"):
         return alone
     if following.lower_ in _DETERMINERS or following.tag_ in ("PRP", "PRP$", "DT", "MD", "TO", "WDT", "WP", "WRB"):

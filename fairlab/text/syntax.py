@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fairlab.text.agreement import PLURAL, SINGULAR, is_third_person
+from fairlab.text.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.text.people import is_people, is_person
 
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
@@ -37,13 +37,16 @@ class Syntax:
         """
         fits = _is_singular if third_person else _is_plural
         found: dict[int, Any] = {}
-        if any(child.dep_ == "conj" for child in subject.children) or subject.dep_ == "conj":
+        if _is_joined_by_or(subject):  # he or she is
+            subject = subject.head
+        elif any(child.dep_ == "conj" for child in subject.children) or subject.dep_ == "conj":
             return []
         if subject.dep_ in SUBJECTS:
             for verb in _coordinated(subject.head):
                 finite = _finite(verb, fits)
                 if finite is not None:
                     found[finite.i] = finite
+                    found |= {misread.i: misread for misread in _misread_after(finite)}
         for child in subject.children:
             if child.dep_ == "relcl" and any(word.lower_ in ("who", "that") for word in child.children):
                 finite = _finite(child, fits)
@@ -51,16 +54,20 @@ class Syntax:
                     found[finite.i] = finite
         if not found:  # the parser missed the subject: take the next word where it is a verb for certain
             following = _after_adverbs(subject)
-            if following is not None and fits(following):
+            if following is not None and (fits(following) or (third_person and _is_misread(following))):
                 found[following.i] = following
+                found |= {misread.i: misread for misread in _misread_after(following)}
         return [found[index] for index in sorted(found)]
 
     def is_perfect(self, verb: Any) -> bool:
         """Whether ``'s`` stands for *has*: before a participle that it does not make passive."""
         if verb.dep_ == "aux" and verb.head.tag_ == "VBN":
-            return not any(child.dep_ == "auxpass" and child.i == verb.i for child in verb.head.children)
+            return True
         following = _after_adverbs(verb)
-        return following is not None and following.lower_ in ("got", "been", "had")
+        if following is None:
+            return False
+        then = following.nbor().lower_ if following.i + 1 < len(self.doc) else ""
+        return takes_have(following.lower_, then)
 
     def is_verb(self, token: Any) -> bool:
         """Whether the word is tagged as a verb and does not stand after a determiner or an adjective."""
@@ -141,6 +148,32 @@ def _coordinated(head: Any) -> Iterator[Any]:
                 continue
             if not any(grandchild.dep_ in (*SUBJECTS, "csubj") for grandchild in child.children):
                 queue.append(child)
+
+
+def _misread_after(verb: Any) -> Iterator[Any]:
+    """Verbs taken for plural nouns right after the verb in *-s* they are coordinated with: *cooks and cleans*."""
+    place = verb.i + 1
+    while verb.tag_ in ("VBZ", "NNS"):
+        first = place
+        while place < len(verb.doc) and verb.doc[place].tag_ in (",", "CC"):
+            place += 1
+        token = verb.doc[place] if first < place < len(verb.doc) else None
+        if token is None or token.dep_ in SUBJECTS or not (_is_misread(token) or _is_singular(token)):
+            return
+        yield token
+        place += 1
+
+
+def _is_misread(token: Any) -> bool:
+    """Whether a word taken for a plural noun can be a verb in *-s*."""
+    return token.tag_ == "NNS" and is_third_person(token.lower_)
+
+
+def _is_joined_by_or(token: Any) -> bool:
+    """Whether a pronoun is the latter of two that *or* joins."""
+    if token.dep_ != "conj" or token.lower_ not in _PERSONAL or token.head.lower_ not in _PERSONAL:
+        return False
+    return any(child.lower_ == "or" for child in token.head.children)
 
 
 def _after_adverbs(token: Any) -> Any:

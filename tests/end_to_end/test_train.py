@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from fairlab.record import Record
-from tests.end_to_end.conftest import only_run
+from tests.end_to_end.conftest import only_run, tiny_backbone
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +25,9 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     done = run("+experiment=ccd_bert", "data.limit_train=160", "method.validate_every=5")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("quickstart scale: the backbone is sentence-transformers/all-MiniLM-L6-v2, standing in")
+    assert lines[0].startswith(
+        "quickstart scale: the backbone is sentence-transformers/all-MiniLM-L6-v2 with the adapters minilm_mlm, "
+    )
     assert len(lines) == 7
     assert lines[-1] == f"report: {only_run(tmp_path).relative_to(tmp_path)}/report.html"
     assert done.stderr.strip() == ""
@@ -155,3 +157,31 @@ def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
 def test_a_gpu_run(run, small, tmp_path):
     assert run(*small, "trainer=gpu").returncode == 0
     assert Record.load(only_run(tmp_path)).provenance["hardware"]["gpus"]
+
+
+def test_masked_language_model_training_on_a_tiny_encoder(run, tiny_folders, tmp_path):
+    from transformers import AutoModelForMaskedLM
+
+    text = "\n\n".join(f"The boat number {k} left the river. A letter lay beside it." for k in range(40))
+    (tmp_path / "corpus.txt").write_text(text)
+    done = run(
+        "+experiment=minilm_mlm",
+        *tiny_backbone(tiny_folders["bert"]),
+        f"data.paths=[{tmp_path / 'corpus.txt'}]",
+        "data.batch_size=8",
+        "data.validation=0.2",
+        "method.validate_every=3",
+        "benchmark.stsb.path=nowhere",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip() == ""
+    folder = only_run(tmp_path, "minilm_mlm")
+    record = Record.load(folder)
+    assert record.status == "finished"
+    assert record.provenance["decoder_tied_to_embeddings"] is True
+    assert record.provenance["data"]["files"].keys() == {"corpus.txt"}
+    assert {"validation/perplexity", "validation/accuracy"} <= set(record.history[-1])
+    model, loading = AutoModelForMaskedLM.from_pretrained(folder / "model", output_loading_info=True)
+    assert not loading["missing_keys"]
+    assert (folder / "adapters.safetensors").stat().st_size < 200_000 < sum(p.numel() for p in model.parameters())
+    assert "texts (`" in (folder / "model" / "README.md").read_text()

@@ -1,6 +1,6 @@
 import pytest
 
-from fairlab.text.agreement import article, is_third_person, plural_verb, possessive, singular_verb
+from fairlab.text.agreement import article, is_third_person, plural_verb, possessive, singular_verb, takes_have
 
 PAIRS = [
     ("is", "are"),
@@ -61,3 +61,18 @@ def test_possessive(noun, ending, expected):
 
 def test_third_person():
     assert [is_third_person(word) for word in ("walks", "is", "his", "as", "walk")] == [True, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("participle", "following", "expected"),
+    [
+        ("gone", "home", True),
+        ("lost", "her", True),  # she's lost her keys
+        ("lost", "in", False),
+        ("given", "a", False),  # she's given a chance
+        ("happy", "the", False),
+        ("", "", False),
+    ],
+)
+def test_has_or_is(participle, following, expected):
+    assert takes_have(participle, following) is expected

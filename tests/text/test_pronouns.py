@@ -16,6 +16,7 @@ CASES = [
     ("I asked her sister.", "her", "possessive"),
     ("She broke her left arm.", "her", "possessive"),
     ("His car is red.", "his", "possessive"),
+    ("His and her towels are wet.", "his", "possessive"),
     ("The car is his.", "his", "independent"),
     ("A friend of his, Bob, came.", "his", "independent"),
     ("His is the red one.", "his", "independent"),
@@ -24,7 +25,6 @@ CASES = [
 
 
 def following(text, pronoun):
-
     match = re.search(rf"(?i)\b{pronoun}\b(\W*)(\w*)\W*(\w*)", text)
     return match[1], match[2].lower(), match[3].lower()
 

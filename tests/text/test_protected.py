@@ -16,7 +16,16 @@ from fairlab.text.protected import protected_spans
         ("called it ``one note''. He left ``soon''.", []),
         ("either/or, his/her", []),
         ("plain text", []),
+        ("“She left,” he said of “The Man Who Left” and ``Dear Mary''", ["“The Man Who Left”", "``Dear Mary''"]),
+        ('the pronoun "he" and her "husband"', ['"he"']),
+        ('"Mary," "HE IS HERE"', []),
     ],
 )
 def test_spans(text, expected):
     assert [text[start:end] for start, end in protected_spans(text)] == expected
+
+
+def test_all_quotations():
+    text = "“She left,” he said; ``so'' it is, a 5\" screen and 'his' \"own\""
+    spans = protected_spans(text, quotations=True)
+    assert [text[start:end] for start, end in spans] == ["“She left,”", "``so''", '"own"']

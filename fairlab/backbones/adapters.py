@@ -1,0 +1,90 @@
+"""Low-rank adapters (LoRA) on a backbone: trained beside frozen weights, kept in a small file, merged at load.
+
+Source: Hu et al. 2022, "LoRA: Low-Rank Adaptation of Large Language Models", section 4.1: W + s B A.
+
+The file holds float16: ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank; the scale s is in it) for an
+adapted linear layer, and every other trained parameter, such as a language-modelling head's, under its own name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+from transformers import PreTrainedModel
+
+from fairlab.files import whole
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:
+    from peft.tuners.lora import LoraLayer
+
+EMBEDDED = Path(__file__).parent / "embedded"
+FILE = "adapters.safetensors"
+NAME = "default"  # peft's, for the only adapter of a model
+
+
+def add_adapters(model: PreTrainedModel, rank: int) -> None:
+    """Put an adapter of a rank beside every linear layer of the encoder, in place.
+
+    Adapters and head are trained; the encoder's own weights, and a decoder tied to its embeddings, are frozen.
+    """
+    from peft import LoraConfig, inject_adapter_in_model  # takes seconds, which loading a backbone should not
+
+    settings = LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear")
+    inject_adapter_in_model(settings, model.base_model)
+    for module in _adapted(model).values():
+        vars(module)["cast_input_dtype_enabled"] = False  # autocast does it, without a detour over float32
+    frozen = {id(parameter) for name, parameter in model.base_model.named_parameters() if ".lora_" not in name}
+    for parameter in model.parameters():
+        parameter.requires_grad_(id(parameter) not in frozen)
+
+
+def save_adapters(model: PreTrainedModel, file: Path) -> None:
+    """Write the trained parameters of a model with adapters as float16."""
+    trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+    for name, module in _adapted(model).items():
+        trained[f"{name}.lora_B.{NAME}.weight"] = trained[f"{name}.lora_B.{NAME}.weight"] * module.scaling[NAME]
+    tensors = {
+        name.replace(f".{NAME}.weight", ""): value.to("cpu", torch.float16).contiguous()
+        for name, value in trained.items()
+    }
+    with whole(file) as temporary:
+        save_file(tensors, temporary)
+
+
+def remove_adapters(model: PreTrainedModel) -> None:
+    """Put the frozen linear layers back in their places, as they were before training."""
+    for name, module in _adapted(model).items():
+        parent, _, child = name.rpartition(".")
+        setattr(model.get_submodule(parent), child, module.get_base_layer())
+
+
+def _adapted(model: PreTrainedModel) -> dict[str, LoraLayer]:
+    from peft.tuners.lora import LoraLayer
+
+    return {name: module for name, module in model.named_modules() if isinstance(module, LoraLayer)}
+
+
+@torch.no_grad()
+def merge_adapters(model: PreTrainedModel, file: Path) -> None:
+    """Add the low-rank products of a file to the weights of a model, in place, and copy the other parameters over.
+
+    Raises:
+        FairlabError: the file belongs to another model.
+    """
+    tensors = load_file(file)
+    parameters: dict[str, nn.Parameter] = dict(model.named_parameters())
+    for name, value in tensors.items():
+        module, _, kind = name.rpartition(".")
+        if kind == "lora_A":
+            continue
+        target = f"{module}.weight" if kind == "lora_B" else name
+        new = value.float() @ tensors[f"{module}.lora_A"].float() if kind == "lora_B" else value.float()
+        if target not in parameters or parameters[target].shape != new.shape:
+            raise FairlabError(f"{file.name} does not fit the model: it has no {target} of {tuple(new.shape)}")
+        new = new.to(parameters[target])
+        parameters[target].copy_(parameters[target] + new if kind == "lora_B" else new)

@@ -1,0 +1,245 @@
+"""Masked-language-model training of a backbone, with or without low-rank adapters.
+
+Source: Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers", section 3.1 and appendix A.1.
+Shape letters: B texts, T tokens, M chosen tokens, V vocabulary, D embedding width.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lightning
+import torch
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor, nn
+from torchmetrics import MeanMetric
+
+from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.masked_lm import with_masked_lm_head
+from fairlab.backbones.scoring import apply_head, body
+from fairlab.data.corpus import Corpus, TextBatch
+from fairlab.types import FairlabError
+
+SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is
+CLIP = 1.0  # norm of the gradient
+BETAS = (0.9, 0.98)
+
+
+class MLM(lightning.LightningModule):
+    """Trains a backbone to predict masked tokens; a backbone without a head gets one, tied to its input embeddings.
+
+    The loss is cross-entropy at the chosen tokens, plus ``preserve`` times one less the cosine between the embedding of
+    the masked text and the original backbone's embedding of the full text. The latter is computed once, in ``setup``.
+    In validation every chosen token is shown as the mask, and the choice is the same each time.
+
+    Args:
+        backbone: trained in place, without dropout.
+        rank: of adapters on the encoder's linear layers, trained with the head while all else is frozen; None trains
+            everything.
+        lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
+        warmup: share of the steps.
+        weight_decay: of AdamW.
+        mask_share: of a text's tokens, special ones left out.
+        preserve: weight of the term that keeps the embeddings, >= 0; 0 leaves it out.
+        epochs: passes over the training texts.
+        validate_every: training steps between validations.
+        seed: of a new head and of the masks; a step's masks depend on the seed and the step alone.
+
+    Raises:
+        FairlabError: a value is out of range; in training, when the loss is not finite.
+    """
+
+    title = "masked-language-model training"
+    limits = (
+        "Trained on a small corpus: a word's probability reflects that corpus's time and subjects. What the text holds "
+        "of stereotypes, the model may hold."
+    )
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        rank: int | None,
+        lr: float,
+        warmup: float,
+        weight_decay: float,
+        mask_share: float,
+        preserve: float,
+        epochs: int,
+        validate_every: int,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        if isinstance(lr, str) or not lr > 0:
+            raise FairlabError(f"method.lr must be above 0, not {lr}")
+        if not 0 < mask_share < 1 or not 0 <= warmup < 1:
+            raise FairlabError(f"method.mask_share and method.warmup must lie in 0..1: {mask_share}, {warmup}")
+        if not preserve >= 0:
+            raise FairlabError(f"method.preserve must be 0 or more, not {preserve}")
+        if epochs < 1 or validate_every < 1 or (rank is not None and rank < 1):
+            raise FairlabError(
+                "method.epochs, method.validate_every and method.rank must be at least 1: "
+                f"{epochs}, {validate_every}, {rank}"
+            )
+        self.backbone = backbone.eval()
+        self.rank = rank
+        self.lr = lr
+        self.warmup = warmup
+        self.weight_decay = weight_decay
+        self.mask_share = mask_share
+        self.preserve = preserve
+        self.epochs = epochs
+        self.validate_every = validate_every
+        self.seed = seed
+        self.original: dict[str, Tensor] = {}
+        self.mlm_mean, self.preservation_mean, self.accuracy_mean = MeanMetric(), MeanMetric(), MeanMetric()
+
+    def setup(self, stage: str) -> None:
+        """Embed the texts with the still original backbone, then add what it lacks: a head, adapters."""
+        if stage != "fit":
+            return
+        device = self.trainer.strategy.root_device
+        self.backbone.to(device)
+        if device.type == "cpu":  # on short texts half as fast again as the fused kernel, whose backward is slow there
+            self.backbone.model.set_attn_implementation("eager")
+        data: Corpus = self.trainer.datamodule  # type: ignore[attr-defined]
+        if self.preserve:
+            with self.trainer.precision_plugin.forward_context():
+                self.original = {
+                    split: self.backbone.embed(texts, progress="original embeddings")
+                    for split, texts in data.texts.items()
+                }
+        torch.manual_seed(self.seed)
+        self.backbone.model = with_masked_lm_head(self.backbone.model)
+        if self.rank is not None:
+            add_adapters(self.backbone.model, self.rank)
+
+    def losses(self, batch: TextBatch, split: str, number: int) -> tuple[dict[str, Tensor], Tensor]:
+        """The loss and its parts on a batch masked by ``number``, and whether each of the M tokens was found (M,)."""
+        training = split == "train"
+        tokenizer = self.backbone.tokenizer
+        input_ids_BT, chosen_BT = mask_tokens(
+            batch.input_ids,
+            torch.isin(batch.input_ids, torch.tensor(tokenizer.all_special_ids, device=batch.input_ids.device)),
+            share=self.mask_share,
+            as_mask=SHOWN_AS_MASK if training else 1.0,
+            as_random=SHOWN_AS_RANDOM if training else 0.0,
+            mask_id=int(tokenizer.mask_token_id),  # type: ignore[call-overload]
+            vocabulary=len(tokenizer),
+            generator=torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + number),
+        )
+        model = self.backbone.model
+        output = body(model)(input_ids=input_ids_BT, attention_mask=batch.attention_mask)
+        hidden_BTD = output.last_hidden_state
+        logits_MV = apply_head(model, output, hidden_BTD[chosen_BT]).float()
+        targets_M = batch.input_ids[chosen_BT]
+        mlm = nn.functional.cross_entropy(logits_MV, targets_M, reduction="sum") / max(1, len(targets_M))
+        parts = {"loss": mlm, "mlm_loss": mlm}
+        if self.preserve:
+            embedding_BD = self.backbone.pool(hidden_BTD, batch.attention_mask).float()
+            original_BD = self.original[split][batch.positions.cpu()].to(embedding_BD.device)
+            parts["preservation_loss"] = 1 - torch.cosine_similarity(embedding_BD, original_BD).mean()
+            parts["loss"] = mlm + self.preserve * parts["preservation_loss"]
+        return parts, logits_MV.argmax(dim=-1) == targets_M
+
+    def training_step(self, batch: TextBatch, batch_idx: int) -> Tensor:
+        """The loss on one batch."""
+        parts, _ = self.losses(batch, "train", self.global_step * self.trainer.world_size + self.global_rank)
+        if not torch.isfinite(parts["loss"]):
+            raise FairlabError(
+                f"the loss became {parts['loss'].item()} at step {self.global_step + 1}; lower method.lr"
+            )
+        self.log_dict(
+            {f"train/{name}": value.detach() for name, value in parts.items()}, batch_size=len(batch.positions)
+        )
+        self.log("loss", parts["loss"].detach(), prog_bar=True, logger=False, batch_size=len(batch.positions))
+        return parts["loss"]
+
+    def validation_step(self, batch: TextBatch, batch_idx: int) -> None:
+        """The same losses on held-out texts, and how many masked tokens are found."""
+        parts, found = self.losses(batch, "validation", batch_idx * self.trainer.world_size + self.global_rank)
+        self.mlm_mean.update(parts["mlm_loss"], weight=len(found))
+        self.accuracy_mean.update(found.float())
+        self.preservation_mean.update(parts.get("preservation_loss", 0.0), weight=len(batch.positions))
+
+    def on_validation_epoch_end(self) -> None:
+        """Means over all held-out tokens, or texts; perplexity is the exponential of the mean cross-entropy."""
+        mlm, preservation, accuracy = (
+            metric.compute() for metric in (self.mlm_mean, self.preservation_mean, self.accuracy_mean)
+        )
+        for metric in (self.mlm_mean, self.preservation_mean, self.accuracy_mean):
+            metric.reset()
+        values = {"loss": mlm + self.preserve * preservation, "mlm_loss": mlm, "perplexity": mlm.exp()}
+        if self.preserve:
+            values["preservation_loss"] = preservation
+        self.log_dict({f"validation/{name}": value for name, value in (values | {"accuracy": accuracy}).items()})
+
+    def finish(self, folder: Path) -> None:
+        """Write the trained adapters and head into ``folder`` and merge them, as stored, into the weights."""
+        model = self.backbone.model
+        if self.rank is not None:
+            save_adapters(model, folder / FILE)
+            remove_adapters(model)
+            merge_adapters(model, folder / FILE)
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about a trained model beside its configuration."""
+        trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
+        return {"title": self.title, "limits": self.limits, "trained_parameters": trained}
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """AdamW with a linear rise and fall of the learning rate."""
+        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.AdamW(parameters, lr=self.lr, betas=BETAS, weight_decay=self.weight_decay)
+        steps = int(self.trainer.estimated_stepping_batches)
+        rise = self.warmup * steps
+
+        def rate(step: int) -> float:
+            return min((step + 1) / (rise + 1), (steps - step) / (steps - rise))
+
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip the gradient's norm."""
+        self.clip_gradients(optimizer, gradient_clip_val=CLIP, gradient_clip_algorithm="norm")
+
+
+def mask_tokens(
+    input_ids: Tensor,
+    special: Tensor,
+    *,
+    share: float,
+    as_mask: float,
+    as_random: float,
+    mask_id: int,
+    vocabulary: int,
+    generator: torch.Generator,
+) -> tuple[Tensor, Tensor]:
+    """Choose tokens to predict and hide them.
+
+    Args:
+        input_ids: (B, T).
+        special: the same shape; True where nothing may be chosen.
+        share: of the other tokens, each chosen with this probability.
+        as_mask: share of the chosen tokens shown as the mask.
+        as_random: share of them shown as a random token; the rest is shown unchanged.
+        mask_id: of the mask token.
+        vocabulary: random tokens are drawn from ids below this.
+        generator: of every draw, on the device of ``input_ids``.
+
+    Returns:
+        What the model sees, and which tokens were chosen; both (B, T).
+    """
+    shape, device = input_ids.shape, input_ids.device
+    chosen = (torch.rand(shape, generator=generator, device=device) < share) & ~special
+    shown = torch.rand(shape, generator=generator, device=device)
+    random_ids = torch.randint(vocabulary, shape, generator=generator, device=device)
+    hidden = torch.where(chosen & (shown < as_mask), mask_id, input_ids)
+    return torch.where(chosen & (shown >= as_mask) & (shown < as_mask + as_random), random_ids, hidden), chosen

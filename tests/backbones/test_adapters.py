@@ -1,0 +1,146 @@
+"""Low-rank adapters: merged weights against peft's own forward pass, and the adapters that come with fairlab."""
+
+import copy
+
+import peft
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from safetensors.torch import load_file
+from transformers import AutoModelForMaskedLM
+
+from fairlab.backbones import adapters
+from fairlab.backbones.adapters import EMBEDDED, FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
+from fairlab.backbones.backbone import pad
+from fairlab.backbones.export import export_backbone
+from fairlab.backbones.loading import load_backbone
+from fairlab.backbones.masked_lm import with_masked_lm_head
+from fairlab.build import build
+from fairlab.cli import conf_dir
+from fairlab.data.groups import read_groups
+from fairlab.types import FairlabError
+
+HOW = {"pooling": "mean", "max_length": 32, "normalize": False}
+
+
+@pytest.fixture
+def trained(tiny_folders):
+    """A masked LM with adapters whose every trained parameter was moved."""
+    model = load_backbone(str(tiny_folders["bert"]), **HOW).model
+    torch.manual_seed(0)
+    model = with_masked_lm_head(model)
+    add_adapters(model, 4)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.1 * torch.randn_like(parameter))
+    return model
+
+
+def logits(model):
+    ids = torch.arange(1000, 1024).reshape(3, 8)
+    with torch.no_grad():
+        return model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
+
+
+def test_merged_weights_give_what_the_adapters_gave(trained, tmp_path):
+    with_peft = logits(trained)
+    save_adapters(trained, tmp_path / FILE)
+    frozen = copy.deepcopy(trained)
+    remove_adapters(frozen)
+    assert not torch.allclose(logits(frozen), with_peft, atol=1e-2)
+    merge_adapters(frozen, tmp_path / FILE)
+    torch.testing.assert_close(logits(frozen), with_peft, atol=5e-3, rtol=5e-3)  # float16 in the file
+
+
+def test_merging_is_what_peft_itself_does(trained, tmp_path):
+    save_adapters(trained, tmp_path / FILE)
+    ours = copy.deepcopy(trained)
+    remove_adapters(ours)
+    merge_adapters(ours, tmp_path / FILE)
+    theirs = {}
+    for name, module in trained.named_modules():
+        if isinstance(module, peft.tuners.lora.Linear):
+            module.merge()
+            theirs[name] = module.get_base_layer().weight
+    assert len(theirs) == 12
+    for name, weight in theirs.items():
+        torch.testing.assert_close(ours.get_parameter(f"{name}.weight"), weight, atol=1e-3, rtol=1e-3)
+
+
+def test_the_file_holds_what_was_trained_as_float16(trained, tmp_path):
+    save_adapters(trained, tmp_path / FILE)
+    tensors = load_file(tmp_path / FILE)
+    assert {value.dtype for value in tensors.values()} == {torch.float16}
+    assert sum(value.numel() for value in tensors.values()) == sum(
+        parameter.numel() for parameter in trained.parameters() if parameter.requires_grad
+    )
+    assert "cls.predictions.transform.dense.weight" in tensors
+    assert tensors["bert.encoder.layer.1.output.dense.lora_A"].shape == (4, 64)
+    assert tensors["bert.encoder.layer.1.output.dense.lora_B"].shape == (32, 4)
+
+
+def test_a_model_loads_with_adapters_and_exports_as_an_ordinary_masked_lm(trained, tiny_folders, tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    save_adapters(trained, tmp_path / "mine" / FILE)
+    monkeypatch.setattr(adapters, "EMBEDDED", tmp_path)
+    backbone = load_backbone(str(tiny_folders["bert"]), **HOW, adapters="mine")
+    torch.testing.assert_close(logits(backbone.model), logits(trained), atol=5e-3, rtol=5e-3)
+    assert backbone.model.get_output_embeddings().weight is backbone.model.get_input_embeddings().weight
+    export_backbone(backbone, tmp_path / "model", "card")
+    again = AutoModelForMaskedLM.from_pretrained(tmp_path / "model")
+    torch.testing.assert_close(logits(again), logits(backbone.model))
+    with pytest.raises(FairlabError, match=r"the adapters mine have SHA-256 .*, not 0000; reinstall fairlab"):
+        load_backbone(str(tiny_folders["bert"]), **HOW, adapters="mine", adapters_sha256="0000")
+    with pytest.raises(FairlabError, match=r"comes with no adapters yours; there are: mine"):
+        load_backbone(str(tiny_folders["bert"]), **HOW, adapters="yours")
+
+
+def test_adapters_of_another_model_are_refused(trained, tiny_folders, tmp_path):
+    save_adapters(trained, tmp_path / FILE)
+    model = load_backbone(str(tiny_folders["distilbert_mlm"]), **HOW).model
+    with pytest.raises(FairlabError, match=r"adapters\.safetensors does not fit the model: it has no bert\."):
+        merge_adapters(model, tmp_path / FILE)
+
+
+def embedded_backbone(name):
+    with initialize_config_dir(conf_dir(), version_base="1.3"):
+        return build(compose("train", overrides=[f"backbone={name}"]).backbone)
+
+
+def test_a_bare_encoder_gets_a_head_tied_to_its_embeddings(tiny):
+    encoder = tiny.model
+    model = with_masked_lm_head(encoder)
+    assert model.base_model is encoder
+    assert model.get_output_embeddings().weight is encoder.get_input_embeddings().weight
+    assert with_masked_lm_head(model) is model
+
+
+def test_minilm_mlm_predicts_masked_words_of_sentences_it_was_not_trained_on():
+    backbone = embedded_backbone("minilm_mlm")
+    assert (EMBEDDED / "minilm_mlm" / FILE).stat().st_size < 6_000_000
+    texts = [g.versions["woman"] for g in read_groups("embedded/people") if g.extra["split"] == "test"][:60]
+    generator = torch.Generator().manual_seed(0)
+    found = total = 0
+    for text in texts:
+        ids, ones = pad(backbone.tokenize([text]), backbone.padding_id)
+        chosen = torch.rand(ids.shape, generator=generator) < 0.15
+        chosen[:, [0, -1]] = False
+        with torch.no_grad():
+            shown = ids.masked_fill(chosen, backbone.tokenizer.mask_token_id)
+            best = backbone.model(input_ids=shown, attention_mask=ones).logits.argmax(dim=-1)
+        found += int((best == ids)[chosen].sum())
+        total += int(chosen.sum())
+    assert found / total > 0.15  # an untrained head finds next to none
+
+
+def test_minilm_mlm_loads_without_a_word(capfd, caplog):
+    embedded_backbone("minilm_mlm")
+    captured = capfd.readouterr()
+    assert captured.out + captured.err + caplog.text == ""
+
+
+def test_the_embeddings_of_minilm_mlm_stay_near_those_of_minilm():
+    texts = [g.versions["man"] for g in read_groups("embedded/people") if g.extra["split"] == "test"][:60]
+    cosines = torch.cosine_similarity(*(embedded_backbone(name).embed(texts) for name in ("minilm", "minilm_mlm")))
+    assert cosines.mean() > 0.9

@@ -1,0 +1,167 @@
+import pytest
+
+from fairlab.data import corpus
+from fairlab.data.corpus import Corpus, held_out, joined, paragraphs, read_text
+from fairlab.types import DataUnavailable, FairlabError
+
+NOVEL = """The Project Gutenberg EBook of Nothing
+
+*** START OF THIS PROJECT GUTENBERG EBOOK NOTHING ***
+
+The clock of Mr. Hale
+stood _still_.  "Did it?" she asked.
+
+He nodded.
+End of the Project Gutenberg EBook of Nothing
+
+*** END OF THIS PROJECT GUTENBERG EBOOK NOTHING ***
+Licence.
+"""
+
+
+def make(encoder, paths, **changes):
+    settings = {"windows": [0], "validation": 0.3, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    return Corpus(paths=[str(path) for path in paths], encoder=encoder, **settings | changes)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    lines = [f"The boat number {k} left the river. A letter lay in the garden beside it." for k in range(40)]
+    (tmp_path / "a.txt").write_text("\n\n".join(lines[:20]), encoding="utf-8")
+    (tmp_path / "b.txt").write_text("\r\n\r\n".join(lines[20:]), encoding="utf-8")
+    (tmp_path / "README").write_text("not part of the corpus")
+    return tmp_path
+
+
+def test_a_book_loses_its_frame_and_its_paragraphs_their_line_ends(tmp_path):
+    file = tmp_path / "book.txt"
+    file.write_bytes(NOVEL.replace("\n", "\r\n").encode())
+    found = paragraphs(read_text(file))
+    assert found == ['The clock of Mr. Hale stood still. "Did it?" she asked.', "He nodded."]
+    assert corpus.SENTENCE_END.split(found[0]) == ["The clock of Mr. Hale stood still.", '"Did it?" she asked.']
+
+
+def test_where_lines_are_long_every_line_is_a_paragraph():
+    assert paragraphs("word " * 50 + "\nAnother line.\n") == [" ".join(["word"] * 50), "Another line."]
+
+
+def test_windows_join_sentences_up_to_a_number_of_tokens():
+    sentences, lengths = ["a", "b", "c", "d"], [3, 4, 9, 1]
+    assert joined(sentences, lengths, 0) == sentences
+    assert joined(sentences, lengths, 7) == ["a b", "c", "d"]
+    assert joined(sentences, lengths, 100) == ["a b c d"]
+    assert joined([], [], 5) == []
+
+
+def test_latin_1_is_read_where_utf_8_fails(tmp_path):
+    file = tmp_path / "old.txt"
+    file.write_bytes("a café".encode("latin-1"))
+    assert read_text(file) == "a café"
+
+
+def test_both_splits_come_from_whole_paragraphs_and_do_not_depend_on_the_folder(folder, tiny):
+    data = make(tiny, [folder], windows=[0, 40])
+    for split, held in (("train", False), ("validation", True)):
+        for text in data.texts[split]:
+            if text.startswith("The boat") and "letter" in text:
+                assert held_out(text, 0.3) == held
+    numbers = {split: {text.split()[3] for text in texts if "number" in text} for split, texts in data.texts.items()}
+    assert not numbers["train"] & numbers["validation"]
+    assert len(numbers["train"] | numbers["validation"]) == 40
+    assert make(tiny, [folder / "a.txt", folder / "b.txt"], windows=[0, 40]).texts == data.texts
+    assert set(data.facts()["files"]) == {"a.txt", "b.txt"}
+
+
+def test_the_share_held_out():
+    assert sum(held_out(str(k), 0.02) for k in range(20_000)) == pytest.approx(400, rel=0.15)
+
+
+def test_a_batch_holds_its_texts_and_an_epoch_all_of_them(folder, tiny):
+    data = make(tiny, [folder])
+    seen = []
+    for batch in data.train_dataloader():
+        for row, position in enumerate(batch.positions.tolist()):
+            ids = batch.input_ids[row][batch.attention_mask[row].bool()].tolist()
+            assert ids == tiny.tokenize([data.texts["train"][position]])[0]
+            seen.append(position)
+    assert sorted(seen) == list(range(len(data.texts["train"])))
+    assert data.sizes() == {"texts": len(seen), "tokens": sum(map(len, data.token_ids["train"]))}
+
+
+def test_long_sentences_are_cut_and_counted_and_short_ones_left_out(tmp_path, tiny):
+    (tmp_path / "c.txt").write_text("Oh. " + "\n\n".join(" ".join(["boat"] * (40 + k)) + "." for k in range(30)))
+    data = make(tiny, [tmp_path])
+    assert max(map(len, data.token_ids["train"])) == tiny.max_length
+    assert data.num_truncated == 30
+    assert "Oh." not in data.texts["train"]
+
+
+def test_versions_of_an_embedded_group_stay_together(tiny):
+    data = make(tiny, ["embedded/people"], validation=0.05)
+    rows = {split: set(texts) for split, texts in data.texts.items()}
+    for name, _, found in corpus.read("embedded/people"):
+        assert name == "people.jsonl"
+        assert len(found) == 3 * 1440
+        sides: dict[str, set[str]] = {}
+        for key, text in found:
+            sentence = corpus.SENTENCE_END.split(text)[0]
+            sides.setdefault(key, set()).update(split for split in rows if sentence in rows[split])
+        assert all(len(side) <= 1 for side in sides.values())
+
+
+def test_a_place_below_the_data_folder(folder, tiny, monkeypatch):
+    monkeypatch.setenv("FAIRLAB_DATA", str(folder.parent))
+    assert make(tiny, [folder.name]).texts["train"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("zero.txt", b"a\0b", r"zero.txt is not plain text \(byte 1 is zero\); save it as UTF-8"),
+        ("empty.txt", b"\n\n", "leave no text for train"),
+        ("one.txt", b"The only sentence of them all.", "leave no text for (train|validation)"),
+    ],
+)
+def test_bad_files(tmp_path, tiny, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FairlabError, match=message) as error:
+        make(tiny, [tmp_path / name])
+    assert "\n" not in str(error.value)
+
+
+def test_no_such_folder_and_an_empty_one(tmp_path, tiny, monkeypatch):
+    monkeypatch.delenv("FAIRLAB_DATA", raising=False)
+    with pytest.raises(DataUnavailable, match="there is no file or folder nowhere, and FAIRLAB_DATA is not set"):
+        make(tiny, ["nowhere"])
+    with pytest.raises(DataUnavailable, match=r"holds no \.txt file"):
+        make(tiny, [tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"windows": []}, "data.windows must be a list"),
+        ({"windows": [-1]}, "data.windows must be a list"),
+        ({"validation": 0}, "data.validation must lie above 0"),
+        ({"batch_size": 0}, "data.batch_size and data.limit_train must be at least 1"),
+        ({"augmentation": object()}, "works on counterfactual groups"),
+    ],
+)
+def test_values_out_of_range(folder, tiny, change, message):
+    with pytest.raises(FairlabError, match=message):
+        make(tiny, [folder], **change)
+
+
+def test_a_path_in_place_of_a_list(tiny):
+    with pytest.raises(FairlabError, match=r"data\.paths must be a list"):
+        Corpus(paths="x", windows=[0], validation=0.1, batch_size=1, limit_train=None, encoder=tiny, epochs=1, seed=0)
+
+
+@pytest.mark.data
+def test_published_text_is_read_whole(data_folder):
+    for folder in ("corpora/novels", "corpora/state_union"):
+        for file in corpus.text_files(folder):
+            text = read_text(file)
+            assert "GUTENBERG EBOOK" not in text
+            assert "gutenberg.org" not in text
+            assert len(text) > file.stat().st_size - 22_000  # the licence, and no more

@@ -1,0 +1,225 @@
+"""Masked-language-model training on a tiny random BERT."""
+
+import copy
+import math
+
+import lightning
+import pytest
+import torch
+from transformers import BertForMaskedLM
+
+from fairlab.backbones.adapters import FILE
+from fairlab.data.corpus import Corpus
+from fairlab.methods.mlm import MLM, mask_tokens
+from fairlab.types import FairlabError
+from tests.conftest import WORDS
+
+VALUES = {
+    "rank": 4,
+    "lr": 1e-3,
+    "warmup": 0.1,
+    "weight_decay": 0.0,
+    "mask_share": 0.3,
+    "preserve": 0.0,
+    "epochs": 1,
+    "validate_every": 100,
+    "seed": 0,
+}
+
+
+def make_data(encoder, folder, count=24, **changes):
+    lines = [f"The {WORDS[k % 11]} stood beside the {WORDS[(3 * k) % 11]} of number {k}." for k in range(count)]
+    (folder / "corpus.txt").write_text("\n\n".join(lines))
+    settings = {"windows": [0], "validation": 0.2, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    return Corpus(paths=[str(folder / "corpus.txt")], encoder=encoder, **settings | changes)
+
+
+def fit(method, data, folder, **changes):
+    settings = {
+        "max_epochs": 1,
+        "accelerator": "cpu",
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "num_sanity_val_steps": 0,
+        "default_root_dir": folder,
+    }
+    trainer = lightning.Trainer(**settings | changes)
+    trainer.fit(method, data)
+    return trainer
+
+
+def recorded(method):
+    """The losses of the steps to come."""
+    losses = []
+    method.on_train_batch_end = lambda outputs, *_: losses.append(outputs["loss"].item())
+    return losses
+
+
+@pytest.mark.parametrize("preserve", [0.0, 3.0])
+def test_the_first_loss_is_that_of_transformers_text_by_text(tiny, tmp_path, preserve):
+    original = copy.deepcopy(tiny)
+    data = make_data(tiny, tmp_path)
+    batch = next(iter(data.train_dataloader()))
+    method = MLM(tiny, **VALUES | {"preserve": preserve})
+    losses = recorded(method)
+    fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
+
+    torch.manual_seed(0)  # the head that the method draws from its seed
+    reference = BertForMaskedLM(original.model.config).eval()
+    reference.bert.load_state_dict(original.model.state_dict(), strict=False)
+    generator = torch.Generator().manual_seed(0)
+    special = torch.isin(batch.input_ids, torch.tensor(tiny.tokenizer.all_special_ids))
+    masks = {"share": 0.3, "as_mask": 0.8, "as_random": 0.1, "mask_id": tiny.tokenizer.mask_token_id}
+    shown, chosen = mask_tokens(batch.input_ids, special, **masks, vocabulary=30522, generator=generator)
+    total, count, cosines = 0.0, 0, []
+    for row in range(len(shown)):
+        length = int(batch.attention_mask[row].sum())
+        out = reference(input_ids=shown[row : row + 1, :length], output_hidden_states=True)
+        log_p = out.logits[0].log_softmax(dim=-1)
+        for place in chosen[row].nonzero().flatten().tolist():
+            total -= log_p[place, batch.input_ids[row, place]].item()
+            count += 1
+        pooled = out.hidden_states[-1][0].mean(dim=0)
+        full = original.embed([data.texts["train"][batch.positions[row]]])[0]
+        cosines.append((pooled @ full / pooled.norm() / full.norm()).item())
+    expected = total / count + preserve * (1 - sum(cosines) / len(cosines))
+    assert losses[0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_masks_come_at_the_rates_asked_for_and_never_on_special_tokens():
+    ids = torch.full((400, 100), 5)
+    special = torch.zeros_like(ids, dtype=torch.bool)
+    special[:, 0] = True
+
+    def mask(seed, **rates):
+        generator = torch.Generator().manual_seed(seed)
+        return mask_tokens(ids, special, mask_id=1, vocabulary=1000, generator=generator, **rates)
+
+    shown, chosen = mask(0, share=0.15, as_mask=0.8, as_random=0.1)
+    assert not chosen[special].any()
+    assert chosen.float().mean().item() == pytest.approx(0.15 * 0.99, rel=0.05)
+    assert (shown[chosen] == 1).float().mean().item() == pytest.approx(0.8, rel=0.03)
+    assert (shown[chosen] == 5).float().mean().item() == pytest.approx(0.1, rel=0.15)
+    assert torch.equal(shown[~chosen], ids[~chosen])
+    again, _ = mask(0, share=0.15, as_mask=0.8, as_random=0.1)
+    other, _ = mask(1, share=0.15, as_mask=0.8, as_random=0.1)
+    assert torch.equal(shown, again)
+    assert not torch.equal(shown, other)
+    only_masks, chosen = mask(2, share=0.5, as_mask=1.0, as_random=0.0)
+    assert (only_masks[chosen] == 1).all()
+
+
+def test_two_runs_of_one_seed_are_the_same_and_of_two_seeds_are_not(tiny, tmp_path):
+    def run(seed, noise):
+        torch.manual_seed(noise)
+        encoder = copy.deepcopy(tiny)
+        method = MLM(encoder, **VALUES | {"seed": seed})
+        losses = recorded(method)
+        fit(method, make_data(encoder, tmp_path), tmp_path, limit_val_batches=0)
+        return losses
+
+    assert run(0, noise=1)[0] == run(0, noise=2)[0]
+    assert run(0, noise=1)[0] != run(1, noise=1)[0]
+
+
+def test_only_adapters_and_head_are_trained(tiny, tmp_path):
+    before = copy.deepcopy(tiny.model.state_dict())
+    method = MLM(tiny, **VALUES)
+    fit(method, make_data(tiny, tmp_path), tmp_path, limit_val_batches=0)
+    trained = {name for name, p in tiny.model.named_parameters() if p.grad is not None}
+    assert trained == {name for name, p in tiny.model.named_parameters() if p.requires_grad}
+    assert all(".lora_" in name or name.startswith("cls.") for name in trained)
+    assert sum(".lora_A." in name for name in trained) == 2 * 6
+    for name, value in tiny.model.bert.state_dict().items():
+        if ".lora_" not in name:
+            assert torch.equal(value, before[name.replace(".base_layer", "")]), f"{name} moved"
+    model = tiny.model
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+
+
+def test_without_adapters_everything_is_trained(tiny, tmp_path):
+    fit(MLM(tiny, **VALUES | {"rank": None}), make_data(tiny, tmp_path), tmp_path, limit_val_batches=0)
+    assert all(p.requires_grad and p.grad is not None for p in tiny.model.parameters())
+
+
+@pytest.mark.parametrize(("rank", "lr", "share"), [(None, 1e-2, 0.5), (8, 3e-2, 0.8)])  # the decoder stays random
+def test_it_overfits_a_handful_of_sentences(tiny, tmp_path, rank, lr, share):
+    data = make_data(tiny, tmp_path, count=8, epochs=60, batch_size=8)
+    method = MLM(tiny, **VALUES | {"rank": rank, "lr": lr})
+    losses = recorded(method)
+    fit(method, data, tmp_path, limit_val_batches=0)
+    assert sum(losses[-5:]) < share * sum(losses[:5])
+
+
+@pytest.mark.parametrize("rank", [None, 4])
+def test_a_larger_weight_keeps_the_embeddings_nearer(tiny, tmp_path, rank):
+    drift = []
+    for preserve in (0.0, 30.0):
+        encoder = copy.deepcopy(tiny)
+        data = make_data(encoder, tmp_path, epochs=10)
+        method = MLM(encoder, **VALUES | {"preserve": preserve, "lr": 2e-2, "rank": rank})
+        fit(method, data, tmp_path, limit_val_batches=0)
+        texts = data.texts["validation"]
+        drift.append(1 - torch.cosine_similarity(encoder.embed(texts), tiny.embed(texts)).mean().item())
+    assert drift[1] < 0.5 * drift[0]
+
+
+def test_finishing_leaves_the_trained_model_as_the_file_holds_it(tiny, tmp_path):
+    method = MLM(tiny, **VALUES | {"lr": 1e-2})
+    data = make_data(tiny, tmp_path, epochs=3)
+    fit(method, data, tmp_path, limit_val_batches=0)
+    batch = next(iter(data.val_dataloader()))
+
+    @torch.no_grad()
+    def logits():
+        return tiny.model(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
+
+    with_adapters = logits()
+    method.finish(tmp_path)
+    assert (tmp_path / FILE).is_file()
+    assert not [name for name, _ in tiny.model.named_modules() if "lora" in name]
+    torch.testing.assert_close(logits(), with_adapters, atol=5e-3, rtol=5e-3)  # the file holds float16
+
+
+def test_validation_reports_means_over_all_masked_tokens(tiny, tmp_path):
+    data = make_data(tiny, tmp_path, batch_size=3)
+    method = MLM(tiny, **VALUES | {"preserve": 1.0})
+    trainer = fit(method, data, tmp_path)
+    metrics = {name: value.item() for name, value in trainer.callback_metrics.items()}
+    total, found, count = 0.0, 0, 0
+    with torch.no_grad():
+        for number, batch in enumerate(data.val_dataloader()):
+            parts, hits = method.losses(batch, "validation", number)
+            total += parts["mlm_loss"].item() * len(hits)
+            found += int(hits.sum())
+            count += len(hits)
+    assert metrics["validation/mlm_loss"] == pytest.approx(total / count, rel=1e-5)
+    assert metrics["validation/perplexity"] == pytest.approx(math.exp(total / count), rel=1e-5)
+    assert metrics["validation/accuracy"] == pytest.approx(found / count)
+    expected = metrics["validation/mlm_loss"] + metrics["validation/preservation_loss"]
+    assert metrics["validation/loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
+    method = MLM(tiny, **VALUES | {"preserve": 1.0})
+    method.on_train_start = lambda: method.original["train"].fill_(float("nan"))
+    with pytest.raises(FairlabError, match=r"the loss became nan at step 1; lower method\.lr"):
+        fit(method, make_data(tiny, tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lr": 0}, "method.lr must be above 0"),
+        ({"mask_share": 0}, "method.mask_share and method.warmup must lie in"),
+        ({"warmup": 1}, "method.mask_share and method.warmup must lie in"),
+        ({"preserve": -1}, "method.preserve must be 0 or more"),
+        ({"rank": 0}, "method.rank must be at least 1"),
+        ({"epochs": 0}, "must be at least 1"),
+    ],
+)
+def test_values_out_of_range(tiny, change, message):
+    with pytest.raises(FairlabError, match=message):
+        MLM(tiny, **VALUES | change)
