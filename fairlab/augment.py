@@ -1,4 +1,4 @@
-"""``python -m fairlab.augment``: counterfactual data from texts of any amount, in shards, with a manifest and a report."""
+"""``python -m fairlab.augment``: counterfactual data from any amount of text, in shards, with a manifest."""
 
 from __future__ import annotations
 
@@ -170,8 +170,8 @@ def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
         raise FairlabError(f"{source} holds no row; give texts")
     if manifest.counts.get(BAD) == manifest.read:
         raise FairlabError(
-            f"none of the {manifest.read} rows of {source} can be read; {folder / 'quarantine.jsonl'} says why (the text "
-            "is looked for in the field 'text'; another is field=NAME)"
+            f"none of the {manifest.read} rows of {source} can be read; {folder / 'quarantine.jsonl'} says why; "
+            "where the text is in another field, give field=NAME"
         )
     what = ", ".join(f"{count} {name}" for name, count in manifest.rows().items() if count)
     raise FairlabError(
