@@ -216,10 +216,12 @@ def test_groups_of_rules_feed_training(run, tmp_path, tiny_folders):
     training = ["benchmark=[cced]", "benchmark.cced.sets=[embedded/people]", "data.path=out"]
     done = run("+experiment=ccd_bert", *tiny_backbone(tiny_folders["bert_mlm"]), *training)
     assert done.returncode == 0, done.stderr
-    (tmp_path / "out" / "data-00001.jsonl").write_text("{}")
-    refused = run("+experiment=ccd_bert", *tiny_backbone(tiny_folders["bert_mlm"]), *training)
-    assert refused.returncode == 1
-    assert "data-00001.jsonl is not as fairlab.augment wrote it" in refused.stderr
+
+
+def test_training_takes_no_augmentation_of_texts(run):
+    done = run("+experiment=ccd_bert", "augmentation=counterfactual_groups")
+    assert done.returncode == 1
+    assert "this augmentation makes groups of texts, not of groups; run python -m fairlab.augment" in done.stderr
 
 
 def test_groups_by_a_language_model_and_its_replay(tmp_path, monkeypatch):
