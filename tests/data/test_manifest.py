@@ -43,7 +43,9 @@ def test_an_output_that_is_not_as_it_was_written_is_refused(tmp_path):
     with pytest.raises(FairlabError, match="is damaged"):
         read_groups(str(tmp_path))
     (tmp_path / "manifest.json").unlink()
-    with pytest.raises(DataUnavailable, match="has no manifest.json: it is no output of fairlab.augment, or one that"):
+    with pytest.raises(
+        DataUnavailable, match=r"has no manifest\.json: it is no output of fairlab\.augment, or one that"
+    ):
         read_groups(str(tmp_path))
 
 

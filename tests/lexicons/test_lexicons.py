@@ -113,5 +113,5 @@ def test_some_attributes_of_an_axis():
     assert two.counterparts("muslim", "christian")["muslim"] == "Christian"
     assert two.sha256 != religion.sha256 == load_lexicon("religion").sha256
     for wrong in (["muslim"], ["muslim", "muslim"], ["muslim", "robot"]):
-        with pytest.raises(FairlabError, match="attributes must name at least two|has no attribute 'robot'"):
+        with pytest.raises(FairlabError, match=r"attributes must name at least two|has no attribute 'robot'"):
             religion.only(wrong)

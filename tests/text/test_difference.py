@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +34,7 @@ def test_stretches_make_up_both_sides_and_alternate(old, new):
     assert [word for before, _ in found for word in before] == old
     assert [word for _, after in found for word in after] == new
     same = [before == after for before, after in found]
-    assert all(one != other for one, other in zip(same, same[1:], strict=False))
+    assert all(one != other for one, other in pairwise(same))
 
 
 def test_a_long_text_takes_a_moment():
