@@ -105,7 +105,7 @@ def test_an_axis_of_more_attributes_and_a_choice_of_two(tmp_path):
 
 
 def test_rows_that_cannot_be_read_are_kept_with_their_line(tmp_path):
-    lines = [b'{"text": "She left."}', b'{"text": "caf\xe9"}', b"{broken", b'{"other": 1}', b'{"text": "he\\u0000x"}']
+    lines = [b'{"text": "She left."}', b'{"text": "\xe9t\xe9"}', b"{broken", b'{"other": 1}', b'{"text": "he\\u0000x"}']
     (tmp_path / "bad.jsonl").write_bytes(b"\n".join([*lines, b'{"text": "He stayed."}']) + b"\n")
     assert augment_here(*CDA[:1], "input=bad.jsonl", "output=out") == 0
     assert [row["source_place"] for row in rows(tmp_path / "out")] == ["line 1", "line 6"]
