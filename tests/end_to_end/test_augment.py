@@ -7,13 +7,18 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import yaml
+from omegaconf import OmegaConf
 
+from fairlab import cli
 from fairlab.data.groups import read_groups
 from fairlab.files import sha256
 from fairlab.record import Record
+from fairlab.train import build_augmentation_of_groups
+from fairlab.types import FairlabError
 from tests.end_to_end.augmenting import (
     TEXTS,
     augment_here,
@@ -218,10 +223,10 @@ def test_groups_of_rules_feed_training(run, tmp_path, tiny_folders):
     assert done.returncode == 0, done.stderr
 
 
-def test_training_takes_no_augmentation_of_texts(run):
-    done = run("+experiment=ccd_bert", "augmentation=counterfactual_groups")
-    assert done.returncode == 1
-    assert "this augmentation makes groups of texts, not of groups; run python -m fairlab.augment" in done.stderr
+def test_training_takes_no_augmentation_of_texts():
+    node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / "counterfactual_groups.yaml")
+    with pytest.raises(FairlabError, match="this augmentation makes groups of texts, not of groups; run python -m"):
+        build_augmentation_of_groups(node)
 
 
 def test_groups_by_a_language_model_and_its_replay(tmp_path, monkeypatch):
