@@ -199,7 +199,7 @@ def quality() -> str:
 
 def smollm2() -> str:
     """What stands for each benchmark of a causal language model."""
-    wanted = ("lms", "ss", "icat", "metric_score", "significant_pairs", "women_correlation", "pro_preferred", "perplexity")
+    wanted = "lms ss icat metric_score significant_pairs women_correlation pro_preferred perplexity".split()
     rows = []
     for reading in Record.load(SMOLLM2 / "likelihood").readings:
         if reading.quantity in wanted:
