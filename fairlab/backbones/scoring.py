@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils.generic import ModelOutput
 
-from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.backbone import Backbone, body
 from fairlab.types import CannotScore
 
 LOGITS_AT_ONCE = 2**24  # 64 MiB in float32, and as much again for their log-softmax
@@ -109,12 +109,6 @@ def target_log_probabilities(
         rows, columns = (place_of_target[here] - start).to(device), wanted[here].to(device)
         found[here] = log_probabilities[rows, columns].cpu()
     return found.double().numpy()
-
-
-def body(model: PreTrainedModel) -> nn.Module:
-    """The part of a language model whose last hidden state its head reads."""
-    decoder = getattr(model.base_model, "decoder", None)  # where there is one (OPT), models go around what wraps it
-    return decoder if isinstance(decoder, PreTrainedModel) else model.base_model
 
 
 def apply_head(model: PreTrainedModel, output: ModelOutput, hidden_ND: Tensor) -> Tensor:
