@@ -236,7 +236,9 @@ class PrototypeDebiasing(lightning.LightningModule, ABC):
         """AdamW without decay of weights, its learning rate falling linearly to 0."""
         parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(parameters, lr=self.lr, weight_decay=0.0)
-        steps = int(self.trainer.estimated_stepping_batches)
+        # Not the trainer's estimate, which would make the loader before a continued run knows what it has used.
+        batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
+        steps = -(-batches // self.trainer.accumulate_grad_batches)
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (steps - step) / steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 

@@ -269,6 +269,29 @@ def test_a_checkpoint_restores_weights_and_prototypes(tiny, tmp_path, make):
     assert torch.equal(restored.prototypes, method.prototypes)
 
 
+@pytest.mark.parametrize("make", METHODS)
+def test_a_run_continued_within_an_epoch_ends_as_one_that_never_stopped(tiny, tmp_path, make):
+    def run(*, stop=-1, start=None):
+        encoder = copy.deepcopy(tiny)
+        data = make_sentence_data(encoder, tmp_path, epochs=2)
+        method = make(encoder, lr=1e-3, dropout=True, epochs=2)
+        lightning.seed_everything(len(start or ""), verbose=False)  # whatever ran before plays no part
+        quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
+        trainer = lightning.Trainer(max_epochs=1, limit_val_batches=0, accelerator="cpu", **quiet)
+        if stop > 0:
+            method.on_train_batch_end = lambda *_: (
+                trainer.save_checkpoint(tmp_path / "stop.ckpt") if trainer.global_step == stop else None
+            )
+        trainer.fit(method, data, ckpt_path=start, weights_only=True)
+        return encoder, method, data
+
+    encoder, method, data = run(stop=2)
+    assert data.total_batches // 2 > 2
+    resumed, other, _ = run(start=str(tmp_path / "stop.ckpt"))
+    torch.testing.assert_close(resumed.embed(["he saw a clock"]), encoder.embed(["he saw a clock"]))
+    torch.testing.assert_close(other.prototypes, method.prototypes)
+
+
 # The official losses are no means over sentences (padding, the square of a mean), and ADEPT's bias loss is normalised
 # over a batch: there, small batches are another objective, as they are in the authors' code.
 @pytest.mark.parametrize(

@@ -204,7 +204,9 @@ class MLM(lightning.LightningModule):
         """AdamW with a linear rise and fall of the learning rate."""
         parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(parameters, lr=self.lr, betas=BETAS, weight_decay=self.weight_decay)
-        steps = int(self.trainer.estimated_stepping_batches)
+        # Not the trainer's estimate, which would make the loader before a continued run knows what it has used.
+        batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
+        steps = -(-batches // self.trainer.accumulate_grad_batches)
         rise = self.warmup * steps
 
         def rate(step: int) -> float:

@@ -146,6 +146,25 @@ def test_dropout_is_drawn_from_seed_and_step_and_off_in_validation(tiny, tmp_pat
     assert run(0, noise=1, **raised)[0] != run(0, noise=1)[0]
 
 
+@pytest.mark.parametrize("dropout", [None, {"hidden": 0.2, "attention": 0.15}])
+def test_a_continued_run_ends_as_one_that_never_stopped(tiny, tmp_path, dropout):
+    def run(*, stop=-1, start=None):
+        encoder = copy.deepcopy(tiny)
+        method = MLM(encoder, **VALUES | {"rank": None, "dropout": dropout, "preserve": 1.0})
+        quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
+        trainer = lightning.Trainer(max_epochs=1, limit_val_batches=0, accelerator="cpu", **quiet)
+        if stop > 0:
+            method.on_train_batch_end = lambda *_: (
+                trainer.save_checkpoint(tmp_path / "stop.ckpt") if trainer.global_step == stop else None
+            )
+        trainer.fit(method, make_data(encoder, tmp_path), ckpt_path=start, weights_only=True)
+        assert trainer.global_step > 3
+        return encoder.embed(["he saw a clock"])
+
+    expected = run(stop=2)
+    torch.testing.assert_close(run(start=str(tmp_path / "stop.ckpt")), expected)
+
+
 def test_only_adapters_and_head_are_trained(tiny, tmp_path):
     before = copy.deepcopy(tiny.model.state_dict())
     method = MLM(tiny, **VALUES)
