@@ -165,9 +165,16 @@ def measure_data(data: CounterfactualGroups, record: Record) -> None:
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, record: Record, history: History) -> None:
-    """Train, or go on training, and leave the encoder with the weights of the lowest validation loss."""
+    """Train, or go on training, and leave the encoder with the weights of the lowest validation loss.
+
+    A method without training steps, such as a projection, fits itself to the data.
+    """
+    import lightning
     import torch
 
+    if not isinstance(method, lightning.LightningModule):
+        method.fit(data)
+        return
     folder = record.folder / "checkpoints"
     last = folder / "last.ckpt"
     trainer.fit(method, data, ckpt_path=str(last) if last.exists() else None, weights_only=True)

@@ -99,3 +99,61 @@ def test_the_configuration_of_a_record_is_resolved():
     config = plain_config(composed("+experiment=ccd_bert"))
     assert config["scale"] == {"name": "quickstart"}
     assert "hydra" not in config
+
+
+# Values of the authors' scripts: context-debias (DPCE), ADEPT (ADEPT-F), bias-bench (the others).
+BASELINES = {
+    "dpce_bert": {
+        "method.compat": "official",
+        "method.alpha": 0.2,
+        "method.beta": 0.8,
+        "method.lr": 5e-5,
+        "method.epochs": 3,
+        "data.batch_size": 32,
+        "data.validation": 1000,
+        "data.mixed": "drop",
+        "data.lists.neutral": "word_lists/context-debias/stereotype.txt",
+    },
+    "adept_bert": {
+        "method.compat": "official",
+        "method.rho": None,
+        "method.alpha": 0.3,
+        "method.beta": 0.7,
+        "method.epochs": 10,
+        "data.batch_size": 8,
+        "data.at_least": 30,
+        "data.mixed": "keep",
+    },
+    "sentence_debias_bert": {"method.components": 1},
+    "inlp_bert": {"method.classifiers": 80},
+    "cda_bert": {"method.rank": None, "method.preserve": 0.0, "method.dropout": None, "augmentation.axis": "gender"},
+    "dropout_bert": {"method.dropout.hidden": 0.20, "method.dropout.attention": 0.15, "augmentation": {}},
+}
+
+
+@pytest.mark.parametrize(("experiment", "values"), BASELINES.items())
+def test_baselines_at_paper_scale_hold_their_authors_values(experiment, values):
+    config = composed(f"+experiment={experiment}", "scale=paper")
+    assert {key: OmegaConf.select(config, key) for key in values} == values
+    assert config.backbone.name == "google-bert/bert-large-uncased"
+
+
+@pytest.mark.parametrize("experiment", BASELINES)
+def test_baselines_at_quickstart_scale_need_nothing_but_what_comes_with_fairlab(experiment):
+    config = composed(f"+experiment={experiment}")
+    assert config.backbone.adapters == "minilm_mlm"
+    assert config.data.get("path", config.data.get("paths")) in ("embedded/people", ["embedded/people"])
+
+
+@pytest.mark.parametrize("method", ["ccd", "dpce", "adept", "sentence_debias", "inlp"])
+@pytest.mark.parametrize("backbone", ["minilm", "paper/bert", "paper/roberta"])
+def test_methods_on_groups_compose_with_every_backbone(backbone, method):
+    config = composed(f"backbone={backbone}", f"method={method}")
+    assert config.data["_target_"].endswith("CounterfactualGroups")
+    target = get_object(config.method["_target_"])
+    required = {
+        name
+        for name, parameter in inspect.signature(target).parameters.items()
+        if parameter.default is parameter.empty and name not in ("encoder", "backbone", "seed")
+    }
+    assert required <= set(config.method)

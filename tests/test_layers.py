@@ -20,6 +20,7 @@ LAYERS = [
     {"rewriting"},
     {"augmentation"},
     {"data"},
+    {"prototypes"},
     {"methods", "ensemble", "benchmarks", "callbacks"},
     {"reporting"},
     {"runs", "build", "measuring"},

@@ -45,6 +45,12 @@ def shown(batches: Sequence[list[int]], title: str) -> Iterable[list[int]]:
     return track(batches, title, disable=not title or not sys.stderr.isatty(), transient=True)
 
 
+def body(model: PreTrainedModel) -> nn.Module:
+    """The part of a language model whose last hidden state its head reads."""
+    decoder = getattr(model.base_model, "decoder", None)  # where there is one (OPT), models go around what wraps it
+    return decoder if isinstance(decoder, PreTrainedModel) else model.base_model
+
+
 class Backbone(nn.Module):
     """Texts to embeddings by a transformers model, a tokenizer and a pooling.
 
@@ -80,6 +86,11 @@ class Backbone(nn.Module):
         return self.model.base_model
 
     @property
+    def projection(self) -> Tensor | None:
+        """What the last hidden states are multiplied by, (D, D); see :mod:`fairlab.backbones.projection`."""
+        return getattr(body(self.model), "projection", None)
+
+    @property
     def width(self) -> int:
         """Length of an embedding."""
         return self.model.config.hidden_size
@@ -96,6 +107,8 @@ class Backbone(nn.Module):
             if not name.startswith("pooler."):  # never used for an embedding, and left out of a masked LM
                 found.update(name.encode())
                 found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+        if self.projection is not None:
+            found.update(self.projection.cpu().numpy().tobytes())
         return found.hexdigest()
 
     def tokenize(self, texts: Iterable[str]) -> list[list[int]]:

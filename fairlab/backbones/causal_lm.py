@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, shown
-from fairlab.backbones.scoring import LogLikelihoods, Targets, batches_of_one_length, body, target_log_probabilities
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, body, shown
+from fairlab.backbones.scoring import LogLikelihoods, Targets, batches_of_one_length, target_log_probabilities
 from fairlab.types import CannotScore
 
 CHAT_TURN, DOCUMENT = "<|im_start|>", "<|endoftext|>"

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.projection import save_projection
 from fairlab.files import no_space_is_one_sentence
 
 MODULES = "sentence_transformers.models"
@@ -15,8 +16,9 @@ MODULES = "sentence_transformers.models"
 def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
     """Write weights (safetensors), tokenizer, sentence-transformers modules and a model card into ``folder``.
 
-    A masked LM keeps its head, which ``AutoModel`` leaves out and ``AutoModelForMaskedLM`` loads. The folder appears
-    whole, replacing an older one.
+    A masked LM keeps its head, which ``AutoModel`` leaves out and ``AutoModelForMaskedLM`` loads. A projection becomes
+    a dense layer of sentence-transformers; transformers alone knows nothing of it. The folder appears whole, replacing
+    an older one.
     """
     temporary = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -33,8 +35,11 @@ def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
 
 
 def _write_sentence_transformers_files(backbone: Backbone, folder: Path) -> None:
-    """The few JSON files by which sentence-transformers rebuilds pooling and normalisation."""
-    kinds = [("Transformer", ""), ("Pooling", "1_Pooling")] + [("Normalize", "2_Normalize")] * backbone.normalize
+    """The few files by which sentence-transformers rebuilds pooling, projection and normalisation."""
+    names = (
+        ["Transformer", "Pooling"] + ["Dense"] * (backbone.projection is not None) + ["Normalize"] * backbone.normalize
+    )
+    kinds = [(name, f"{index}_{name}" if index else "") for index, name in enumerate(names)]
     modules = [
         {"idx": index, "name": str(index), "path": path, "type": f"{MODULES}.{kind}"}
         for index, (kind, path) in enumerate(kinds)
@@ -50,5 +55,6 @@ def _write_sentence_transformers_files(backbone: Backbone, folder: Path) -> None
         (folder / path).mkdir()
     (folder / "modules.json").write_text(json.dumps(modules, indent=2), encoding="utf-8")
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling, indent=2), encoding="utf-8")
+    save_projection(backbone, folder)
     length = {"max_seq_length": backbone.max_length, "do_lower_case": False}
     (folder / "sentence_bert_config.json").write_text(json.dumps(length), encoding="utf-8")

@@ -47,6 +47,8 @@ def load_backbone(
 ) -> Backbone:
     """A transformers model as an encoder of text, with the language-modelling heads its checkpoint holds.
 
+    A projection that an export of fairlab holds is applied again.
+
     Args:
         name: a folder in transformers format or a hub name.
         pooling: ``cls`` (first token) or ``mean`` (over tokens, special ones included).
@@ -78,6 +80,7 @@ def load_backbone(
     from transformers.utils.logging import disable_progress_bar
 
     from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.projection import project, saved_projection
 
     disable_progress_bar()
     if weights_sha256 and (found := sha256(folder / (gguf or WEIGHTS))) != weights_sha256:
@@ -102,7 +105,10 @@ def load_backbone(
         raise FairlabError(f"the weights of {name} lack {lacking}; a randomly initialised part would be measured")
     if adapters:
         model = _with_adapters(model, adapters, adapters_sha256)
-    return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+    backbone = Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+    if (projection := saved_projection(folder)) is not None:
+        project(backbone, projection)
+    return backbone
 
 
 def _positions(config: PretrainedConfig) -> int | None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils.generic import ModelOutput
 
-from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.backbone import Backbone, body
 from fairlab.types import CannotScore
 
 # Kinds of model whose layers, from ``attention.output`` on, take every position on its own.
@@ -135,12 +135,6 @@ def _states_at(model: PreTrainedModel, input_ids: Tensor, places: Tensor) -> tup
     finally:
         hook.remove()
     return output, output.last_hidden_state.squeeze(0)
-
-
-def body(model: PreTrainedModel) -> nn.Module:
-    """The part of a language model whose last hidden state its head reads."""
-    decoder = getattr(model.base_model, "decoder", None)  # where there is one (OPT), models go around what wraps it
-    return decoder if isinstance(decoder, PreTrainedModel) else model.base_model
 
 
 def apply_head(model: PreTrainedModel, output: ModelOutput, hidden_ND: Tensor) -> Tensor:

@@ -37,12 +37,13 @@ class BucketedBatches:
 
     def __iter__(self) -> Iterator[list[int]]:
         """Yield the batches after the first ``skip``."""
-        batches = (batch for epoch in range(self.epochs) for batch in self._epoch(epoch))
+        batches = (batch for epoch in range(self.epochs) for batch in self.epoch(epoch))
         for number, batch in enumerate(batches):
             if number >= self.skip:
                 yield batch
 
-    def _epoch(self, epoch: int) -> list[list[int]]:
+    def epoch(self, epoch: int) -> list[list[int]]:
+        """The batches of one epoch, the smaller ones last."""
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
         order = torch.randperm(len(self.lengths), generator=generator)
         full: list[torch.Tensor] = []
@@ -53,3 +54,49 @@ class BucketedBatches:
                 (full if len(batch) == self.batch_size else rest).append(batch)
         shuffled = [full[position] for position in torch.randperm(len(full), generator=generator)]
         return [batch.tolist() for batch in [*shuffled, *rest]]
+
+
+class AlternatingBatches:
+    """Batches of one kind of item each, as many of every kind, in random order, over all epochs as one stream.
+
+    An epoch takes as many whole batches of each kind as the smallest kind has (one smaller batch where it has none),
+    drawn anew from the larger ones. The stream depends on ``seed`` alone and continues after ``skip`` batches.
+
+    Args:
+        lengths: of the items, by kind; positions count through all kinds in order.
+        batch_size: items per batch.
+        epochs: passes.
+        seed: of the draws.
+        skip: batches at the start that were already used.
+    """
+
+    def __init__(
+        self, lengths: Sequence[Sequence[int]], batch_size: int, *, epochs: int, seed: int, skip: int = 0
+    ) -> None:
+        self.kinds = [BucketedBatches(kind, batch_size, epochs=epochs, seed=seed) for kind in lengths]
+        self.starts = [sum(map(len, lengths[:k])) for k in range(len(lengths))]
+        self.each = max(1, min(map(len, lengths)) // batch_size)
+        self.epochs = epochs
+        self.seed = seed
+        self.skip = skip
+
+    def __len__(self) -> int:
+        """Number of batches over all epochs, those skipped included."""
+        return self.epochs * self.each * len(self.kinds)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """Yield the batches after the first ``skip``."""
+        batches = (batch for epoch in range(self.epochs) for batch in self.epoch(epoch))
+        for number, batch in enumerate(batches):
+            if number >= self.skip:
+                yield batch
+
+    def epoch(self, epoch: int) -> list[list[int]]:
+        """The batches of one epoch."""
+        drawn = [
+            [start + position for position in batch]
+            for start, kind in zip(self.starts, self.kinds, strict=True)
+            for batch in kind.epoch(epoch)[: self.each]
+        ]
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
+        return [drawn[number] for number in torch.randperm(len(drawn), generator=generator)]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import lightning
 import torch
@@ -26,6 +27,13 @@ SHORTEST = 5  # tokens of a text worth training on, special ones included
 GUTENBERG = re.compile(r"^\*\*\* ?START OF.*?$(.*?)^(?:\*\*\* ?END OF|End of (?:the )?Project Gutenberg)", re.M | re.S)
 TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
 SENTENCE_END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["')\]])){TITLES}\s+(?=["'(\[]?[A-Z])""")
+
+
+class TextAugmentation(Protocol):
+    """Texts from a text."""
+
+    def texts(self, text: str) -> list[str]:
+        """The texts that take the place of one; none leaves it out."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ class Corpus(lightning.LightningDataModule):
         encoder: whose tokenizer and maximal length are used.
         epochs: passes over the training texts.
         seed: of the order of the batches.
-        augmentation: None; those there are work on counterfactual groups.
+        augmentation: gives the texts that take the place of one, such as ``cda_text``; None leaves them as they are.
 
     Attributes:
         texts: by split.
@@ -83,12 +91,15 @@ class Corpus(lightning.LightningDataModule):
         encoder: Backbone,
         epochs: int,
         seed: int,
-        augmentation: object | None = None,
+        augmentation: TextAugmentation | None = None,
     ) -> None:
         super().__init__()
         _check(paths, windows, validation, batch_size, limit_train)
-        if augmentation is not None:
-            raise FairlabError("this augmentation works on counterfactual groups, not on a corpus: augmentation=none")
+        if augmentation is not None and not hasattr(augmentation, "texts"):
+            raise FairlabError(
+                "this augmentation works on counterfactual groups, not on a corpus: augmentation=none or cda_text"
+            )
+        self.augmentation = augmentation
         self.paths = list(paths)
         self.batch_size = batch_size
         self.encoder = encoder
@@ -114,8 +125,10 @@ class Corpus(lightning.LightningDataModule):
     def _add(self, split: str, paragraph: str, windows: Sequence[int]) -> None:
         sentences = SENTENCE_END.split(paragraph)
         lengths = [len(ids) - 2 for ids in self.encoder.tokenizer(sentences)["input_ids"]]
-        cuts = dict.fromkeys(text for window in windows for text in joined(sentences, lengths, window))
-        for text, ids in zip(cuts, self.encoder.tokenize(cuts), strict=True):
+        cuts = list(dict.fromkeys(text for window in windows for text in joined(sentences, lengths, window)))
+        if self.augmentation is not None:
+            cuts = [made for text in cuts for made in self.augmentation.texts(text)]
+        for text, ids in zip(cuts, self.encoder.tokenize(cuts) if cuts else [], strict=True):
             if len(ids) >= SHORTEST:
                 self.texts[split].append(text)
                 self.token_ids[split].append(ids)

@@ -83,6 +83,10 @@ class CounterfactualGroups(lightning.LightningDataModule):
         super().__init__()
         if batch_size < 1:
             raise FairlabError(f"data.batch_size must be at least 1, not {batch_size}")
+        if augmentation is not None and not callable(augmentation):
+            raise FairlabError(
+                "this augmentation works on plain text, not on counterfactual groups; choose augmentation=none or cda"
+            )
         self.path = path
         self.batch_size = batch_size
         self.encoder = encoder
@@ -158,6 +162,17 @@ class CounterfactualGroups(lightning.LightningDataModule):
             collate_fn=collate,
             generator=torch.Generator(),
         )
+
+
+def groups_of(data: object) -> dict[str, list[Group]]:
+    """The groups of a data module by split.
+
+    Raises:
+        FairlabError: it holds none.
+    """
+    if not isinstance(data, CounterfactualGroups):
+        raise FairlabError("this method needs counterfactual groups; choose data=quickstart/groups or data=groups")
+    return data.groups
 
 
 def split_groups(groups: list[Group], validation: float, path: str) -> dict[str, list[Group]]:

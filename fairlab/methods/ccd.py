@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.hidden_states import train_only_the_encoder
 from fairlab.data.counterfactual import CounterfactualGroups, GroupBatch
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral, representation_loss
 from fairlab.metrics.cced import CCEDGap
@@ -79,7 +80,7 @@ class CCD(lightning.LightningModule):
         self.register_buffer("rho", torch.tensor(float("nan")))
         self.original: dict[str, Tensor] = {}
         self.validation_gap = CCEDGap()
-        _train_only_the_encoder(encoder)
+        train_only_the_encoder(encoder)
 
     def setup(self, stage: str) -> None:
         """Embed the groups with the still original encoder: reference embeddings, and the bandwidth from train."""
@@ -146,12 +147,3 @@ class CCD(lightning.LightningModule):
         """Adam, as in section 4."""
         parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
         return torch.optim.Adam(parameters, lr=self.lr, fused=True)
-
-
-def _train_only_the_encoder(encoder: Backbone) -> None:
-    """Freeze what the loss does not reach: a masked LM's head, a pooler. Tied embeddings belong to the encoder."""
-    pooler = getattr(encoder.transformer, "pooler", None)
-    unused = {id(parameter) for parameter in pooler.parameters()} if pooler is not None else set()
-    trained = {id(parameter) for parameter in encoder.transformer.parameters()} - unused
-    for parameter in encoder.model.parameters():
-        parameter.requires_grad_(id(parameter) in trained)

@@ -6,6 +6,7 @@ Shape letters: B texts, T tokens, M chosen tokens, V vocabulary, D embedding wid
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import lightning
@@ -15,9 +16,10 @@ from torch import Tensor, nn
 from torchmetrics import MeanMetric
 
 from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
-from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.backbone import Backbone, body
+from fairlab.backbones.dropout import set_dropout
 from fairlab.backbones.masked_lm import with_masked_lm_head
-from fairlab.backbones.scoring import apply_head, body
+from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.types import FairlabError
 
@@ -34,7 +36,7 @@ class MLM(lightning.LightningModule):
     In validation every chosen token is shown as the mask, and the choice is the same each time.
 
     Args:
-        backbone: trained in place, without dropout.
+        backbone: trained in place.
         rank: of adapters on the encoder's linear layers, trained with the head while all else is frozen; None trains
             everything.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
@@ -42,9 +44,10 @@ class MLM(lightning.LightningModule):
         weight_decay: of AdamW.
         mask_share: of a text's tokens, special ones left out.
         preserve: weight of the term that keeps the embeddings, >= 0; 0 leaves it out.
+        dropout: probabilities in training, of ``hidden`` states and of ``attention``; None trains without dropout.
         epochs: passes over the training texts.
         validate_every: training steps between validations.
-        seed: of a new head and of the masks; a step's masks depend on the seed and the step alone.
+        seed: of a new head, the masks and the dropout; those of a step depend on the seed and the step alone.
 
     Raises:
         FairlabError: a value is out of range; in training, when the loss is not finite.
@@ -66,6 +69,7 @@ class MLM(lightning.LightningModule):
         weight_decay: float,
         mask_share: float,
         preserve: float,
+        dropout: Mapping[str, float] | None,
         epochs: int,
         validate_every: int,
         seed: int,
@@ -82,7 +86,11 @@ class MLM(lightning.LightningModule):
                 "method.epochs, method.validate_every and method.rank must be at least 1: "
                 f"{epochs}, {validate_every}, {rank}"
             )
-        self.backbone = backbone.eval()
+        if dropout is not None:
+            if set(dropout) != {"hidden", "attention"}:
+                raise FairlabError(f"method.dropout needs hidden and attention, or null, not: {', '.join(dropout)}")
+            set_dropout(backbone.model, **dropout)
+        self.backbone = backbone.train(dropout is not None)
         self.rank = rank
         self.lr = lr
         self.warmup = warmup
@@ -143,6 +151,10 @@ class MLM(lightning.LightningModule):
             parts["loss"] = mlm + self.preserve * parts["preservation_loss"]
         return parts, logits_MV.argmax(dim=-1) == targets_M
 
+    def on_train_batch_start(self, batch: TextBatch, batch_idx: int) -> None:
+        """Seed the step."""
+        torch.manual_seed(self.seed * 1_000_003 + self.global_step * self.trainer.world_size + self.global_rank)
+
     def training_step(self, batch: TextBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
         parts, _ = self.losses(batch, "train", self.global_step * self.trainer.world_size + self.global_rank)
@@ -192,7 +204,9 @@ class MLM(lightning.LightningModule):
         """AdamW with a linear rise and fall of the learning rate."""
         parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(parameters, lr=self.lr, betas=BETAS, weight_decay=self.weight_decay)
-        steps = int(self.trainer.estimated_stepping_batches)
+        # Not the trainer's estimate, which would make the loader before a continued run knows what it has used.
+        batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
+        steps = -(-batches // self.trainer.accumulate_grad_batches)
         rise = self.warmup * steps
 
         def rate(step: int) -> float:

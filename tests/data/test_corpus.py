@@ -1,5 +1,6 @@
 import pytest
 
+from fairlab.augmentation.cda_text import CDAText
 from fairlab.data import corpus
 from fairlab.data.corpus import Corpus, held_out, joined, paragraphs, read_text
 from fairlab.types import DataUnavailable, FairlabError
@@ -144,7 +145,7 @@ def test_no_such_folder_and_an_empty_one(tmp_path, tiny, monkeypatch):
         ({"windows": [-1]}, "data.windows must be a list"),
         ({"validation": 0}, "data.validation must lie above 0"),
         ({"batch_size": 0}, "data.batch_size and data.limit_train must be at least 1"),
-        ({"augmentation": object()}, "works on counterfactual groups"),
+        ({"augmentation": object()}, "works on counterfactual groups, not on a corpus: augmentation=none or cda_text"),
     ],
 )
 def test_values_out_of_range(folder, tiny, change, message):
@@ -165,3 +166,15 @@ def test_published_text_is_read_whole(data_folder):
             assert "GUTENBERG EBOOK" not in text
             assert "gutenberg.org" not in text
             assert len(text) > file.stat().st_size - 22_000  # the licence, and no more
+
+
+def test_a_text_augmentation_replaces_texts_of_both_splits(tmp_path, tiny):
+    lines = [f"He left the boat {k}. The river was calm. Her letter came late." for k in range(20)]
+    (tmp_path / "corpus.txt").write_text("\n\n".join(lines), encoding="utf-8")
+    data = make(tiny, [tmp_path], augmentation=CDAText(axis="gender"))
+    assert len(data.texts["train"]) + len(data.texts["validation"]) == 20 * 4
+    for texts in data.texts.values():
+        for original, swapped in zip(texts[::2], texts[1::2], strict=True):
+            assert original != swapped
+            assert CDAText(axis="gender").texts(original) == [original, swapped]
+        assert not any("calm" in text for text in texts)

@@ -1,6 +1,7 @@
 import pytest
 
 from fairlab.augmentation.cda import CDA
+from fairlab.augmentation.cda_text import CDAText
 from fairlab.data.counterfactual import CounterfactualGroups
 from fairlab.types import FairlabError, Group
 from tests.conftest import make_groups, row, write_rows
@@ -82,3 +83,10 @@ def test_an_augmentation_is_applied_to_both_splits_and_what_it_drops_is_counted(
 def test_a_batch_needs_a_group(path, tiny, batch_size):
     with pytest.raises(FairlabError, match=r"data\.batch_size must be at least 1"):
         make(path, tiny, batch_size=batch_size)
+
+
+def test_an_augmentation_of_plain_text_is_refused(path, tiny):
+    with pytest.raises(
+        FairlabError, match="works on plain text, not on counterfactual groups; choose augmentation=none or cda"
+    ):
+        make(path, tiny, augmentation=CDAText(axis="gender"))

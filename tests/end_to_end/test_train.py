@@ -186,3 +186,25 @@ def test_masked_language_model_training_on_a_tiny_encoder(run, tiny_folders, tmp
     assert not loading["missing_keys"]
     assert (folder / "adapters.safetensors").stat().st_size < 200_000 < sum(p.numel() for p in model.parameters())
     assert "texts (`" in (folder / "model" / "README.md").read_text()
+
+
+def test_methods_sweep_over_the_same_groups(run, small, tiny_folders, tmp_path):
+    roberta = f"backbone.name={tiny_folders['roberta_mlm']}"
+    done = run("-m", *small, roberta, "method=quickstart/dpce,sentence_debias")
+    assert done.returncode == 0, done.stderr
+    (sweep,) = (tmp_path / "multirun" / "ccd_bert").iterdir()
+    records = [Record.load(sweep / str(number)) for number in range(2)]
+    assert {record.status for record in records} == {"finished"}
+    assert not any(note.text.startswith("the trained weights equal") for record in records for note in record.notes)
+    assert [bool(record.history) for record in records] == [True, False]
+    projected = [(record.folder / "model" / "2_Dense" / "model.safetensors").is_file() for record in records]
+    assert projected == [False, True]
+
+    folder = records[1].folder  # what is measured of the exported model is what was measured of the one in memory
+    sets = next(argument for argument in small if argument.startswith("benchmark.cced.sets"))
+    done = run(f"model={folder}", "benchmark=[cced]", sets, entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    measured = json.loads((only_run(tmp_path, "evaluate") / "metrics.json").read_text())["cced/groups/gap"]
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert measured == pytest.approx(metrics["after/cced/groups/gap"], rel=1e-4)
+    assert measured != pytest.approx(metrics["before/cced/groups/gap"], rel=1e-4)

@@ -21,6 +21,7 @@ VALUES = {
     "weight_decay": 0.0,
     "mask_share": 0.3,
     "preserve": 0.0,
+    "dropout": None,
     "epochs": 1,
     "validate_every": 100,
     "seed": 0,
@@ -124,6 +125,46 @@ def test_two_runs_of_one_seed_are_the_same_and_of_two_seeds_are_not(tiny, tmp_pa
     assert run(0, noise=1)[0] != run(1, noise=1)[0]
 
 
+def test_dropout_is_drawn_from_seed_and_step_and_off_in_validation(tiny, tmp_path):
+    def run(seed, noise, **changes):
+        torch.manual_seed(noise)
+        encoder = copy.deepcopy(tiny)
+        method = MLM(encoder, **VALUES | {"rank": None, "seed": seed, **changes})
+        losses = recorded(method)
+        data = make_data(encoder, tmp_path)
+        trainer = fit(method, data, tmp_path, limit_train_batches=2)
+        batch = next(iter(data.val_dataloader()))
+        with method.backbone.measuring():
+            parts, _ = method.losses(batch, "validation", 0)
+            again, _ = method.losses(batch, "validation", 0)
+        assert parts["loss"] == again["loss"]
+        assert trainer.callback_metrics["validation/loss"] > 0
+        return losses
+
+    raised = {"dropout": {"hidden": 0.2, "attention": 0.15}}
+    assert run(0, noise=1, **raised) == run(0, noise=2, **raised)
+    assert run(0, noise=1, **raised)[0] != run(0, noise=1)[0]
+
+
+@pytest.mark.parametrize("dropout", [None, {"hidden": 0.2, "attention": 0.15}])
+def test_a_continued_run_ends_as_one_that_never_stopped(tiny, tmp_path, dropout):
+    def run(*, stop=-1, start=None):
+        encoder = copy.deepcopy(tiny)
+        method = MLM(encoder, **VALUES | {"rank": None, "dropout": dropout, "preserve": 1.0})
+        quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
+        trainer = lightning.Trainer(max_epochs=1, limit_val_batches=0, accelerator="cpu", **quiet)
+        if stop > 0:
+            method.on_train_batch_end = lambda *_: (
+                trainer.save_checkpoint(tmp_path / "stop.ckpt") if trainer.global_step == stop else None
+            )
+        trainer.fit(method, make_data(encoder, tmp_path), ckpt_path=start, weights_only=True)
+        assert trainer.global_step > 3
+        return encoder.embed(["he saw a clock"])
+
+    expected = run(stop=2)
+    torch.testing.assert_close(run(start=str(tmp_path / "stop.ckpt")), expected)
+
+
 def test_only_adapters_and_head_are_trained(tiny, tmp_path):
     before = copy.deepcopy(tiny.model.state_dict())
     method = MLM(tiny, **VALUES)
@@ -218,6 +259,8 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
         ({"preserve": -1}, "method.preserve must be 0 or more"),
         ({"rank": 0}, "method.rank must be at least 1"),
         ({"epochs": 0}, "must be at least 1"),
+        ({"dropout": {"hidden": 0.1}}, "method.dropout needs hidden and attention, or null, not: hidden"),
+        ({"dropout": {"hidden": 1.0, "attention": 0.1}}, r"must lie in 0\.\.1: 1.0, 0.1"),
     ],
 )
 def test_values_out_of_range(tiny, change, message):

@@ -1,0 +1,30 @@
+"""Counterfactual data augmentation (CDA) of plain text, for continued pretraining."""
+
+from __future__ import annotations
+
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.word_swap import WordSwap
+
+
+class CDAText:
+    """Every text with a word of the axis, and beside it the same text with the attributes exchanged.
+
+    A text without such a word is left out.
+
+    Args:
+        axis: of the lexicon, which must have two attributes.
+
+    Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3; Meade et al. 2022, "An Empirical
+    Survey of the Effectiveness of Debiasing Techniques", section 4 (bias-bench).
+    """
+
+    def __init__(self, *, axis: str) -> None:
+        self.swap = WordSwap(load_lexicon(axis))
+
+    def texts(self, text: str) -> list[str]:
+        """The text and its counterpart, or nothing.
+
+        Raises:
+            FairlabError: the axis has not two attributes.
+        """
+        return [text, self.swap.swap(text)] if self.swap.marked(text) else []

@@ -1,0 +1,34 @@
+"""Dropout probabilities of a model that is already built."""
+
+from __future__ import annotations
+
+from torch import nn
+from transformers import PreTrainedModel
+
+from fairlab.types import FairlabError
+
+OF_ATTENTION = ("attention.self.dropout", "attention.dropout", "attention.attention_dropout")  # ends of module names
+
+
+def set_dropout(model: PreTrainedModel, *, hidden: float, attention: float) -> None:
+    """Set the probabilities of an encoder's dropout layers; its configuration, and so an export, keeps the old ones.
+
+    Args:
+        model: changed in place.
+        hidden: of hidden states, in [0, 1).
+        attention: of attention weights, in [0, 1).
+
+    Raises:
+        FairlabError: a probability is out of range, or the attention of this architecture is not known.
+    """
+    if not (0 <= hidden < 1 and 0 <= attention < 1):
+        raise FairlabError(
+            f"method.dropout.hidden and method.dropout.attention must lie in 0..1: {hidden}, {attention}"
+        )
+    layers = {name: module for name, module in model.base_model.named_modules() if isinstance(module, nn.Dropout)}
+    if not any(name.endswith(OF_ATTENTION) for name in layers):
+        raise FairlabError(
+            f"the dropout of {type(model).__name__} cannot be set by its layers' names: method.dropout=null"
+        )
+    for name, module in layers.items():
+        module.p = attention if name.endswith(OF_ATTENTION) else hidden

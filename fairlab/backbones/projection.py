@@ -1,0 +1,80 @@
+"""A projection of a model's last hidden states, for its embeddings and its language-modelling head alike.
+
+It is applied to every token, as bias-bench does for SentenceDebias and INLP (Meade et al. 2022, "An Empirical Survey of
+the Effectiveness of Debiasing Techniques", section 4). Since both poolings are linear, this is the same as projecting
+the embedding before it is normalised, which is how sentence-transformers does it with an exported model.
+Shape letters: K directions, D width.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers.utils.generic import ModelOutput
+
+from fairlab.backbones.backbone import Backbone, body
+from fairlab.types import FairlabError
+
+FOLDER = "2_Dense"
+WEIGHT = "linear.weight"
+
+
+def away_from(directions_KD: Tensor) -> Tensor:
+    """The orthogonal projection (D, D) onto what is orthogonal to all directions: symmetric and idempotent.
+
+    Raises:
+        FairlabError: the directions span the whole space, so that nothing would be left.
+    """
+    _, strengths, rows = torch.linalg.svd(directions_KD.double(), full_matrices=False)
+    tolerance = strengths.max() * max(directions_KD.shape) * torch.finfo(directions_KD.dtype).eps
+    basis_KD = rows[strengths > tolerance]
+    width = directions_KD.shape[1]
+    if len(basis_KD) == width:
+        raise FairlabError(f"the directions span all {width} dimensions of the embedding; take fewer of them")
+    return (torch.eye(width, dtype=torch.float64, device=basis_KD.device) - basis_KD.T @ basis_KD).float()
+
+
+def project(backbone: Backbone, projection: Tensor) -> None:
+    """Multiply the last hidden states by a matrix (D, D) from now on, after what they were multiplied by before."""
+    module = body(backbone.model)
+    if backbone.projection is None:
+        module.register_forward_hook(_project_output)
+    else:
+        projection = projection.to(backbone.projection) @ backbone.projection
+    # Not persistent: transformers would save it as a weight that no model has.
+    module.register_buffer("projection", projection.to(backbone.device, torch.float32), persistent=False)
+
+
+def _project_output(module: nn.Module, arguments: Any, output: ModelOutput) -> ModelOutput:
+    hidden, projection = output["last_hidden_state"], module.get_buffer("projection")
+    output["last_hidden_state"] = hidden @ projection.T.to(hidden.dtype)
+    return output
+
+
+def save_projection(backbone: Backbone, folder: Path) -> None:
+    """Write the projection, if there is one, as the dense layer of sentence-transformers whose folder is there."""
+    if backbone.projection is None:
+        return
+    settings = {
+        "in_features": backbone.width,
+        "out_features": backbone.width,
+        "bias": False,
+        "activation_function": "torch.nn.modules.linear.Identity",
+    }
+    (folder / FOLDER / "config.json").write_text(json.dumps(settings, indent=2), encoding="utf-8")
+    save_file({WEIGHT: backbone.projection.cpu().contiguous()}, folder / FOLDER / "model.safetensors")
+
+
+def saved_projection(folder: Path) -> Tensor | None:
+    """The projection that ``save_projection`` wrote into a model's folder; None without, and for other dense layers."""
+    file = folder / FOLDER / "model.safetensors"
+    if not file.is_file():
+        return None
+    settings = json.loads((folder / FOLDER / "config.json").read_text(encoding="utf-8"))
+    linear = not settings["bias"] and settings["activation_function"].endswith(".Identity")
+    return load_file(file)[WEIGHT] if linear and settings["in_features"] == settings["out_features"] else None

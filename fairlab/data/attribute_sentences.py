@@ -1,0 +1,420 @@
+"""Sentences with a word of an attribute, and sentences with a neutral word, for methods that compare such words.
+
+They are found in plain text by word lists, as DPCE and ADEPT do (Kaneko and Bollegala 2021, section 4.1; Yang et al.
+2023; and their code), or are the versions of counterfactual groups.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal
+
+import lightning
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.batching import AlternatingBatches, BucketedBatches
+from fairlab.data.corpus import SENTENCE_END, read
+from fairlab.data.counterfactual import CounterfactualGroups, GroupBatch
+from fairlab.data.sources import locate
+from fairlab.lexicons import load_lexicon
+from fairlab.lexicons.stereotypes import stereotyped_words
+from fairlab.text.words import Span, TermFinder
+from fairlab.types import NEUTRAL, FairlabError
+
+SPLITS = ("train", "validation")
+FEWEST_WORDS, MOST_WORDS = 2, 128  # of a sentence; the authors' code
+NEUTRAL_KIND = 0  # attributes are numbered from 1
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A text with the word it is read for.
+
+    Attributes:
+        token_ids: special ones included.
+        targets: positions of the word's tokens; empty where a version of a group differs in none.
+        kind: 0 is neutral, attributes are counted from 1.
+    """
+
+    token_ids: list[int]
+    targets: list[int]
+    kind: int
+
+
+@dataclass(frozen=True)
+class SentenceBatch:
+    """B sentences of one or several kinds.
+
+    Attributes:
+        input_ids: (B, T), padded.
+        attention_mask: the same shape, 0 at padding.
+        targets: the same shape, True at the tokens of the words.
+        kinds: (B,), see :class:`Sentence`.
+    """
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    targets: Tensor
+    kinds: Tensor
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], padding_id: int) -> SentenceBatch:
+        """Sentences padded to the longest."""
+        input_ids, attention_mask = pad([sentence.token_ids for sentence in sentences], padding_id)
+        targets = torch.zeros_like(input_ids, dtype=torch.bool)
+        for row, sentence in enumerate(sentences):
+            targets[row, sentence.targets] = True
+        return cls(input_ids, attention_mask, targets, torch.tensor([sentence.kind for sentence in sentences]))
+
+    def to(self, device: torch.device, non_blocking: bool = False) -> SentenceBatch:
+        """The batch on another device."""
+        tensors = (self.input_ids, self.attention_mask, self.targets, self.kinds)
+        return SentenceBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors))
+
+    def __getitem__(self, rows: Tensor) -> SentenceBatch:
+        """Some of the sentences."""
+        return SentenceBatch(self.input_ids[rows], self.attention_mask[rows], self.targets[rows], self.kinds[rows])
+
+    def __len__(self) -> int:
+        """Number of sentences."""
+        return len(self.kinds)
+
+
+class AttributeSentences(lightning.LightningDataModule):
+    """Sentences of plain text by the listed words they hold, in batches of one kind each, in random order.
+
+    Args:
+        paths: plain-text files, folders of ``.txt`` files, or ``embedded/NAME``, as for a corpus.
+        axis: its lexicon and stereotyped words are the lists.
+        lists: published lists instead: a file of one word a line by attribute, and one by ``neutral``; lines of the
+            attributes' files correspond. Each is a name below ``FAIRLAB_DATA``.
+        mixed: what becomes of a sentence with words of several attributes. ``drop``: it is left out, and every other
+            one counts once, for its first listed word (DPCE). ``keep``: it counts once for every word (ADEPT). A
+            sentence without any counts once for every stereotyped word.
+        at_least: corresponding words of the attributes are used equally often: as often as the rarest of them, or not
+            at all if that is less than this; None uses all (DPCE).
+        validation: number of sentences of each kind, or a fraction below 1, held out by their hash.
+        batch_size: sentences per batch.
+        limit_train: use only so many training sentences of each kind; None uses all.
+        encoder: whose tokenizer and maximal length are used.
+        epochs: passes, each as long as the smallest kind allows.
+        seed: of the order of the batches.
+        augmentation: None; those there are work on other data.
+
+    Attributes:
+        sentences: by split; neutral ones, then those of each attribute.
+
+    Raises:
+        FairlabError: on bad data or values, naming file or key.
+    """
+
+    def __init__(
+        self,
+        *,
+        paths: Sequence[str],
+        axis: str,
+        lists: Mapping[str, str] | None,
+        mixed: Literal["drop", "keep"],
+        at_least: int | None,
+        validation: float,
+        batch_size: int,
+        limit_train: int | None,
+        encoder: Backbone,
+        epochs: int,
+        seed: int,
+        augmentation: object | None = None,
+    ) -> None:
+        super().__init__()
+        _check(paths, mixed, at_least, validation, batch_size, limit_train)
+        if augmentation is not None:
+            raise FairlabError("this augmentation does not work on sentences found by word lists: augmentation=none")
+        self.paths = list(paths)
+        self.batch_size = batch_size
+        self.encoder = encoder
+        self.epochs = epochs
+        self.seed = seed
+        words = listed_words(lists) if lists else lexicon_words(axis)
+        self.names = (NEUTRAL, *words.attributes)
+        self.hashes: dict[str, str] = {}
+        found = list(find_words(self._lines(), words, mixed))
+        if at_least is not None:
+            found = balanced(found, words, at_least)
+        self.by_kind: dict[str, list[list[Sentence]]] = {split: [] for split in SPLITS}
+        for kind, name in enumerate(self.names):
+            held_out, rest = split_by_hash([entry for entry in found if entry.kind == kind], validation)
+            for split, entries in (("validation", held_out), ("train", rest[:limit_train])):
+                sentences = tokenized(entries, encoder)
+                if not sentences:
+                    raise FairlabError(
+                        f"{', '.join(self.paths)} leave no sentence with a word of '{name}' for {split}; give more "
+                        "text, or change data.validation or the word lists"
+                    )
+                self.by_kind[split].append(sentences)
+
+    def _lines(self) -> Iterator[str]:
+        for path in self.paths:
+            for name, digest, paragraphs in read(path):
+                self.hashes[name] = digest
+                for _, paragraph in paragraphs:
+                    yield from SENTENCE_END.split(paragraph)
+
+    @property
+    def sentences(self) -> dict[str, list[Sentence]]:
+        """All sentences of a split: neutral ones, then those of each attribute."""
+        return {split: [sentence for kind in kinds for sentence in kind] for split, kinds in self.by_kind.items()}
+
+    @property
+    def total_batches(self) -> int:
+        """Number of training batches over all epochs."""
+        return len(self._batches())
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about the data: files by hash, sentences of each kind."""
+        counts = {
+            f"{split}_{name}": len(kind)
+            for split, kinds in self.by_kind.items()
+            for name, kind in zip(self.names, kinds, strict=True)
+        }
+        return {
+            "path": ", ".join(self.paths),
+            "sha256": hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest(),
+            "files": self.hashes,
+            "trained_on": f"{len(self.sentences['train'])} sentences with attribute or neutral words",
+            **counts,
+        }
+
+    def sizes(self) -> dict[str, int]:
+        """What one pass goes through, on average, padding not counted."""
+        count = self.total_batches // self.epochs * self.batch_size
+        sentences = self.sentences["train"]
+        tokens = sum(len(sentence.token_ids) for sentence in sentences)
+        return {"sentences": count, "tokens": count * tokens // len(sentences)}
+
+    def train_dataloader(self) -> DataLoader[int]:
+        """Batches of all epochs as one stream; a resumed run skips those it has used."""
+        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
+        return self._loader("train", self._batches(skip=done))
+
+    def val_dataloader(self) -> DataLoader[int]:
+        """Batches of the validation sentences, kind by kind, always in the same order."""
+        batches: list[list[int]] = []
+        start = 0
+        for kind in self.by_kind["validation"]:
+            lengths = [len(sentence.token_ids) for sentence in kind]
+            bucketed = BucketedBatches(lengths, self.batch_size, epochs=1, seed=self.seed)
+            batches += [[start + position for position in batch] for batch in bucketed]
+            start += len(kind)
+        return self._loader("validation", batches)
+
+    def _batches(self, skip: int = 0) -> AlternatingBatches:
+        lengths = [[len(sentence.token_ids) for sentence in kind] for kind in self.by_kind["train"]]
+        return AlternatingBatches(lengths, self.batch_size, epochs=self.epochs, seed=self.seed, skip=skip)
+
+    def _loader(self, split: str, batches: Iterable[list[int]]) -> DataLoader[int]:
+        sentences = self.sentences[split]
+
+        def collate(chosen: list[Sentence]) -> SentenceBatch:
+            return SentenceBatch.of(chosen, self.encoder.padding_id)
+
+        # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
+        return DataLoader(
+            sentences,  # type: ignore[arg-type]
+            batch_sampler=batches,
+            collate_fn=collate,
+            generator=torch.Generator(),
+        )
+
+
+@dataclass(frozen=True)
+class WordLists:
+    """Words of the attributes of an axis, and neutral ones, in lower case.
+
+    Attributes:
+        attributes: by name, columns whose rows correspond; an empty string where an attribute has no word.
+        neutral: words without an attribute.
+    """
+
+    attributes: Mapping[str, Sequence[str]]
+    neutral: set[str]
+
+    def kinds(self) -> dict[str, int]:
+        """The kind each word marks; one that several attributes list marks none."""
+        columns = [{word for word in column if word} for column in self.attributes.values()]
+        kinds = dict.fromkeys(self.neutral.difference(*columns), NEUTRAL_KIND)
+        for kind, column in enumerate(columns, start=1):
+            kinds |= dict.fromkeys(column.difference(*columns[: kind - 1], *columns[kind:]), kind)
+        return kinds
+
+
+def lexicon_words(axis: str) -> WordLists:
+    """The words of an axis by the lexicons that come with fairlab."""
+    lexicon = load_lexicon(axis)
+    columns = {
+        name: [row[k].casefold() if row[k].casefold() != row[0].casefold() else "" for row in lexicon.rows]
+        for k, name in enumerate(lexicon.attributes, start=1)
+    }
+    return WordLists(columns, stereotyped_words(axis))
+
+
+def listed_words(lists: Mapping[str, str]) -> WordLists:
+    """Words from files of one a line.
+
+    Raises:
+        FairlabError: there is no neutral list, or less than two attributes, or their lists differ in length.
+        DataUnavailable: a file cannot be had.
+    """
+    if NEUTRAL not in lists or len(lists) < 3:
+        raise FairlabError(f"data.lists needs '{NEUTRAL}' and at least two attributes, not: {', '.join(lists)}")
+    columns = {
+        name: [line.strip().casefold() for line in locate(file).read_text(encoding="utf-8").splitlines()]
+        for name, file in lists.items()
+    }
+    neutral = set(columns.pop(NEUTRAL)) - {""}
+    if len(lengths := {len(column) for column in columns.values()}) > 1:
+        raise FairlabError(
+            f"the lists of {', '.join(columns)} have {sorted(lengths)} lines; their lines must correspond"
+        )
+    return WordLists(columns, neutral)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A listed word in a sentence: ``text[start:end]``, the word as listed, and its kind."""
+
+    text: str
+    start: int
+    end: int
+    word: str
+    kind: int
+
+
+def find_words(lines: Iterable[str], words: WordLists, mixed: str) -> Iterator[Found]:
+    """Sentences with listed words; a word that repeats is read where it stands first."""
+    kinds = words.kinds()
+    finder = TermFinder(kinds)
+    for text in lines:
+        if not FEWEST_WORDS <= len(text.split()) <= MOST_WORDS:
+            continue
+        first: dict[str, Span] = {}
+        for span in finder.find(text):
+            first.setdefault(span.term, span)
+        found = [Found(text, span.start, span.end, term, kinds[term]) for term, span in first.items()]
+        marked = [entry for entry in found if entry.kind != NEUTRAL_KIND]
+        if not marked or mixed == "keep":
+            yield from marked or found
+        elif len({entry.kind for entry in marked}) == 1:
+            yield marked[0]
+
+
+def balanced(found: Sequence[Found], words: WordLists, at_least: int) -> list[Found]:
+    """Neutral sentences, and for corresponding words as many as the rarest has, if that is ``at_least`` so many.
+
+    A word of two rows counts in both, so that some sentences come twice; that is how the authors of ADEPT do it.
+    """
+    by_word: dict[tuple[int, str], list[Found]] = defaultdict(list)
+    for entry in found:
+        by_word[entry.kind, entry.word].append(entry)
+    kept = [entry for entry in found if entry.kind == NEUTRAL_KIND]
+    for row in zip(*words.attributes.values(), strict=True):
+        members = [by_word[kind, word] for kind, word in enumerate(row, start=1)]
+        rarest = min(map(len, members))
+        if rarest >= at_least:
+            kept += [entry for member in members for entry in member[:rarest]]
+    return kept
+
+
+def split_by_hash(found: Sequence[Found], validation: float) -> tuple[list[Found], list[Found]]:
+    """Held-out entries and the others, in the order of a hash of their texts: the order of the files plays no part."""
+    ranked = sorted(found, key=lambda entry: hashlib.sha256(entry.text.encode()).digest())
+    count = int(validation) if validation >= 1 else round(validation * len(ranked))
+    return ranked[:count], ranked[count:]
+
+
+def tokenized(found: Sequence[Found], encoder: Backbone) -> list[Sentence]:
+    """The sentences as tokens; those whose word is cut off by the maximal length are left out."""
+    if not found:
+        return []
+    encoded = encoder.tokenizer(
+        [entry.text for entry in found], truncation=True, max_length=encoder.max_length, return_offsets_mapping=True
+    )
+    sentences = []
+    for entry, token_ids, offsets in zip(found, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        targets = [k for k, (start, end) in enumerate(offsets) if max(start, entry.start) < min(end, entry.end)]
+        if targets:
+            sentences.append(Sentence(token_ids, targets, entry.kind))
+    return sentences
+
+
+def group_sentences(data: CounterfactualGroups, split: str) -> list[Sentence]:
+    """The versions of counterfactual groups as sentences, group by group, the neutral version first.
+
+    The target of an attribute's version are the tokens in which it differs from the neutral one; that of the neutral
+    version are the tokens in which it differs from any of them, which stand in their places.
+    """
+    sentences = []
+    for neutral, *versions in data.token_ids[split]:
+        own: set[int] = set()
+        for kind, version in enumerate(versions, start=1):
+            steps = SequenceMatcher(None, neutral, version, autojunk=False).get_opcodes()
+            differing = [step for step in steps if step[0] != "equal"]
+            own |= {place for _, start, end, _, _ in differing for place in range(start, end)}
+            targets = [place for _, _, _, start, end in differing for place in range(start, end)]
+            sentences.append(Sentence(version, targets, kind))
+        sentences.insert(len(sentences) - len(versions), Sentence(neutral, sorted(own), NEUTRAL_KIND))
+    return sentences
+
+
+def sentences_of(data: object, split: str) -> list[Sentence]:
+    """The sentences of a split of either kind of data.
+
+    Raises:
+        FairlabError: the data is of another kind.
+    """
+    if isinstance(data, AttributeSentences):
+        return data.sentences[split]
+    if isinstance(data, CounterfactualGroups):
+        return group_sentences(data, split)
+    raise FairlabError(
+        "this method needs attribute and neutral sentences; choose data=attribute_sentences or data=groups"
+    )
+
+
+def as_sentences(batch: SentenceBatch | GroupBatch, sentences: Sequence[Sentence], padding_id: int) -> SentenceBatch:
+    """A batch of either kind of data as sentences.
+
+    Args:
+        batch: of groups or sentences.
+        sentences: those of its split, see :func:`group_sentences`; used for groups only.
+        padding_id: of the tokenizer.
+    """
+    if isinstance(batch, SentenceBatch):
+        return batch
+    versions = len(batch.input_ids) // len(batch.ids)
+    rows = [position * versions + k for position in batch.positions.tolist() for k in range(versions)]
+    return SentenceBatch.of([sentences[row] for row in rows], padding_id).to(batch.input_ids.device)
+
+
+def _check(
+    paths: Sequence[str],
+    mixed: str,
+    at_least: int | None,
+    validation: float,
+    batch_size: int,
+    limit_train: int | None,
+) -> None:
+    if isinstance(paths, str) or not paths:
+        raise FairlabError(f"data.paths must be a list of files or folders such as [my_texts], not {paths}")
+    if mixed not in ("drop", "keep"):
+        raise FairlabError(f"data.mixed must be drop or keep, not {mixed}")
+    if not validation > 0:
+        raise FairlabError(f"data.validation must be above 0, not {validation}")
+    for name, value in (("at_least", at_least), ("batch_size", batch_size), ("limit_train", limit_train)):
+        if value is not None and value < 1:
+            raise FairlabError(f"data.{name} must be at least 1, not {value}")

@@ -1,0 +1,47 @@
+"""Loss of ADEPT: neutral words are made equally near to every attribute.
+
+Source: Yang et al. 2023, "ADEPT: A DEbiasing PrompT Framework", and the authors' code.
+Shape letters: B neutral words in their sentences, A attributes, F a hidden state of all layers, flattened.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import torch
+from torch import Tensor
+
+
+def log_neighbours(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float) -> Tensor:
+    r"""Log-probability (A, B) that an attribute has a neutral word for its neighbour.
+
+    .. math:: p(b|a) \propto \exp(-\|v_a - e_b\|^2 / 2\rho^2)
+
+    normalised over the B neutral words at hand, which in training are those of the batch.
+    """
+    squares_AB = (prototypes_AF.unsqueeze(1) - neutral_BF.unsqueeze(0)).square().sum(dim=-1)
+    return torch.log_softmax(-squares_AB / (2 * rho**2), dim=-1)
+
+
+def divergence_loss(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float) -> Tensor:
+    """Jensen-Shannon divergence between the attributes' neighbours, in bits, mean over pairs of attributes.
+
+    Args:
+        prototypes_AF: mean hidden state of each attribute's words, A >= 2.
+        neutral_BF: hidden states of neutral words.
+        rho: bandwidth, in the unit of a distance, > 0.
+
+    Returns:
+        A scalar in [0, 1]; ideal 0, and always 0 for a single neutral word.
+    """
+    log_p_AB = log_neighbours(prototypes_AF, neutral_BF, rho)
+    pairs = [jensen_shannon(first, second) for first, second in combinations(log_p_AB, 2)]
+    return torch.stack(pairs).mean()
+
+
+def jensen_shannon(log_p: Tensor, log_q: Tensor) -> Tensor:
+    """Jensen-Shannon divergence of two distributions given by their logarithms (B,), in bits."""
+    log_middle = torch.logaddexp(log_p, log_q) - math.log(2)
+    to_middle = [(log.exp() * (log - log_middle)).sum() for log in (log_p, log_q)]
+    return (to_middle[0] + to_middle[1]) / (2 * math.log(2))

@@ -1,0 +1,58 @@
+"""How far hidden states have moved from those of the original model.
+
+Source: Kaneko and Bollegala 2021, "Debiasing Pre-trained Contextualised Embeddings", equation 2; Yang et al. 2023,
+"ADEPT: A DEbiasing PrompT Framework"; and the code of both.
+Shape letters: B texts, T tokens, L layers, D width.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+Drift = Literal["squared_distance", "all_positions", "mean_square", "divergence"]
+
+
+def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form: Drift) -> Tensor:
+    """Distance between the hidden states of two models on the same texts.
+
+    - ``squared_distance``: squared Euclidean distance summed over a text's tokens and layers, mean over texts (the
+      equation of DPCE);
+    - ``all_positions``: mean square over everything, padding included (the official code of both);
+    - ``mean_square``: mean square over a text's own tokens, mean over texts;
+    - ``divergence``: Kullback-Leibler divergence in bits, original to new, between the softmaxes over D of the states,
+      plus the same of their negatives; mean over layers and a text's own tokens, then over texts (ADEPT's).
+
+    Args:
+        hidden_BTLD: of the model in training.
+        original_BTLD: of the original one.
+        mask_BT: 0 at padding.
+        form: which of the four.
+
+    Returns:
+        A scalar >= 0; ideal 0.
+    """
+    if form == "all_positions":
+        return (hidden_BTLD - original_BTLD).square().mean()
+    mask_BT = mask_BT.to(hidden_BTLD.dtype)
+    if form == "divergence":
+        apart_BTL = divergence(original_BTLD, hidden_BTLD) + divergence(-original_BTLD, -hidden_BTLD)
+        return own_mean(apart_BTL.mean(dim=-1), mask_BT)
+    squares_BT = (hidden_BTLD - original_BTLD).square().sum(dim=(-2, -1))
+    if form == "squared_distance":
+        return (squares_BT * mask_BT).sum(dim=-1).mean()
+    return own_mean(squares_BT, mask_BT) / hidden_BTLD[0, 0].numel()
+
+
+def own_mean(values_BT: Tensor, mask_BT: Tensor) -> Tensor:
+    """Mean over a text's own tokens, then over texts."""
+    return ((values_BT * mask_BT).sum(dim=-1) / mask_BT.sum(dim=-1)).mean()
+
+
+def divergence(original: Tensor, hidden: Tensor) -> Tensor:
+    """Kullback-Leibler divergence in bits of the softmax over the last dimension, from ``original`` to ``hidden``."""
+    log_p, log_q = torch.log_softmax(original, dim=-1), torch.log_softmax(hidden, dim=-1)
+    return (log_p.exp() * (log_p - log_q)).sum(dim=-1) / math.log(2)

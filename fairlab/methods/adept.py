@@ -1,0 +1,104 @@
+"""ADEPT-F: an encoder is finetuned until its neutral words are equally near to every attribute.
+
+Source: Yang et al. 2023, "ADEPT: A DEbiasing PrompT Framework", the variant that finetunes the encoder instead of a
+prompt, and the authors' code (EmpathYang/ADEPT).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from torch import Tensor
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.losses.adept import divergence_loss
+from fairlab.prototypes import PrototypeDebiasing, Switches
+from fairlab.types import FairlabError
+
+
+@dataclass(frozen=True)
+class ADEPTSwitches(Switches):
+    """Those shared with DPCE, and one of ADEPT's own.
+
+    Attributes:
+        rho: bandwidth, in the unit of a distance between hidden states of all layers.
+    """
+
+    rho: float
+
+
+MODES = {
+    # rho as the authors' script sets it; the divergence of hidden states, which their code has behind a flag.
+    "paper": ADEPTSwitches(shifted=False, pads_in_prototypes=False, pads_in_losses=False, drift="divergence", rho=15.0),
+    # What the authors' code computes: the script's rho never reaches the function, whose own default is 10.
+    "official": ADEPTSwitches(
+        shifted=True, pads_in_prototypes=True, pads_in_losses=False, drift="all_positions", rho=10.0
+    ),
+    # The code as it was meant: own subwords, own tokens, and the script's rho.
+    "fixed": ADEPTSwitches(
+        shifted=False, pads_in_prototypes=False, pads_in_losses=False, drift="mean_square", rho=15.0
+    ),
+}
+
+
+class ADEPT(PrototypeDebiasing):
+    """Makes the attributes' distributions over the neutral words of a batch alike.
+
+    The distributions are normalised over a batch, so that batches accumulated over several steps are another objective
+    than one large batch; in the bias loss only.
+
+    Args:
+        encoder: trained in place.
+        compat: whose loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
+        rho: bandwidth in the unit of a distance between hidden states of all layers, > 0; None takes that of
+            ``compat``, which is meant for BERT-large.
+        alpha: weight of the bias loss, >= 0.
+        beta: weight of the representation loss, >= 0.
+        lr: learning rate of AdamW at the start; it falls linearly to 0.
+        dropout: whether the encoder's own dropout is on in training.
+        epochs: passes over the training sentences.
+        validate_every: training steps between validations.
+        seed: of the dropout.
+
+    Raises:
+        FairlabError: a value is out of range.
+    """
+
+    title = "finetuning with the criterion of ADEPT (ADEPT-F)"
+
+    def __init__(
+        self,
+        encoder: Backbone,
+        *,
+        compat: Literal["paper", "official", "fixed"],
+        rho: float | None,
+        alpha: float,
+        beta: float,
+        lr: float,
+        dropout: bool,
+        epochs: int,
+        validate_every: int,
+        seed: int,
+    ) -> None:
+        if compat not in MODES:
+            raise FairlabError(f"method.compat must be {', '.join(MODES)}, not {compat}")
+        if isinstance(rho, str) or (rho is not None and not rho > 0):
+            raise FairlabError(f"method.rho must be above 0, or null for that of method.compat, not {rho}")
+        switches = MODES[compat] if rho is None else replace(MODES[compat], rho=rho)
+        super().__init__(
+            encoder,
+            switches,
+            alpha=alpha,
+            beta=beta,
+            lr=lr,
+            dropout=dropout,
+            epochs=epochs,
+            validate_every=validate_every,
+            seed=seed,
+        )
+        self.rho = switches.rho
+
+    def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
+        """Divergence of the attributes' neighbours, see :func:`fairlab.losses.adept.divergence_loss`."""
+        return divergence_loss(self.prototypes.flatten(1), neutral_BLD.flatten(1), self.rho)

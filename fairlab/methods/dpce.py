@@ -1,0 +1,109 @@
+"""DPCE: debiasing of contextualised embeddings by making neutral words orthogonal to attribute words.
+
+Source: Kaneko and Bollegala 2021, "Debiasing Pre-trained Contextualised Embeddings", token level, all layers, and the
+authors' code (kanekomasahiro/context-debias).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.losses.dpce import Form, orthogonality_loss
+from fairlab.prototypes import PrototypeDebiasing, Switches
+from fairlab.types import FairlabError
+
+
+@dataclass(frozen=True)
+class DPCESwitches(Switches):
+    """Those shared with ADEPT, and one of DPCE's own.
+
+    Attributes:
+        bias: see :func:`fairlab.losses.dpce.orthogonality_loss`.
+    """
+
+    bias: Form
+
+
+MODES = {
+    # Equations 1 and 2 of the paper, per sentence.
+    "paper": DPCESwitches(
+        shifted=False,
+        pads_in_prototypes=False,
+        pads_in_losses=False,
+        drift="squared_distance",
+        bias="sum_of_squares",
+    ),
+    # What the authors' code computes.
+    "official": DPCESwitches(
+        shifted=True,
+        pads_in_prototypes=True,
+        pads_in_losses=True,
+        drift="all_positions",
+        bias="square_of_mean",
+    ),
+    # The code as it was meant, on its scale: own subwords, own tokens, and products that do not cancel out.
+    "fixed": DPCESwitches(
+        shifted=False,
+        pads_in_prototypes=False,
+        pads_in_losses=False,
+        drift="mean_square",
+        bias="mean_of_squares",
+    ),
+}
+
+
+class DPCE(PrototypeDebiasing):
+    """Makes neutral words orthogonal to the prototypes of the attributes, layer by layer.
+
+    Args:
+        encoder: trained in place.
+        compat: whose loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
+        alpha: weight of the bias loss, >= 0.
+        beta: weight of the representation loss, >= 0.
+        lr: learning rate of AdamW at the start; it falls linearly to 0.
+        dropout: whether the encoder's own dropout is on in training.
+        epochs: passes over the training sentences.
+        validate_every: training steps between validations.
+        seed: of the dropout.
+
+    Raises:
+        FairlabError: a value is out of range.
+    """
+
+    title = "debiasing of contextualised embeddings (DPCE)"
+
+    def __init__(
+        self,
+        encoder: Backbone,
+        *,
+        compat: Literal["paper", "official", "fixed"],
+        alpha: float,
+        beta: float,
+        lr: float,
+        dropout: bool,
+        epochs: int,
+        validate_every: int,
+        seed: int,
+    ) -> None:
+        if compat not in MODES:
+            raise FairlabError(f"method.compat must be {', '.join(MODES)}, not {compat}")
+        super().__init__(
+            encoder,
+            MODES[compat],
+            alpha=alpha,
+            beta=beta,
+            lr=lr,
+            dropout=dropout,
+            epochs=epochs,
+            validate_every=validate_every,
+            seed=seed,
+        )
+        self.form = MODES[compat].bias
+
+    def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
+        """Inner products with the prototypes, see :func:`fairlab.losses.dpce.orthogonality_loss`."""
+        return orthogonality_loss(neutral_BLD, self.prototypes, self.form)

@@ -1,0 +1,124 @@
+"""INLP: embeddings are projected, time and again, onto what a linear classifier of the attributes does not see.
+
+Source: Ravfogel et al. 2020, "Null It Out: Guarding Protected Attributes by Iterative Nullspace Projection", algorithm
+1, as Meade et al. 2022 apply it (bias-bench).
+Shape letters: N texts, D embedding width, K directions.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from rich.progress import track
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.projection import away_from, project
+from fairlab.data.counterfactual import CounterfactualGroups, groups_of
+from fairlab.types import FairlabError, Group
+
+Floats = NDArray[np.float64]
+
+
+class INLP:
+    """Removes from an encoder's embeddings what linear classifiers tell attributes by; nothing else is trained.
+
+    The classes are the versions of the groups, the neutral one among them.
+
+    Args:
+        encoder: gets the projection.
+        classifiers: how many are trained, each on what the ones before have left.
+        seed: of the classifiers.
+
+    Raises:
+        FairlabError: there are less than one classifier; in ``fit``, when the data is no counterfactual groups, or when
+            the classifiers' directions leave nothing of the embeddings.
+    """
+
+    title = "iterative nullspace projection (INLP)"
+    limits = (
+        "The projection is part of the sentence-transformers model; hidden states read with transformers alone, and "
+        "its masked-LM head, are those of the original model. What is removed is linear, in English, and of the listed "
+        "attributes only."
+    )
+    epochs = validate_every = 1
+
+    def __init__(self, encoder: Backbone, *, classifiers: int, seed: int) -> None:
+        if classifiers < 1:
+            raise FairlabError(f"method.classifiers must be at least 1, not {classifiers}")
+        self.encoder = encoder
+        self.classifiers = classifiers
+        self.seed = seed
+        self.accuracies: list[float] = []
+        self.removed = 0
+
+    def fit(self, data: CounterfactualGroups) -> None:
+        """Find the directions on the training groups, and project them out."""
+        groups = groups_of(data)
+        train, labels = self._classes(groups["train"])
+        held_out, held_out_labels = self._classes(groups["validation"])
+        directions_KD, self.accuracies = nullspace_directions(
+            train, labels, self.classifiers, self.seed, held_out=held_out, held_out_labels=held_out_labels
+        )
+        self.removed = len(directions_KD)
+        project(self.encoder, away_from(torch.from_numpy(directions_KD).float()))
+
+    def _classes(self, groups: list[Group]) -> tuple[Floats, NDArray[np.int64]]:
+        texts = [text for group in groups for text in group.texts]
+        labels = np.tile(np.arange(len(groups[0].texts)), len(groups))
+        return self.encoder.embed(texts, progress="embeddings of the versions").double().numpy(), labels
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold beside the configuration: accuracies on the validation groups, dimensions."""
+        return {
+            "title": self.title,
+            "limits": self.limits,
+            "first_classifier_accuracy": self.accuracies[0],
+            "last_classifier_accuracy": self.accuracies[-1],
+            "dimensions_removed": self.removed,
+        }
+
+
+def nullspace_directions(
+    embeddings_ND: Floats,
+    labels_N: NDArray[np.int64],
+    classifiers: int,
+    seed: int,
+    *,
+    held_out: Floats,
+    held_out_labels: NDArray[np.int64],
+) -> tuple[Floats, list[float]]:
+    """Orthonormal directions (K, D) that linear classifiers read, and each classifier's accuracy on held-out texts.
+
+    Every classifier is a linear support vector machine, one against the rest, on embeddings without the directions of
+    those before.
+
+    Raises:
+        FairlabError: the directions leave nothing.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
+    basis_KD = np.empty((0, embeddings_ND.shape[1]))
+    accuracies = []
+    for _ in track(range(classifiers), "classifiers", transient=True):
+        classifier = LinearSVC(dual=False, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            classifier.fit(without(embeddings_ND, basis_KD), labels_N)
+        accuracies.append(float(classifier.score(without(held_out, basis_KD), held_out_labels)))
+        new = np.linalg.svd(without(classifier.coef_, basis_KD), full_matrices=False)
+        basis_KD = np.concatenate([basis_KD, new[2][new[1] > 1e-8 * new[1].max(initial=1e-12)]])
+        if len(basis_KD) >= embeddings_ND.shape[1]:
+            raise FairlabError(
+                f"{len(accuracies)} classifiers span all {embeddings_ND.shape[1]} dimensions of the embeddings; "
+                "lower method.classifiers"
+            )
+    return basis_KD, accuracies
+
+
+def without(vectors: Floats, basis_KD: Floats) -> Floats:
+    """Vectors (N, D) less their components along an orthonormal basis."""
+    return vectors - (vectors @ basis_KD.T) @ basis_KD

@@ -1,0 +1,72 @@
+"""SentenceDebias: the direction in which the versions of a sentence differ is projected out of the embeddings.
+
+Source: Liang et al. 2020, "Towards Debiasing Sentence Representations", as Meade et al. 2022 apply it (bias-bench).
+Shape letters: G groups, A attributes, D embedding width, K components.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.projection import away_from, project
+from fairlab.data.counterfactual import CounterfactualGroups, groups_of
+from fairlab.types import FairlabError
+
+
+class SentenceDebias:
+    """Finds the bias subspace of an encoder's embeddings and projects it out; nothing is trained.
+
+    Args:
+        encoder: gets the projection.
+        components: dimensions of the subspace.
+        seed: not used; nothing is random.
+
+    Raises:
+        FairlabError: there are less than one component; in ``fit``, when the data is no counterfactual groups.
+    """
+
+    title = "projecting out the bias subspace (SentenceDebias)"
+    limits = (
+        "The projection is part of the sentence-transformers model; hidden states read with transformers alone, and "
+        "its masked-LM head, are those of the original model. What is removed is linear, in English, and of the listed "
+        "attributes only."
+    )
+    epochs = validate_every = 1
+
+    def __init__(self, encoder: Backbone, *, components: int, seed: int) -> None:
+        if components < 1:
+            raise FairlabError(f"method.components must be at least 1, not {components}")
+        self.encoder = encoder
+        self.components = components
+        self.explained = float("nan")
+
+    def fit(self, data: CounterfactualGroups) -> None:
+        """Find the subspace on the attributes' versions of the training groups, and project it out."""
+        groups = groups_of(data)["train"]
+        texts = [group.versions[name] for group in groups for name in group.attributes]
+        embeddings = self.encoder.embed(texts, progress="embeddings of the versions").unflatten(0, (len(groups), -1))
+        directions_KD, self.explained = bias_subspace(embeddings, self.components)
+        project(self.encoder, away_from(directions_KD))
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold beside the configuration; the share of the versions' variance explained."""
+        return {"title": self.title, "limits": self.limits, "explained_variance": self.explained}
+
+
+def bias_subspace(embeddings_GAD: Tensor, components: int) -> tuple[Tensor, float]:
+    """First principal components (K, D) of embeddings around the mean of their group, and their share of the variance.
+
+    Embeddings are scaled to unit length first.
+
+    Raises:
+        FairlabError: the versions of no group differ.
+    """
+    unit_GAD = nn.functional.normalize(embeddings_GAD.double(), dim=-1)
+    centred = (unit_GAD - unit_GAD.mean(dim=1, keepdim=True)).flatten(0, 1)
+    _, strengths, rows = torch.linalg.svd(centred, full_matrices=False)
+    variances = strengths.square()
+    if not variances.sum() > 0:
+        raise FairlabError("the versions of all groups have the same embedding, so there is no bias direction to find")
+    return rows[:components].float(), float(variances[:components].sum() / variances.sum())
