@@ -37,7 +37,8 @@ def add_adapters(model: PreTrainedModel, rank: int) -> None:
     """
     from peft import LoraConfig, inject_adapter_in_model  # takes seconds, which loading a backbone should not
 
-    settings = LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear", exclude_modules=POOLER)
+    pooler = POOLER if getattr(model.base_model, "pooler", None) is not None else None
+    settings = LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear", exclude_modules=pooler)
     inject_adapter_in_model(settings, model.base_model)
     for module in _adapted(model).values():
         vars(module)["cast_input_dtype_enabled"] = False  # autocast does it, without a detour over float32

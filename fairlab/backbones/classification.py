@@ -84,7 +84,8 @@ def with_classifier(backbone: Backbone, labels: Sequence[str]) -> PreTrainedMode
     config.id2label = dict(enumerate(labels))
     config.label2id = {label: number for number, label in enumerate(labels)}
     config.problem_type = None if len(labels) > 1 else "regression"
-    config.pad_token_id = backbone.padding_id  # by which a causal LM's head finds the last token of a padded text
+    if config.pad_token_id is None:  # by it a causal LM's head finds the last token of a padded text
+        config.pad_token_id = backbone.padding_id
     classifier = AutoModelForSequenceClassification.from_config(config)
     classifier.base_model.load_state_dict(model.base_model.state_dict(), strict=False)  # strict: but for the pooler
     return classifier.to(model.device, model.dtype).train(model.training)

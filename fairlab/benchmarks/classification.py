@@ -85,13 +85,12 @@ def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> 
 
 def quantities(task: Task, items: Items) -> list[Quantity]:
     """The task's measures, and those of the commonest label, from predictions and labels (N,) of each split."""
-    found = []
+    found, first = [], task.metrics[0]
     for split in task.dev_splits:
         if f"{split}_labels" not in items:
             continue
         predicted, truth = items[f"{split}_predictions"], items[f"{split}_labels"]
-        for name in task.metrics:
-            found.append(_measure(name, name, split, predicted, truth, headline=name == task.metrics[0]))
+        found += [_measure(name, name, split, predicted, truth, headline=name == first) for name in task.metrics]
         if task.labels:
             commonest = np.full_like(truth, np.bincount(truth.astype(int)).argmax())
             names = [name for name in task.metrics if name in BASELINES]

@@ -324,13 +324,13 @@ def _example(fields: Fields, task: Task, place: str) -> Example:
     if layout is None:
         raise FairlabError(f"{place} has the columns {_shown(list(fields))}; {_wanted(task)}")
     texts = [fields[column] for column in layout[: 2 if task.options else -1]]
-    answers = tuple(fields[layout[2]]) if task.options else ()
-    if not all(isinstance(text, str) for text in (*texts, *answers)):
+    answers = fields[layout[2]] if task.options else []
+    if not isinstance(answers, list) or not all(isinstance(text, str) for text in (*texts, *answers)):
         raise FairlabError(f"{place} lacks text in one of {', '.join(layout[:-1])}; write every text as text")
     if task.options and len(answers) != len(task.labels):
         raise FairlabError(f"{place} has {len(answers)} answers, not {len(task.labels)}; {_wanted(task)}")
     label = (_label if task.labels else _score)(str(fields[layout[-1]]), task, place)
-    return Example(texts[0], texts[1] if len(texts) > 1 else None, label, answers)
+    return Example(texts[0], texts[1] if len(texts) > 1 else None, label, tuple(answers))
 
 
 def _label(written: str, task: Task, place: str) -> int:
