@@ -174,7 +174,7 @@ class SequenceClassifier(lightning.LightningModule):
             {"params": [parameter for parameter in trained if parameter.ndim > 1]},
             {"params": [parameter for parameter in trained if parameter.ndim <= 1], "weight_decay": 0.0},
         ]
-        optimizer = torch.optim.AdamW(groups, lr=self.lr, weight_decay=self.weight_decay)
+        optimizer = torch.optim.AdamW(groups, lr=self.lr, weight_decay=self.weight_decay, fused=True)
         steps = int(self.trainer.estimated_stepping_batches)
         scheduler = get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}

@@ -41,7 +41,7 @@ ROWS = {
     "race": lambda k: {
         "article": f"the {WORDS[k % 11]} is number {k}",
         "question": "what is it?",
-        "options": [f"{word} {k}" for word in WORDS[k % 6 : k % 6 + 4]],
+        "options": [f"{WORDS[k % 11] if n == k % 4 else WORDS[n - 4]} {k}" for n in range(4)],
         "answer": "ABCD"[k % 4],
     },
 }
@@ -58,14 +58,13 @@ def fit(method, data, folder, **changes):
         "max_epochs": 1,
         "accelerator": "cpu",
         "logger": False,
-        "enable_checkpointing": False,
         "enable_progress_bar": False,
         "enable_model_summary": False,
         "num_sanity_val_steps": 0,
         "default_root_dir": folder,
     }
     ckpt = changes.pop("ckpt_path", None)
-    trainer = lightning.Trainer(**settings | changes)
+    trainer = lightning.Trainer(**settings | {"enable_checkpointing": "callbacks" in changes} | changes)
     trainer.fit(method, data, ckpt_path=ckpt, weights_only=True)
     return trainer
 
@@ -124,7 +123,7 @@ def test_a_choice_is_a_softmax_over_the_answers_scores(tiny, tmp_path):
 
 @pytest.mark.parametrize("task", ROWS)
 def test_it_overfits_a_handful_of_examples(tiny, tmp_path, task):
-    data = make_data(tiny, tmp_path, task, count=16, epochs=40)
+    data = make_data(tiny, tmp_path, task, count=16, epochs=40, batch_size=8)
     method = SequenceClassifier(tiny, **VALUES | {"lr": 5e-3})
     losses = recorded(method)
     fit(method, data, tmp_path, limit_val_batches=0)
@@ -157,8 +156,8 @@ def test_validation_is_over_all_examples_held_out(tiny, tmp_path, task):
     else:
         expected = stats.pearsonr(outputs[:, 0], truth).statistic
         loss = ((outputs[:, 0] - truth) ** 2).mean()
-    assert metrics[f"validation/{data.task.metrics[0]}"] == pytest.approx(expected, abs=1e-5)
-    assert metrics["validation/error"] == pytest.approx(1 - expected, abs=1e-5)
+    assert metrics[f"validation/{data.task.metrics[0]}"] == pytest.approx(expected, abs=1e-3)
+    assert metrics["validation/error"] == pytest.approx(1 - expected, abs=1e-3)
     assert metrics["validation/loss"] == pytest.approx(loss, rel=1e-4)
 
 
