@@ -10,12 +10,14 @@ from scipy import stats
 from sklearn.metrics import matthews_corrcoef
 from transformers import BertForSequenceClassification
 
+from fairlab import train
 from fairlab.backbones.adapters import FILE
 from fairlab.backbones.classification import Classifier
 from fairlab.backbones.loading import load_backbone
 from fairlab.callbacks import Checkpoints, History
 from fairlab.data.labelled import LabelledTexts
 from fairlab.methods.sequence_classifier import SequenceClassifier
+from fairlab.record import Record
 from fairlab.types import FairlabError
 from tests.conftest import WORDS, write_rows
 
@@ -220,6 +222,23 @@ def test_training_stops_after_the_validations_it_should_wait_and_goes_on_to_the_
     assert found.rows == history.rows
     again, _ = run(tmp_path / "part", ckpt_path=tmp_path / "part" / "last.ckpt")
     assert again.global_step == 9  # what had stopped stays stopped
+
+
+def test_a_checkpoint_of_another_architecture_is_refused_in_a_sentence(tiny, tiny_folders, tmp_path):
+    def prepared(encoder):
+        history = History()
+        method, data = SequenceClassifier(encoder, **VALUES), make_data(encoder, tmp_path)
+        keep = [history, Checkpoints(tmp_path / "checkpoints", 1)]
+        trainer = lightning.Trainer(max_epochs=1, max_steps=1, callbacks=keep, logger=False, limit_val_batches=1)
+        return trainer, method, data, Record(tmp_path, {}, ""), history
+
+    (tmp_path / "checkpoints").mkdir()
+    other = load_backbone(str(tiny_folders["distilbert_mlm"]), pooling="mean", max_length=32, normalize=False)
+    train.fit(*prepared(other))
+    with pytest.raises(
+        FairlabError, match=r"last.ckpt holds another model than the one of this run; put the run's own"
+    ):
+        train.fit(*prepared(tiny))
 
 
 def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
