@@ -27,9 +27,14 @@ def summary_lines(record: Record) -> list[str]:
     ]
     lines += [moved_line(comparison) for comparison in record.comparisons if moved(comparison)]
     lines += collapse_verdicts(record)
-    lines += dict.fromkeys(f"note: {note.benchmark}: {note.text}" for note in record.notes if not note.item)
-    lines += dict.fromkeys(f"not run: {entry.benchmark} {entry.subset}: {entry.reason}" for entry in record.not_run)
+    lines += dict.fromkeys(f"note{_on(n.phase)}: {n.benchmark}: {n.text}" for n in record.notes if not n.item)
+    lines += dict.fromkeys(f"not run{_on(n.phase)}: {n.benchmark} {n.subset}: {n.reason}" for n in record.not_run)
     return lines
+
+
+def _on(phase: str) -> str:
+    """Which of several models; what holds before and after training is said once."""
+    return "" if phase in ("", "before", "after") else f" on {phase}"
 
 
 def line(row: Mapping[str, Reading]) -> str:

@@ -79,6 +79,14 @@ def test_summary_lines(record):
     assert "collapse" not in "".join(lines)
 
 
+def test_of_several_models_the_summary_says_which_was_not_measured(record):
+    record.not_run = [NotRun("stereoset", "all", "no head", phase) for phase in ("bert", "gpt2")]
+    assert [line for line in summary_lines(record) if line.startswith("not run")] == [
+        "not run on bert: stereoset all: no head",
+        "not run on gpt2: stereoset all: no head",
+    ]
+
+
 def reading(phase, quantity, value):
     """None where the value is undefined: such a reading is not taken."""
     if value is None:
