@@ -192,7 +192,8 @@ class MLM(lightning.LightningModule):
         """AdamW with a linear rise and fall of the learning rate."""
         parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(parameters, lr=self.lr, betas=BETAS, weight_decay=self.weight_decay)
-        steps = int(self.trainer.estimated_stepping_batches)
+        # Lightning's own count would make the loader before a continued run knows which batches it has used.
+        steps = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
         rise = self.warmup * steps
 
         def rate(step: int) -> float:

@@ -175,7 +175,8 @@ class SequenceClassifier(lightning.LightningModule):
             {"params": [parameter for parameter in trained if parameter.ndim <= 1], "weight_decay": 0.0},
         ]
         optimizer = torch.optim.AdamW(groups, lr=self.lr, weight_decay=self.weight_decay, fused=True)
-        steps = int(self.trainer.estimated_stepping_batches)
+        # Lightning's own count would make the loader before a continued run knows which batches it has used.
+        steps = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
         scheduler = get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 

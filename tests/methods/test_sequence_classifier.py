@@ -6,6 +6,7 @@ import lightning
 import numpy as np
 import pytest
 import torch
+from lightning.pytorch.callbacks import LambdaCallback
 from scipy import stats
 from sklearn.metrics import matthews_corrcoef
 from transformers import BertForSequenceClassification
@@ -125,7 +126,7 @@ def test_a_choice_is_a_softmax_over_the_answers_scores(tiny, tmp_path):
 
 @pytest.mark.parametrize("task", ROWS)
 def test_it_overfits_a_handful_of_examples(tiny, tmp_path, task):
-    data = make_data(tiny, tmp_path, task, count=16, epochs=40, batch_size=8)
+    data = make_data(tiny, tmp_path, task, count=16, epochs=60, batch_size=8)
     method = SequenceClassifier(tiny, **VALUES | {"lr": 5e-3})
     losses = recorded(method)
     fit(method, data, tmp_path, limit_val_batches=0)
@@ -204,19 +205,21 @@ def test_other_architectures_train(tiny_folders, tmp_path, kind):
 
 
 def test_training_stops_after_the_validations_it_should_wait_and_goes_on_to_the_same_end(tiny, tmp_path):
-    def run(folder, **changes):
+    def run(folder, killed_at=None, **changes):
         encoder = copy.deepcopy(tiny)
         method = SequenceClassifier(encoder, **VALUES | {"lr": 1e-9, "patience": 2})  # nothing improves
         folder.mkdir(exist_ok=True)
         history = History()
-        keep = [history, Checkpoints(folder, 1, monitor=method.monitor, patience=method.patience)]
+        kill = LambdaCallback(on_train_batch_start=lambda trainer, *_: 1 / (trainer.global_step != killed_at))
+        keep = [kill, history, Checkpoints(folder, 1, monitor=method.monitor, patience=method.patience)]
         data = make_data(encoder, tmp_path, epochs=10)
         return fit(method, data, folder, callbacks=keep, val_check_interval=3, **changes), history
 
     whole, history = run(tmp_path / "whole")
     assert whole.global_step == 9  # the first validation is the best, the next two are no better
     assert [row["step"] for row in history.rows if "validation/error" in row] == [3, 6, 9]
-    run(tmp_path / "part", max_steps=5)
+    with pytest.raises(ZeroDivisionError):
+        run(tmp_path / "part", killed_at=5)
     resumed, found = run(tmp_path / "part", ckpt_path=tmp_path / "part" / "last.ckpt")
     assert resumed.global_step == 9
     assert found.rows == history.rows
