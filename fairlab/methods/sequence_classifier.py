@@ -174,7 +174,7 @@ class SequenceClassifier(lightning.LightningModule):
             {"params": [parameter for parameter in trained if parameter.ndim > 1]},
             {"params": [parameter for parameter in trained if parameter.ndim <= 1], "weight_decay": 0.0},
         ]
-        optimizer = torch.optim.AdamW(groups, lr=self.lr, weight_decay=self.weight_decay, fused=True)
+        optimizer = torch.optim.AdamW(groups, lr=self.lr, weight_decay=self.weight_decay)
         # Lightning's own count would make the loader before a continued run knows which batches it has used.
         steps = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
         scheduler = get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps)
