@@ -28,7 +28,7 @@ BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
 AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
-PERFORMANCE = ["ccd_training", "rewriting", "seat_permutations", "llm_ledger"]  # scripts in perf/
+PERFORMANCE = ["ccd_training", "rewriting", "seat_permutations", "likelihoods", "llm_ledger"]  # scripts in perf/
 
 
 def readings(name: str) -> dict[str, Reading]:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fairlab.backbones.loading import load_backbone
+from tests.backbones.reference import livened
+
 PERF = Path(__file__).parents[1] / "perf"
 
 
@@ -72,3 +75,12 @@ def test_the_permutation_test_agrees_with_a_loop_of_shuffles(monkeypatch):
     found, loop = result["p_values"]["ours"], result["p_values"]["loop"]
     assert abs(found - loop) < 5 * (found / 4000) ** 0.5
     assert "| Python loop of shuffles | " in seat_permutations.table(result)
+
+
+@pytest.mark.data
+def test_likelihoods_equal_those_of_one_masked_copy_at_a_time(monkeypatch, tiny_folders):
+    likelihoods = load("likelihoods", monkeypatch)
+    model = livened(load_backbone(str(tiny_folders["bert_mlm"]), pooling="mean", max_length=64, normalize=False))
+    result = likelihoods.measure(model, pairs=3, examples=4, repeats=1)  # asserts equal results
+    assert [row["items"] for row in result["tasks"].values()] == [3, 4]
+    assert "| CrowS-Pairs | 3 | " in likelihoods.table(result)

