@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import yaml
 from fairlab.types import NEUTRAL, FairlabError
 
 FOLDER = Path(__file__).parent
+NAMES = FOLDER / "names.csv"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,32 @@ class Lexicon:
     polysemous: dict[str, str] = field(default_factory=dict)
     returning: frozenset[str] = frozenset()
     alone: str = ""
+
+    def only(self, attributes: Sequence[str]) -> Lexicon:
+        """The lexicon of some of its attributes.
+
+        Raises:
+            FairlabError: it has not all of them, or there are fewer than two.
+        """
+        if unknown := [name for name in attributes if name not in self.attributes]:
+            raise FairlabError(
+                f"the axis '{self.axis}' has no attribute '{unknown[0]}'; it has {', '.join(self.attributes)}"
+            )
+        if len(set(attributes)) < max(2, len(attributes)):
+            raise FairlabError(f"attributes must name at least two of {', '.join(self.attributes)}, each once")
+        columns = [0, *(self.attributes.index(name) + 1 for name in attributes)]
+
+        def cut(forms: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(forms[column] for column in columns)
+
+        entries = tuple(replace(entry, forms=cut(entry.forms)) for entry in self.entries)
+        return replace(self, attributes=tuple(attributes), rows=tuple(map(cut, self.rows)), entries=entries)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of everything in it and of the list of first names."""
+        content = repr((replace(self, returning=frozenset()), sorted(self.returning)))
+        return hashlib.sha256(content.encode() + NAMES.read_bytes()).hexdigest()
 
     def terms(self, attribute: str) -> set[str]:
         """Case-folded forms that mark ``attribute``: those that differ from their row's neutral form."""

@@ -6,7 +6,7 @@ import csv
 from dataclasses import dataclass
 from functools import cache
 
-from fairlab.lexicons import FOLDER
+from fairlab.lexicons import NAMES
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Name:
 @cache
 def load_names() -> dict[str, Name]:
     """First names by case-folded form, most frequent first; the file is made by ``experiments/lexicons/build.py``."""
-    with (FOLDER / "names.csv").open(encoding="utf-8", newline="") as file:
+    with NAMES.open(encoding="utf-8", newline="") as file:
         rows = [
             Name(row["name"], row["gender"], row["race"], row["other_sense"] == "yes", row["source"])
             for row in csv.DictReader(file)

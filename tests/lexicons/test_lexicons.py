@@ -103,3 +103,15 @@ def test_names_carry_gender_and_race():
     assert names["casey"].gender == "both"
     assert names["paris"].other_sense
     assert {name.race for name in names.values()} - {""} == set(ATTRIBUTES["race"])
+
+
+def test_some_attributes_of_an_axis():
+    religion = load_lexicon("religion")
+    two = religion.only(["muslim", "christian"])
+    assert two.attributes == ("muslim", "christian")
+    assert two.terms("christian") == religion.terms("christian")
+    assert two.counterparts("muslim", "christian")["muslim"] == "Christian"
+    assert two.sha256 != religion.sha256 == load_lexicon("religion").sha256
+    for wrong in (["muslim"], ["muslim", "muslim"], ["muslim", "robot"]):
+        with pytest.raises(FairlabError, match=r"attributes must name at least two|has no attribute 'robot'"):
+            religion.only(wrong)
