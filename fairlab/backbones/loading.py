@@ -27,6 +27,7 @@ MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # ends of 
 CLASSIFIER = "ForSequenceClassification"
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 MIN_LENGTH = 4
+OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -89,7 +90,7 @@ def load_backbone(
         _no_bar_without_a_terminal()
     config = AutoConfig.from_pretrained(folder, gguf_file=gguf)
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf)
-    limit = min(getattr(config, "max_position_embeddings", max_length), tokenizer.model_max_length)
+    limit = min(_positions(config) or max_length, tokenizer.model_max_length)
     if not MIN_LENGTH <= max_length <= limit:
         raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {max_length}")
     model, loading = _kind(config, folder, gguf).from_pretrained(
@@ -103,6 +104,13 @@ def load_backbone(
     if adapters:
         model = _with_adapters(model, adapters, adapters_sha256)
     return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+
+
+def _positions(config: PretrainedConfig) -> int | None:
+    """How many tokens a model has positions for; None where there is no limit."""
+    positions = getattr(config, "max_position_embeddings", None)
+    # RoBERTa and its kin count positions from the one behind the padding's.
+    return positions - config.pad_token_id - 1 if positions and config.model_type in OFFSET_POSITIONS else positions
 
 
 def _no_bar_without_a_terminal() -> None:

@@ -51,6 +51,13 @@ def test_other_weights_than_expected_are_refused(tiny_folders):
         load_backbone(str(tiny_folders["bert"]), **HOW, weights_sha256="0000")
 
 
+def test_positions_of_roberta_begin_behind_its_padding(tiny_folders):
+    with pytest.raises(FairlabError, match=r"backbone.max_length must lie in 4..64"):
+        load_backbone(str(tiny_folders["roberta_mlm"]), **HOW | {"max_length": 65})
+    longest = load_backbone(str(tiny_folders["roberta_mlm"]), **HOW | {"max_length": 64})
+    assert longest.embed(["word " * 100]).isfinite().all()
+
+
 @pytest.mark.parametrize("max_length", [3, 0, -1, 65])
 def test_max_length_out_of_range(tiny_folders, max_length):
     with pytest.raises(FairlabError, match=r"backbone.max_length must lie in 4..64"):
