@@ -26,7 +26,7 @@ def rte(tmp_path, tiny_folders):
 
 
 def test_a_run_and_what_can_be_asked_of_its_model(run, rte, tmp_path):
-    done = run(*rte, "method.epochs=12", "method.lr=5e-3", "method.validate_every=8", "method.patience=4", **ONE_THREAD)
+    done = run(*rte, "method.epochs=8", "method.lr=5e-3", "method.validate_every=8", "method.patience=4", **ONE_THREAD)
     assert done.returncode == 0, done.stderr
     folder = only_run(tmp_path, "glue")
     record = Record.load(folder)
@@ -50,28 +50,12 @@ def test_a_run_and_what_can_be_asked_of_its_model(run, rte, tmp_path):
     assert "the classifier's labels are not_entailment, entailment, not entailment, neutral, contradiction" in line
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        (
-            "train",
-            HEADER + rows(60, ("entailment", "neutral")),
-            "train.tsv line 3 has the label 'neutral'; rte has not_entailment, entailment",
-        ),
-        (
-            "dev",
-            HEADER + rows(20, ("entailment", "entailment")),
-            "dev.tsv has examples of the label entailment alone; give examples of two labels or more",
-        ),
-    ],
-    ids=["labels", "one class"],
-)
-def test_bad_data_is_said_before_anything_is_trained(run, rte, tmp_path, file, content, message):
-    (tmp_path / "rte" / f"{file}.tsv").write_text(content)
+def test_bad_data_is_said_before_anything_is_trained(run, rte, tmp_path):
+    (tmp_path / "rte" / "dev.tsv").write_text(HEADER + rows(20, ("entailment", "entailment")))
     done = run(*rte)
     assert done.returncode == 1
     (line,) = done.stderr.strip().splitlines()
-    assert message in line
+    assert "dev.tsv has examples of the label entailment alone; give examples of two labels or more" in line
     record = Record.load(only_run(tmp_path, "glue"))
     assert record.status == "failed"
     assert not record.history
