@@ -17,10 +17,11 @@ import yaml
 
 from fairlab.record import Reading, Record
 from fairlab.reporting.report import PUBLISHED
+from fairlab.reporting.seeds import median_run
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "experiments"
-CCD, MLM, SMOLLM2 = (RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2"))
+CCD, MLM, SMOLLM2, GLUE = (RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2", "glue"))
 SEEDS = ["seed_42", "seed_43", "seed_44"]
 BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
@@ -278,6 +279,56 @@ def crows_parts() -> str:
     return "\n\n".join(f"{part}:\n\n" + shares("crows", part, label="setting") for part in ("held out", "all"))
 
 
+def fine_tuned() -> str:
+    """Every measure of the fine-tuned tasks: the median over seeds, how far they lie apart, the commonest label."""
+    found: dict[str, list[Reading]] = {}
+    for folder in sorted(GLUE.iterdir()):
+        for reading in Record.load(folder).readings:
+            found.setdefault(reading.key.partition("/")[2], []).append(reading)
+    rows = []
+    for key, over_seeds in found.items():
+        if "majority" in key:
+            continue
+        median, values = median_run(over_seeds), [reading.value for reading in over_seeds]
+        baseline = found.get(
+            {"accuracy": "{}/majority", "f1": "{}/majority_f1"}.get(median.quantity, "").format(key.rpartition("/")[0])
+        )
+        rows.append(
+            [
+                key,
+                interval(median, 1),
+                f"{min(values):.1f} to {max(values):.1f}" if len(values) > 1 else "",
+                interval(baseline[0], 1) if baseline else "",
+                str(median.n),
+                str(len(values)),
+            ]
+        )
+    return markdown(["reading", "median over seeds", "over seeds", "commonest label", "n", "seeds"], rows)
+
+
+def fine_tuning() -> str:
+    """Data and time of the fine-tuning runs."""
+    rows = []
+    for folder in sorted(GLUE.iterdir()):
+        record = Record.load(folder)
+        facts, steps = record.provenance, [row for row in record.history if "validation/error" in row]
+        best = min(steps, key=lambda row: row["validation/error"])
+        labels = ", ".join(f"{label} {count:,}" for label, count in facts["data"]["train_labels"].items())
+        rows.append(
+            [
+                folder.name,
+                f"{facts['data']['train_examples']:,}" + (f" ({labels})" if labels else ""),
+                f"{facts['data']['validation_examples']:,}",
+                f"{best['step']:,.0f} of {steps[-1]['step']:,.0f}",
+                f"{100 * (1 - best['validation/error']):.1f}",
+                f"{facts['wall_seconds']:,.0f}",
+                f"`{facts['revision'][:12]}`",
+            ]
+        )
+    header = ["run", "trained on", "held out", "step kept", "measure on those held out", "seconds", "revision"]
+    return markdown(header, rows)
+
+
 PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
@@ -288,6 +339,7 @@ PAGES = {
         "published": published,
         "provenance": provenance,
     },
+    "experiments/glue/README.md": {"fine_tuned": fine_tuned, "fine_tuning": fine_tuning},
     "experiments/rewriting/README.md": {
         "winogender": lambda: shares("winogender", "held out", label="made"),
         "crows": crows_parts,

@@ -52,7 +52,7 @@ class History(Callback):
 
 
 class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, so it holds what they did
-    """``last.ckpt``, to resume from, and ``best.ckpt``, the weights of the lowest validation loss.
+    """``last.ckpt``, to resume from, and ``best.ckpt``, the weights of the lowest validation loss; early stopping.
 
     Where a validation falls on the step of a ``last.ckpt``, the checkpoint is taken after it and holds its outcome, so
     that a continued run repeats an uninterrupted one. A file is written beside its place and then renamed.
@@ -60,13 +60,24 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
     Args:
         folder: of both.
         every: training steps between two ``last.ckpt``.
+        monitor: the validation's value whose lowest is best.
+        patience: validations without a new lowest after which training stops; None never stops it.
     """
 
-    def __init__(self, folder: Path, every: int) -> None:
+    def __init__(
+        self, folder: Path, every: int, *, monitor: str = "validation/loss", patience: int | None = None
+    ) -> None:
         self.last = folder / "last.ckpt"
         self.best = folder / "best.ckpt"
         self.every = every
+        self.monitor = monitor
+        self.patience = patience
         self.lowest = math.inf
+        self.waited = 0
+
+    def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
+        """Stop at once where the run that is continued had just stopped."""
+        self._stop_when_done(trainer)
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
         """Save ``last.ckpt`` when due, unless a validation follows at once."""
@@ -74,13 +85,19 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
             self._save(trainer, self.last)
 
     def on_validation_end(self, trainer: lightning.Trainer, *_: Any) -> None:
-        """Save ``best.ckpt`` on a new lowest loss, then ``last.ckpt`` when due."""
-        loss = float(trainer.callback_metrics["validation/loss"])
-        if loss < self.lowest:
-            self.lowest = loss
+        """Save ``best.ckpt`` on a new lowest value, then ``last.ckpt`` when due."""
+        value = float(trainer.callback_metrics[self.monitor])
+        self.waited += 1
+        if value < self.lowest:
+            self.lowest, self.waited = value, 0
             self._save(trainer, self.best, weights_only=True)
+        self._stop_when_done(trainer)
         if self._due(trainer) and trainer.state.fn == "fit":
             self._save(trainer, self.last)
+
+    def _stop_when_done(self, trainer: lightning.Trainer) -> None:
+        if self.patience is not None and self.waited >= self.patience:
+            trainer.should_stop = True
 
     def _due(self, trainer: lightning.Trainer) -> bool:
         return trainer.global_step % self.every == 0
@@ -96,9 +113,9 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
                 temporary.unlink(missing_ok=True)
 
     def state_dict(self) -> dict[str, Any]:
-        """The lowest loss so far, for the checkpoint."""
-        return {"lowest": self.lowest}
+        """The lowest value so far, and how long ago it was, for the checkpoint."""
+        return {"lowest": self.lowest, "waited": self.waited}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """The lowest loss of the run that is continued."""
-        self.lowest = state_dict["lowest"]
+        """Those of the run that is continued."""
+        self.lowest, self.waited = state_dict["lowest"], state_dict["waited"]

@@ -66,7 +66,7 @@ def train(config: DictConfig, record: Record) -> None:
 
     untrained = encoder.digest()
     history = History()
-    trainer = make_trainer(config, record, history, method.validate_every, data.total_batches)
+    trainer = make_trainer(config, record, history, method, data.total_batches)
     encoder.to(trainer.strategy.root_device)
     measure_data(data, record)
     measure(benchmarks, encoder, "before", record)
@@ -117,7 +117,7 @@ def announcement(config: DictConfig) -> str:
 
 
 def make_trainer(
-    config: DictConfig, record: Record, history: History, validate_every: int, total_batches: int
+    config: DictConfig, record: Record, history: History, method: Any, total_batches: int
 ) -> lightning.Trainer:
     """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only."""
     import lightning
@@ -132,13 +132,14 @@ def make_trainer(
         raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
     terminal = sys.stderr.isatty()
     loggers = [build(logger, save_dir=str(record.folder)) for logger in config.logger.values()]
-    callbacks: list[Any] = [history, Checkpoints(record.folder / "checkpoints", every)]
+    choice = {name: getattr(method, name) for name in ("monitor", "patience") if hasattr(method, name)}
+    callbacks: list[Any] = [history, Checkpoints(record.folder / "checkpoints", every, **choice)]
     try:
         trainer = lightning.Trainer(
             **hardware,
             max_epochs=1,
             max_steps=total_batches,
-            val_check_interval=min(validate_every, total_batches),
+            val_check_interval=min(method.validate_every, total_batches),
             num_sanity_val_steps=0,
             log_every_n_steps=1,
             logger=loggers,
@@ -165,9 +166,12 @@ def measure_data(data: CounterfactualGroups, record: Record) -> None:
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, record: Record, history: History) -> None:
-    """Train, or go on training, and leave the encoder with the weights of the lowest validation loss.
+    """Train, or go on training, and leave the encoder with the weights of the best validation.
 
     A method without training steps, such as a projection, fits itself to the data.
+
+    Raises:
+        FairlabError: the checkpoint to go on from holds another model.
     """
     import lightning
     import torch
@@ -177,7 +181,15 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
         return
     folder = record.folder / "checkpoints"
     last = folder / "last.ckpt"
-    trainer.fit(method, data, ckpt_path=str(last) if last.exists() else None, weights_only=True)
+    try:
+        trainer.fit(method, data, ckpt_path=str(last) if last.exists() else None, weights_only=True)
+    except RuntimeError as error:
+        if "loading state_dict" not in str(error):
+            raise
+        raise FairlabError(
+            f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
+            "train from the start"
+        ) from error
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
     state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]

@@ -8,6 +8,7 @@ adapted linear layer, and every other trained parameter, such as a language-mode
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,20 +26,27 @@ if TYPE_CHECKING:
 EMBEDDED = Path(__file__).parent / "embedded"
 FILE = "adapters.safetensors"
 NAME = "default"  # peft's, for the only adapter of a model
+POOLER = r"pooler(\..*)?"
 
 
 def add_adapters(model: PreTrainedModel, rank: int) -> None:
     """Put an adapter of a rank beside every linear layer of the encoder, in place.
 
-    Adapters and head are trained; the encoder's own weights, and a decoder tied to its embeddings, are frozen.
+    Adapters and head are trained, and so is a pooler, which belongs to the head; the encoder's own weights, and a
+    decoder tied to its embeddings, are frozen.
     """
     from peft import LoraConfig, inject_adapter_in_model  # takes seconds, which loading a backbone should not
 
-    settings = LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear")
+    pooler = POOLER if getattr(model.base_model, "pooler", None) is not None else None
+    settings = LoraConfig(r=rank, lora_alpha=rank, target_modules="all-linear", exclude_modules=pooler)
     inject_adapter_in_model(settings, model.base_model)
     for module in _adapted(model).values():
         vars(module)["cast_input_dtype_enabled"] = False  # autocast does it, without a detour over float32
-    frozen = {id(parameter) for name, parameter in model.base_model.named_parameters() if ".lora_" not in name}
+    frozen = {
+        id(parameter)
+        for name, parameter in model.base_model.named_parameters()
+        if ".lora_" not in name and not re.fullmatch(POOLER, name)
+    }
     for parameter in model.parameters():
         parameter.requires_grad_(id(parameter) not in frozen)
 

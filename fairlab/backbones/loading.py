@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
 WEIGHTS = "model.safetensors"
 MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # ends of transformers' class names
+CLASSIFIER = "ForSequenceClassification"
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 MIN_LENGTH = 4
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
@@ -45,7 +46,7 @@ def load_backbone(
     adapters: str | None = None,
     adapters_sha256: str | None = None,
 ) -> Backbone:
-    """A transformers model as an encoder of text, with the language-modelling heads its checkpoint holds.
+    """A transformers model as an encoder of text, with the heads its checkpoint holds.
 
     A projection that an export of fairlab holds is applied again.
 
@@ -142,12 +143,20 @@ def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> P
 
 
 def _kind(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_BaseAutoModelClass]:
-    """The class by which transformers loads all heads of a checkpoint that are language models."""
-    from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForPreTraining
+    """The class by which transformers loads all heads of a checkpoint that are language models, or its classifier."""
+    from transformers import (
+        AutoModel,
+        AutoModelForCausalLM,
+        AutoModelForMaskedLM,
+        AutoModelForPreTraining,
+        AutoModelForSequenceClassification,
+    )
 
     architectures = tuple(config.architectures or ())
     if gguf or any(name.endswith(CAUSAL_LM) for name in architectures):
         return AutoModelForCausalLM
+    if any(name.endswith(CLASSIFIER) for name in architectures):
+        return AutoModelForSequenceClassification
     # BERT was pretrained with two heads; its published checkpoint names one class, and holds both.
     if _next_sentence_head(folder / WEIGHTS):
         return AutoModelForPreTraining

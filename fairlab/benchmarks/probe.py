@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
-from fairlab.data.glue import Example, read_task
+from fairlab.data.glue import Example, find_task, read_task
 from fairlab.metrics.bootstrap import mean
 from fairlab.record import Outcome
 from fairlab.types import FairlabError
@@ -28,12 +28,14 @@ class Probe:
     commonest label, which a probe that learned nothing reaches). The name is the task's: ``sst2_probe``.
 
     Args:
-        task: ``sst2``, ``mrpc`` or ``rte``.
+        task: ``sst2``, ``mrpc``, ``rte`` or another of :data:`fairlab.data.glue.TASKS` that has labels.
         limit: train on so many examples, drawn with ``seed``; None takes all.
         seed: of the draw.
     """
 
     def __init__(self, task: str, limit: int | None = None, seed: int = 0) -> None:
+        if not find_task(task).labels or find_task(task).options:
+            raise FairlabError(f"a probe needs a task of labels, which {task} is not; take sst2, mrpc or rte")
         if limit is not None and limit < 100:
             raise FairlabError(f"{task}_probe.limit must be at least 100 examples, not {limit}")
         self.name = f"{task}_probe"

@@ -14,10 +14,12 @@ def model_card(record: Record) -> str:
         f"{name} {value}" for name, value in settings.items() if name not in ("_target_", "title", "limits")
     )
     rows = [f"| {r.key} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {r.unit} | {r.n} |" for r in record.readings]
+    kind = ["library_name: sentence-transformers", "tags: [sentence-similarity, fairness, debiasing]"]
+    if "task" in provenance["data"]:
+        kind = ["library_name: transformers", "tags: [text-classification]"]
     lines = [
         "---",
-        "library_name: sentence-transformers",
-        "tags: [sentence-similarity, fairness, debiasing]",
+        *kind,
         f"base_model: {backbone['name']}",
         "---",
         f"# {backbone['name'].split('/')[-1]}, after {method['title']}",

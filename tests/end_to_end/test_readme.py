@@ -35,6 +35,11 @@ def test_a_training_command_of_the_readme(command, run, tmp_path):
         record.status = "running"
         record.save()
     reduced = [] if {"--help", "--cfg"} & set(arguments) else REDUCED
+    if "+experiment=glue" in arguments:
+        (tmp_path / "task").mkdir()
+        for split in ("train", "dev"):
+            (tmp_path / "task" / f"{split}.tsv").write_text("".join(f"text {k}\t{k % 2}\n" for k in range(40)))
+        reduced = ["data.path=task", "method.epochs=1"]
     done = run(*arguments, *reduced)
     assert done.returncode == 0, done.stderr
     if "ckpt=last" in arguments:

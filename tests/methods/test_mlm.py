@@ -6,9 +6,11 @@ import math
 import lightning
 import pytest
 import torch
+from lightning.pytorch.callbacks import LambdaCallback
 from transformers import BertForMaskedLM
 
 from fairlab.backbones.adapters import FILE
+from fairlab.callbacks import Checkpoints, History
 from fairlab.data.corpus import Corpus
 from fairlab.methods.mlm import MLM, mask_tokens
 from fairlab.types import FairlabError
@@ -241,6 +243,30 @@ def test_validation_reports_means_over_all_masked_tokens(tiny, tmp_path):
     assert metrics["validation/accuracy"] == pytest.approx(found / count)
     expected = metrics["validation/mlm_loss"] + metrics["validation/preservation_loss"]
     assert metrics["validation/loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_continued_run_skips_the_batches_it_has_used(tiny, tmp_path):
+    def run(killed_at=None, ckpt_path=None):
+        encoder = copy.deepcopy(tiny)
+        method, data = MLM(encoder, **VALUES), make_data(encoder, tmp_path)
+        history = History()
+        kill = LambdaCallback(on_train_batch_start=lambda trainer, *_: 1 / (trainer.global_step != killed_at))
+        trainer = lightning.Trainer(
+            max_epochs=1,
+            accelerator="cpu",
+            logger=False,
+            enable_progress_bar=False,
+            num_sanity_val_steps=0,
+            limit_val_batches=1,
+            callbacks=[kill, history, Checkpoints(tmp_path, 1)],
+        )
+        trainer.fit(method, data, ckpt_path=ckpt_path, weights_only=True)
+        return history.rows
+
+    whole = run()
+    with pytest.raises(ZeroDivisionError):
+        run(killed_at=3)
+    assert run(ckpt_path=tmp_path / "last.ckpt") == whole
 
 
 def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):

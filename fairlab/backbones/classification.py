@@ -1,0 +1,146 @@
+"""Sequence classifiers: a head on a backbone that reads a text, or a pair of texts, as one label or one score."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from transformers import (
+    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
+    AutoModelForSequenceClassification,
+    PreTrainedModel,
+)
+from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
+
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, shown
+from fairlab.backbones.scoring import batches_of_one_length, count_cut
+from fairlab.types import CannotScore, FairlabError
+
+SCORE = ("score",)  # the only output of a regression, or of a choice between texts
+Pair = tuple[str, str | None]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Texts, or pairs of texts, as token ids.
+
+    Attributes:
+        token_ids: special tokens included, cut at the backbone's ``max_length`` (of a pair, the longer text first).
+        segments: of the same lengths: 0 in the first text, 1 in the second; None where the model has no segments.
+        cut: how many were cut.
+    """
+
+    token_ids: list[list[int]]
+    segments: list[list[int]] | None
+    cut: int
+
+
+def encode(backbone: Backbone, pairs: Sequence[Pair]) -> Encoded:
+    """Token ids of texts (pairs without a second one) or of pairs, as the tokenizer joins two texts.
+
+    A tokenizer that would put nothing between them, as those of most causal LMs, gets a line break there.
+    """
+    tokenizer = backbone.tokenizer
+    columns = [[first for first, _ in pairs]]
+    if pairs[0][1] is not None:
+        joined = tokenizer.num_special_tokens_to_add(pair=True) == tokenizer.num_special_tokens_to_add(pair=False)
+        columns.append([f"\n{second}" if joined else str(second) for _, second in pairs])
+    segmented = (getattr(backbone.model.config, "type_vocab_size", None) or 0) > 1
+    encoded = tokenizer(
+        *columns, truncation=True, max_length=backbone.max_length, return_token_type_ids=segmented, verbose=False
+    )
+    token_ids = encoded["input_ids"]
+    segments = encoded["token_type_ids"] if segmented else None
+    return Encoded(token_ids, segments, count_cut(backbone, token_ids, *columns))
+
+
+def outputs(model: PreTrainedModel, input_ids: Tensor, attention_mask: Tensor, segments: Tensor | None) -> Tensor:
+    """What the head gives: (N, L) float32 for token ids (N, T) with a mask that is 0 at padding."""
+    more = {} if segments is None else {"token_type_ids": segments}
+    return model(input_ids=input_ids, attention_mask=attention_mask, **more).logits.float()
+
+
+def with_classifier(backbone: Backbone, labels: Sequence[str]) -> PreTrainedModel:
+    """The backbone's encoder under a new, untrained head with one output for each label.
+
+    It is the sequence classifier that transformers has for the architecture; any other head is left behind. A pooler
+    that the head needs and the encoder lacks is new, too.
+
+    Raises:
+        FairlabError: transformers knows no sequence classifier of this architecture.
+    """
+    model = backbone.model
+    if type(model.config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
+        raise FairlabError(
+            f"there is no sequence classifier of the architecture {model.config.model_type}; take another backbone"
+        )
+    config: Any = copy.deepcopy(model.config)
+    config.id2label = dict(enumerate(labels))
+    config.label2id = {label: number for number, label in enumerate(labels)}
+    config.problem_type = None if len(labels) > 1 else "regression"
+    if config.pad_token_id is None:  # by it a causal LM's head finds the last token of a padded text
+        config.pad_token_id = backbone.padding_id
+    classifier = AutoModelForSequenceClassification.from_config(config)
+    classifier.base_model.load_state_dict(model.base_model.state_dict(), strict=False)  # strict: but for the pooler
+    return classifier.to(model.device, model.dtype).train(model.training)
+
+
+class Classifier:
+    """Outputs of a sequence classifier, the labels in the order asked for.
+
+    Args:
+        backbone: a sequence classifier with its tokenizer.
+        labels: names of the labels of a task; ``SCORE`` for scores.
+        budget: tokens per forward pass.
+
+    Attributes:
+        cut: pairs so far that were longer than ``max_length``.
+
+    Raises:
+        CannotScore: the model has no such head.
+        FairlabError: its labels are not the task's.
+    """
+
+    def __init__(self, backbone: Backbone, labels: Sequence[str], *, budget: int = TOKENS_PER_BATCH) -> None:
+        name = type(backbone.model).__name__
+        if name not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES.values():
+            raise CannotScore(f"{name} has no classification head; python -m fairlab.train +experiment=glue trains one")
+        self.backbone = backbone
+        self.budget = budget
+        self.cut = 0
+        config: Any = backbone.model.config
+        own = [str(label).lower() for _, label in sorted(config.id2label.items())]
+        wanted = [label.lower() for label in labels]
+        if sorted(own) != sorted(wanted):
+            raise FairlabError(
+                f"the classifier's labels are {', '.join(own)}, not {', '.join(wanted)}; give a model trained for the "
+                "task, or name its labels so in its config.json (id2label)"
+            )
+        self.order = [own.index(label) for label in wanted]
+
+    def outputs(self, pairs: Sequence[Pair], *, progress: str = "") -> NDArray[np.float32]:
+        """Outputs (N, L) of texts or pairs in input order: float32, dropout off, whatever else is in a batch.
+
+        Args:
+            pairs: one or more, all with a second text or none.
+            progress: title of a progress bar, shown on a terminal only.
+        """
+        backbone = self.backbone
+        encoded = encode(backbone, pairs)
+        self.cut += encoded.cut
+        found = np.empty((len(pairs), len(self.order)), dtype=np.float32)
+        with backbone.measuring():
+            for batch in shown(batches_of_one_length([len(ids) for ids in encoded.token_ids], self.budget), progress):
+                input_ids = torch.tensor([encoded.token_ids[row] for row in batch], device=backbone.device)
+                segments = None
+                if encoded.segments is not None:
+                    segments = torch.tensor([encoded.segments[row] for row in batch], device=backbone.device)
+                values = outputs(backbone.model, input_ids, torch.ones_like(input_ids), segments)
+                found[batch] = values[:, self.order].cpu().numpy()
+        return found

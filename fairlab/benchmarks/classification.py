@@ -1,0 +1,108 @@
+"""Utility of a fine-tuned classifier: a labelled task's own measures on its development examples.
+
+Source: Wang et al. 2019, "GLUE", section 3, and the task of each name.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.classification import SCORE, Classifier
+from fairlab.benchmarks.measured import Items, Quantity, cut_notes, outcome, quantity
+from fairlab.data.glue import Example, Task, find_task, read_task
+from fairlab.metrics.classification import METRICS
+from fairlab.record import Note, NotRun, Outcome
+from fairlab.types import DataUnavailable
+
+UNITS = {
+    "accuracy": "%",
+    "f1": "%",
+    "matthews": "Matthews x 100",
+    "pearson": "Pearson x 100",
+    "spearman": "Spearman x 100",
+}
+BASELINES = {"accuracy": "majority", "f1": "majority_f1"}
+Array = NDArray[np.float64]
+
+
+class Classification:
+    """A sequence classifier's measures on a task: ``sst2/dev/accuracy``, ``mnli/dev_matched/accuracy`` and so on.
+
+    Quantities, times 100: the task's measures (CoLA: Matthews correlation and accuracy; MRPC and QQP: accuracy and F1;
+    STS-B: Pearson's and Spearman's correlation; the others: accuracy), and what giving every example the commonest
+    label would reach: ``majority``, and ``majority_f1`` beside F1. Examples are resampled.
+
+    Args:
+        task: one of :data:`fairlab.data.glue.TASKS`.
+        path: of its files, as of :func:`fairlab.data.glue.read_task`.
+    """
+
+    def __init__(self, task: str, path: str | None = None) -> None:
+        self.task = find_task(task)
+        self.path = path
+        self.name = task
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure on every development split there is; ``before`` holds the ``items`` of an earlier model."""
+        found, items, missing = {}, {}, []
+        for split in self.task.dev_splits:
+            try:
+                found[split] = read_task(self.name, split, self.path)
+            except DataUnavailable as error:
+                missing.append(NotRun(self.name, split, str(error)))
+        if not found:
+            return Outcome(not_run=missing)
+        classifier = Classifier(backbone, self.task.labels if self.task.labels and not self.task.options else SCORE)
+        notes = []
+        for split, examples in found.items():
+            predicted = predictions(classifier, self.task, examples)
+            items[f"{split}_predictions"] = predicted
+            items[f"{split}_labels"] = np.array([example.label for example in examples], dtype=np.float32)
+            if self.task.labels and len(set(predicted)) == 1:
+                text = f"every example of {split} was given the label {self.task.labels[int(predicted[0])]}"
+                notes.append(Note(self.name, text))
+        notes += cut_notes(self.name, classifier.cut, backbone.max_length)
+        return outcome(
+            self.name,
+            quantities(self.task, items),
+            quantities(self.task, before) if before else [],
+            items=items,
+            not_run=missing,
+            notes=notes,
+        )
+
+
+def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> NDArray[np.float32]:
+    """Number of each example's likeliest label, or its score, (N,)."""
+    pairs = [pair for example in examples for pair in example.pairs]
+    outputs = classifier.outputs(pairs, progress=task.name)
+    if not task.labels:
+        return outputs[:, 0]
+    return outputs.reshape(len(examples), len(task.labels)).argmax(axis=1).astype(np.float32)
+
+
+def quantities(task: Task, items: Items) -> list[Quantity]:
+    """The task's measures, and those of the commonest label, from predictions and labels (N,) of each split."""
+    found, first = [], task.metrics[0]
+    for split in task.dev_splits:
+        if f"{split}_labels" not in items:
+            continue
+        predicted, truth = items[f"{split}_predictions"], items[f"{split}_labels"]
+        found += [_measure(name, name, split, predicted, truth, headline=name == first) for name in task.metrics]
+        if task.labels:
+            commonest = np.full_like(truth, np.bincount(truth.astype(int)).argmax())
+            names = [name for name in task.metrics if name in BASELINES]
+            found += [_measure(BASELINES[name], name, split, commonest, truth) for name in names]
+    return found
+
+
+def _measure(
+    name: str, metric: str, split: str, predicted: NDArray[np.floating], truth: NDArray[np.floating], **more: bool
+) -> Quantity:
+    def percent(*samples: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+        return 100 * METRICS[metric](*samples, axis=axis)
+
+    ideal = 100.0 if name == metric else None
+    return quantity(percent, predicted, truth, subset=split, name=name, unit=UNITS[metric], ideal=ideal, **more)

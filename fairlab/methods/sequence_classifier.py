@@ -1,0 +1,190 @@
+"""Fine-tuning of a backbone on a labelled task, with or without low-rank adapters.
+
+Source: Devlin et al. 2019, "BERT", section 4.1; hyperparameters of Qian et al. 2022, "Perturbation Augmentation for
+Fairer NLP", table 12.
+Shape letters: B examples, L labels.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import lightning
+import numpy as np
+import torch
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor, nn
+from transformers import get_linear_schedule_with_warmup
+
+from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.classification import SCORE, outputs, with_classifier
+from fairlab.data.glue import Task
+from fairlab.data.labelled import LabelledBatch, LabelledTexts
+from fairlab.metrics.classification import METRICS
+from fairlab.types import FairlabError
+
+CLIP = 1.0  # norm of the gradient
+
+
+class SequenceClassifier(lightning.LightningModule):
+    """Trains a backbone under a new head to give a task's labels, or its scores.
+
+    The loss is cross-entropy over the labels, or over the answers to choose from, whatever their balance; of scores, it
+    is the squared error. The weights kept are those with the best measure of the task on the training examples that
+    were held out; the development examples choose nothing.
+
+    Args:
+        backbone: trained in place; its model becomes the sequence classifier.
+        rank: of adapters on the encoder's linear layers, trained with the head while all else is frozen; None trains
+            everything.
+        lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
+        warmup: share of the steps.
+        weight_decay: of AdamW, on matrices only.
+        dropout: whether the backbone's own dropout is on in training.
+        epochs: passes over the training examples, at most.
+        patience: validations without a better measure after which training stops; None trains for all epochs.
+        validate_every: training steps between validations.
+        seed: of the new head and of dropout; a step's randomness depends on the seed and the step alone.
+
+    Raises:
+        FairlabError: a value is out of range; in training, when the loss is not finite.
+    """
+
+    title = "fine-tuning on a labelled task"
+    limits = (
+        "Trained and measured on one task's examples, whose labels and stereotypes it repeats; the readings say "
+        "nothing about fairness."
+    )
+    monitor = "validation/error"
+    task: Task
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        rank: int | None,
+        lr: float,
+        warmup: float,
+        weight_decay: float,
+        dropout: bool,
+        epochs: int,
+        patience: int | None,
+        validate_every: int,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        if isinstance(lr, str) or not lr > 0:
+            raise FairlabError(f"method.lr must be above 0, not {lr}")
+        if not 0 <= warmup < 1 or not weight_decay >= 0:
+            raise FairlabError(
+                f"method.warmup must lie in 0..1 and method.weight_decay be 0 or more: {warmup}, {weight_decay}"
+            )
+        if min(epochs, validate_every, patience or 1, 1 if rank is None else rank) < 1 or patience == 0:
+            raise FairlabError(
+                "method.epochs, method.validate_every, method.patience and method.rank must be at least 1: "
+                f"{epochs}, {validate_every}, {patience}, {rank}"
+            )
+        self.backbone = backbone
+        self.rank = rank
+        self.lr = lr
+        self.warmup = warmup
+        self.weight_decay = weight_decay
+        self.dropout = dropout
+        self.epochs = epochs
+        self.patience = patience
+        self.validate_every = validate_every
+        self.seed = seed
+        self.seen: list[tuple[Tensor, Tensor]] = []
+
+    def setup(self, stage: str) -> None:
+        """Put the encoder under a new head for the data's task, and add adapters."""
+        if stage != "fit":
+            return
+        data: LabelledTexts = self.trainer.datamodule  # type: ignore[attr-defined]
+        self.task = data.task
+        torch.manual_seed(self.seed)
+        several = self.task.labels and not self.task.options
+        self.backbone.model = with_classifier(self.backbone, self.task.labels if several else SCORE)
+        if self.rank is not None:
+            add_adapters(self.backbone.model, self.rank)
+        device = self.trainer.strategy.root_device
+        self.backbone.to(device)
+        if device.type == "cpu":  # on short texts half as fast again as the fused kernel, whose backward is slow there
+            self.backbone.model.set_attn_implementation("eager")
+        self.backbone.train(self.dropout)
+
+    def forward(self, batch: LabelledBatch) -> Tensor:
+        """Outputs (B, L), one for each label or answer; (B,) scores of a task of scores."""
+        values = outputs(self.backbone.model, batch.input_ids, batch.attention_mask, batch.segments)
+        return values.view(len(batch.labels), -1) if self.task.labels else values.squeeze(-1)
+
+    def loss(self, batch: LabelledBatch, found: Tensor) -> Tensor:
+        """Mean over a batch; see the class."""
+        if self.task.labels:
+            return nn.functional.cross_entropy(found, batch.labels)
+        return nn.functional.mse_loss(found, batch.labels)
+
+    def on_train_batch_start(self, batch: LabelledBatch, batch_idx: int) -> None:
+        """Seed the step."""
+        torch.manual_seed(self.seed * 1_000_003 + self.global_step * self.trainer.world_size + self.global_rank)
+
+    def training_step(self, batch: LabelledBatch, batch_idx: int) -> Tensor:
+        """The loss on one batch."""
+        loss = self.loss(batch, self(batch))
+        if not torch.isfinite(loss):
+            raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
+        self.log("train/loss", loss.detach(), batch_size=len(batch.labels))
+        self.log("loss", loss.detach(), prog_bar=True, logger=False, batch_size=len(batch.labels))
+        return loss
+
+    def validation_step(self, batch: LabelledBatch, batch_idx: int) -> None:
+        """The loss on examples held out."""
+        found = self(batch)
+        self.log("validation/loss", self.loss(batch, found), batch_size=len(batch.labels))
+        self.seen.append(((found.argmax(dim=-1) if self.task.labels else found).cpu(), batch.labels.cpu()))
+
+    def on_validation_epoch_end(self) -> None:
+        """The task's measure over all of them, and how far it is from 1, by which the weights are chosen."""
+        predicted, truth = (torch.cat(parts).double().numpy() for parts in zip(*self.seen, strict=True))
+        self.seen.clear()
+        name = self.task.metrics[0]
+        value = float(np.nan_to_num(METRICS[name](predicted, truth)))  # scores all alike correlate with nothing
+        self.log_dict({f"validation/{name}": value, self.monitor: 1 - value})
+
+    def finish(self, folder: Path) -> None:
+        """Write the trained adapters and head into ``folder`` and merge them, as stored, into the weights."""
+        model = self.backbone.model
+        if self.rank is not None:
+            save_adapters(model, folder / FILE)
+            remove_adapters(model)
+            merge_adapters(model, folder / FILE)
+        self.backbone.eval()
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about a trained model beside its configuration."""
+        trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
+        return {"title": self.title, "limits": self.limits, "trained_parameters": trained}
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """AdamW with a linear rise and fall of the learning rate."""
+        trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        groups: list[dict[str, Any]] = [
+            {"params": [parameter for parameter in trained if parameter.ndim > 1]},
+            {"params": [parameter for parameter in trained if parameter.ndim <= 1], "weight_decay": 0.0},
+        ]
+        optimizer = torch.optim.AdamW(groups, lr=self.lr, weight_decay=self.weight_decay)
+        # Lightning's own count would make the loader before a continued run knows which batches it has used.
+        steps = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
+        scheduler = get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip the gradient's norm."""
+        self.clip_gradients(optimizer, gradient_clip_val=CLIP, gradient_clip_algorithm="norm")

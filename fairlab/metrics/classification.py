@@ -1,0 +1,52 @@
+"""Agreement of predictions with the truth, as GLUE's tasks are scored.
+
+Source: Wang et al. 2019, "GLUE: A Multi-Task Benchmark and Analysis Platform", section 3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.metrics.bootstrap import Statistic
+from fairlab.metrics.correlation import pearson, spearman
+
+Array = NDArray[np.floating]
+
+
+def accuracy(predicted: Array, truth: Array, axis: int = -1) -> Array:
+    """Share of equal labels along ``axis``: [0, 1]."""
+    return (predicted == truth).mean(axis=axis)
+
+
+def f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
+    """F1 of label 1 along ``axis``: [0, 1], 0 where it is neither predicted nor there.
+
+    Example:
+        >>> float(f1(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])))  # precision 1/2, recall 1/2
+        0.5
+    """
+    found = ((predicted == 1) & (truth == 1)).sum(axis=axis)
+    named = (predicted == 1).sum(axis=axis) + (truth == 1).sum(axis=axis)
+    return 2 * found / np.maximum(named, 1)
+
+
+def matthews(predicted: Array, truth: Array, axis: int = -1) -> Array:
+    """Matthews correlation of the labels 0 and 1 along ``axis``: [-1, 1], 0 where either is constant.
+
+    It is Pearson's correlation of the two; the value of a constant is the usual convention.
+
+    Example:
+        >>> float(matthews(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0])).round(4))  # 2 / sqrt(2 * 1 * 3 * 2)
+        0.5774
+    """
+    return np.nan_to_num(pearson(predicted, truth, axis))
+
+
+METRICS: dict[str, Statistic] = {
+    "accuracy": accuracy,
+    "f1": f1,
+    "matthews": matthews,
+    "pearson": pearson,
+    "spearman": spearman,
+}

@@ -1,0 +1,147 @@
+"""Labelled examples in batches, on a tiny random BERT."""
+
+import pytest
+import torch
+
+from fairlab.data.corpus import held_out
+from fairlab.data.glue import TASKS, read_task
+from fairlab.data.labelled import LabelledTexts
+from fairlab.types import FairlabError
+from tests.conftest import WORDS, write_rows
+
+HEADER = "index\tsentence1\tsentence2\tlabel\n"
+
+
+@pytest.fixture
+def rte(tmp_path):
+    """Sixty pairs, each first text in two of them."""
+    lines = [
+        f"{k}\tthe {WORDS[k // 2 % 11]} of number {k // 2}\tit is {' '.join(WORDS[: k % 7])} {k}\t"
+        f"{'entailment' if k % 2 else 'not_entailment'}\n"
+        for k in range(60)
+    ]
+    (tmp_path / "train.tsv").write_text(HEADER + "".join(lines))
+    return str(tmp_path)
+
+
+def make(encoder, path, **changes):
+    settings = {"task": "rte", "validation": 0.3, "batch_size": 4, "limit_train": None, "epochs": 2, "seed": 0}
+    return LabelledTexts(path=path, encoder=encoder, **settings | changes)
+
+
+def test_examples_of_one_first_text_stay_together_whatever_the_seed(tiny, rte):
+    data, other = make(tiny, rte), make(tiny, rte, seed=5)
+    first = {split: {example.first for example in data.examples[split]} for split in ("train", "validation")}
+    assert not first["train"] & first["validation"]
+    assert first["validation"] == {e.first for e in read_task("rte", "train", rte) if held_out(e.first, 0.3)}
+    assert sum(map(len, data.examples.values())) == 60
+    assert other.examples == data.examples
+    assert [b.positions.tolist() for b in other.train_dataloader()] != [
+        b.positions.tolist() for b in data.train_dataloader()
+    ]
+
+
+def test_a_batch_is_the_tokenizers_pairs_padded(tiny, rte):
+    data = make(tiny, rte)
+    examples = data.examples["train"]
+    seen = []
+    for batch in data.train_dataloader():
+        longest = int(batch.attention_mask.sum(dim=1).max())
+        assert batch.input_ids.shape == batch.segments.shape == (len(batch.labels), longest)
+        for row, position in enumerate(batch.positions.tolist()):
+            example = examples[position]
+            alone = tiny.tokenizer(example.first, example.second)
+            length = len(alone["input_ids"])
+            assert batch.input_ids[row, :length].tolist() == alone["input_ids"]
+            assert batch.segments[row, :length].tolist() == alone["token_type_ids"]
+            assert batch.attention_mask[row].tolist() == [1] * length + [0] * (longest - length)
+            assert not batch.input_ids[row, length:].any()
+            assert not batch.segments[row, length:].any()
+            assert batch.labels[row] == example.label
+            seen.append(position)
+    assert sorted(seen) == sorted(2 * list(range(len(examples))))
+    assert data.total_batches == 2 * -(-len(examples) // 4)
+
+
+def test_batches_hold_texts_of_like_length(tiny, rte):
+    padding = [1 - batch.attention_mask.float().mean() for batch in make(tiny, rte).train_dataloader()]
+    assert sum(padding) / len(padding) < 0.1
+
+
+def test_answers_to_choose_from_come_one_after_the_other(tiny, tmp_path):
+    rows = [
+        {
+            "article": f"text {k}",
+            "question": "which",
+            "options": [f"{k} {w}" for w in WORDS[:4]],
+            "answer": "ABCD"[k % 4],
+        }
+        for k in range(12)
+    ]
+    write_rows(tmp_path / "train.jsonl", rows)
+    data = make(tiny, str(tmp_path), task="race", batch_size=2)
+    batch = next(iter(data.train_dataloader()))
+    assert batch.input_ids.shape[0] == 8
+    example = data.examples["train"][batch.positions[1]]
+    expected = [tiny.tokenizer(*pair)["input_ids"] for pair in example.pairs]
+    for row, ids in zip(batch.input_ids[4:], expected, strict=True):
+        assert row[: len(ids)].tolist() == ids
+    assert batch.labels[1] == example.label
+    assert batch.labels.dtype == torch.long
+
+
+def test_scores_are_floats(tiny, tmp_path):
+    rows = [{"sentence1": f"a {k}", "sentence2": "b", "score": k % 6} for k in range(20)]
+    write_rows(tmp_path / "train.jsonl", rows)
+    assert next(iter(make(tiny, str(tmp_path), task="stsb").val_dataloader())).labels.dtype == torch.float32
+
+
+def test_what_the_record_holds(tiny, rte):
+    data = make(tiny, rte, limit_train=21)
+    facts = data.facts()
+    assert facts["train_examples"] == 21
+    assert facts["validation_examples"] == len(data.examples["validation"])
+    assert facts["train_labels"] == {
+        "not_entailment": sum(e.label == 0 for e in data.examples["train"]),
+        "entailment": sum(e.label == 1 for e in data.examples["train"]),
+    }
+    assert facts["sha256"] == make(tiny, rte).facts()["sha256"]
+    assert facts["trained_on"] == "21 examples of rte"
+    assert data.sizes()["examples"] == 21
+    assert data.sizes()["tokens"] == sum(
+        len(tiny.tokenizer(e.first, e.second)["input_ids"]) for e in data.examples["train"]
+    )
+
+
+def test_cut_texts_are_counted(tiny, rte, tmp_path):
+    (tmp_path / "train.tsv").write_text(
+        (tmp_path / "train.tsv").read_text() + f"60\tlong\t{'word ' * 99}\tentailment\n"
+    )
+    assert make(tiny, rte).facts()["texts_cut"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"validation": 0}, "data.validation must lie above 0"),
+        ({"validation": 1}, "data.validation must lie above 0"),
+        ({"batch_size": 0}, "data.batch_size and data.limit_train must be at least 1"),
+        ({"limit_train": 0}, "data.batch_size and data.limit_train must be at least 1"),
+        ({"limit_train": 1}, "the train part of rte has examples of the label not_entailment alone"),
+        ({"validation": 1e-9}, "rte has no example for validation; give more examples or change data.validation"),
+        ({"augmentation": object()}, "works on counterfactual groups"),
+        ({"task": "rat"}, "there is no task 'rat'"),
+    ],
+)
+def test_values_out_of_range(rte, tiny, change, message):
+    with pytest.raises(FairlabError, match=message):
+        make(tiny, rte, **change)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("task", ["wnli", "stsb"])
+def test_published_examples_give_a_part_for_choosing(tiny, task):
+    data = make(tiny, None, task=task, validation=0.1)
+    total = len(data.examples["train"]) + len(data.examples["validation"])
+    assert 0.07 < len(data.examples["validation"]) / total < 0.13
+    assert TASKS[task].name == data.facts()["task"]

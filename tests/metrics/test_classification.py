@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+from sklearn import metrics as sklearn_metrics
+
+from fairlab.metrics.classification import METRICS, accuracy, f1, matthews
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (accuracy, sklearn_metrics.accuracy_score),
+        (f1, lambda truth, predicted: sklearn_metrics.f1_score(truth, predicted, zero_division=0)),
+        (matthews, sklearn_metrics.matthews_corrcoef),
+    ],
+)
+def test_they_are_scikit_learns_row_by_row(ours, theirs):
+    rng = np.random.default_rng(0)
+    predicted, truth = rng.integers(0, 2, (2, 6, 40)).astype(float)
+    predicted[0], truth[1], predicted[2], truth[2] = 0, 1, 1, 1  # constants
+    expected = [theirs(truth[row], predicted[row]) for row in range(6)]
+    np.testing.assert_allclose(ours(predicted, truth, axis=-1), expected, atol=1e-12)
+    np.testing.assert_allclose(ours(predicted.T, truth.T, axis=0), expected, atol=1e-12)
+
+
+def test_accuracy_of_three_labels_by_hand():
+    assert accuracy(np.array([0, 1, 2, 2]), np.array([0, 2, 2, 1])) == 0.5
+
+
+def test_f1_asks_for_label_1():
+    predicted, truth = np.array([1, 1, 1, 0]), np.array([1, 1, 0, 0])
+    assert f1(predicted, truth) == pytest.approx(0.8)  # precision 2/3, recall 1
+    assert f1(1 - predicted, 1 - truth) == pytest.approx(2 / 3)  # precision 1, recall 1/2
+
+
+def test_every_measure_has_a_name():
+    assert set(METRICS) == {"accuracy", "f1", "matthews", "pearson", "spearman"}
