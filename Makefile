@@ -33,4 +33,5 @@ docs: .venv/installed ## build the API pages from the docstrings into site/
 bench: .venv/installed ## measure performance against the plain way of doing it
 	$(BIN)/python perf/ccd_training.py
 	$(BIN)/python perf/seat_permutations.py
+	$(BIN)/python perf/likelihoods.py
 	$(BIN)/python perf/llm_ledger.py

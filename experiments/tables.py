@@ -26,7 +26,8 @@ BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
 AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
-PERFORMANCE = ["ccd_training", "seat_permutations", "llm_ledger"]  # scripts in perf/
+BESIDE_HEADLINES = ["minilm_mlm/stereoset/gender/lms", "minilm_mlm/stereoset/gender/ss"]
+PERFORMANCE = ["ccd_training", "rewriting", "seat_permutations", "likelihoods", "llm_ledger"]  # scripts in perf/
 
 
 def readings(name: str) -> dict[str, Reading]:
@@ -188,7 +189,7 @@ def quality() -> str:
     rows = []
     for row in Record.load(MLM / "evaluation").table():
         ours = row.get("minilm_mlm")
-        if ours is None or not ours.headline:
+        if ours is None or not (ours.headline or ours.key in BESIDE_HEADLINES):
             continue
         ideal = "" if ours.ideal is None else f"{ours.ideal:.4g}"
         cells = [f"{r.value:.4g} [{r.low:.4g}, {r.high:.4g}]" if r else "" for r in (row.get("minilm"), ours)]
@@ -203,6 +204,68 @@ def performance(name: str) -> str:
     return script.table(json.loads(script.RESULTS.read_text(encoding="utf-8")))
 
 
+REWRITING = ROOT / "experiments" / "rewriting" / "record.json"
+
+
+def shares(*path: str, label: str) -> str:
+    """Shares of one part of the rewriting record: settings down, modes across where there are two."""
+    part = json.loads(REWRITING.read_text(encoding="utf-8"))
+    for key in path:
+        part = part[key]
+    if "share" in part:
+        part = {path[-1]: part}
+    modes = [name for name in part if name in ("syntax", "lexical")]
+    columns = {mode: part[mode] for mode in modes} or {"share": part}
+    keys = list(dict.fromkeys(key for column in columns.values() for key in column))
+    rows = [[key, *(_share(column.get(key)) for column in columns.values())] for key in keys]
+    return markdown([label, *columns], rows)
+
+
+def _share(found: dict[str, float] | None) -> str:
+    if found is None:
+        return ""
+    return f"{found['count']}/{found['n']} = {found['share']:.1%} [{found['low']:.1%}, {found['high']:.1%}]"
+
+
+def rewriting_quality() -> str:
+    """The headline figures of the rewriting record, both modes side by side."""
+    record = json.loads(REWRITING.read_text(encoding="utf-8"))
+    places = {
+        "Winogender, man to woman, exact": ("winogender", "held out", "MODE", "man to woman"),
+        "Winogender, woman to man, exact": ("winogender", "held out", "MODE", "woman to man"),
+        "Winogender, man to neutral, exact": ("winogender", "held out", "MODE", "man to neutral"),
+        "Winogender, woman to neutral, exact": ("winogender", "held out", "MODE", "woman to neutral"),
+        "Winogender, neutral to man, exact": ("winogender", "held out", "MODE", "neutral to man"),
+        "CrowS-Pairs, person selected, exact, held-out half": ("crows", "held out", "MODE", "selected person"),
+        "CrowS-Pairs, person selected, exact, all": ("crows", "all", "MODE", "selected person"),
+        "CrowS-Pairs, whole text, exact, all": ("crows", "all", "MODE", "whole text"),
+        "GAP, form of the labelled pronoun": ("gap", "forms", "MODE", "all pronouns"),
+        "embedded gold groups, all versions of the right polarity, from man": (
+            "embedded",
+            "MODE",
+            "union polarity accuracy, from man",
+        ),
+        "the same from the neutral text": ("embedded", "MODE", "union polarity accuracy, from neutral"),
+        "GAP, 100 rewrites read, right": ("gap", "sheet"),
+        "GAP, person chosen by the entity mode": ("gap", "choices", "development file", "all labelled texts"),
+    }
+    rows = []
+    for label, path in places.items():
+        cells = []
+        for mode in ("syntax", "lexical"):
+            found = record if "MODE" in path or mode == "syntax" else None
+            for key in path:
+                found = found and found.get(mode if key == "MODE" else key)
+            cells.append(_share(found))
+        rows.append([label, *cells])
+    return markdown(["measure", "syntax", "lexical"], rows)
+
+
+def crows_parts() -> str:
+    """CrowS-Pairs: the held-out pairs, then all."""
+    return "\n\n".join(f"{part}:\n\n" + shares("crows", part, label="setting") for part in ("held out", "all"))
+
+
 PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
@@ -213,6 +276,15 @@ PAGES = {
         "published": published,
         "provenance": provenance,
     },
+    "experiments/rewriting/README.md": {
+        "winogender": lambda: shares("winogender", "held out", label="made"),
+        "crows": crows_parts,
+        "forms": lambda: shares("gap", "forms", label="pronoun"),
+        "choices": lambda: shares("gap", "choices", "development file", label="texts"),
+        "sheet": lambda: shares("gap", "sheet", label="rewrites right"),
+        "embedded": lambda: shares("embedded", label="measure"),
+    },
+    "docs/rewriting.md": {"rewriting_quality": rewriting_quality, "rewriting": lambda: performance("rewriting")},
     "fairlab/backbones/embedded/minilm_mlm/README.md": {"training": training, "quality": quality},
     "perf/README.md": {name: lambda name=name: performance(name) for name in PERFORMANCE},
 }

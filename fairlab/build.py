@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.types import FairlabError
 
 
@@ -29,3 +31,46 @@ def build(node: DictConfig, *arguments: Any, **objects: Any) -> Any:
             f"there is no setting '{unknown[0]}' for {target.__name__}; there are: {', '.join(settings)}"
         )
     return target(*arguments, **values, **objects)
+
+
+def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:
+    """The lexicon of an augmenting configuration: of its axis, with the attributes it names."""
+    lexicon = load_lexicon(config["axis"])
+    return lexicon.only(config["attributes"]) if config["attributes"] is not None else lexicon
+
+
+def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
+    """The rewriter of an augmenting configuration.
+
+    Args:
+        config: as plain containers.
+        llm: the language model, for a rewriter that asks one.
+        settings: that no configuration holds, such as the examples that prompt search found.
+    """
+    objects = {"lexicon": augment_lexicon(config), "llm": llm, "seed": config["seed"], **settings}
+    return _build_with_some(config["rewriter"], objects)
+
+
+def build_llm(config: Mapping[str, Any]) -> Any:
+    """The language model of an augmenting configuration; None where it names none."""
+    return build(OmegaConf.create(config["llm"])) if config["llm"] else None
+
+
+def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str, str]] | None = None) -> Any:
+    """The augmentation of rows that an augmenting configuration describes; every worker process calls it anew.
+
+    Args:
+        config: as plain containers.
+        examples: of the rewriter's prompt, where a search has found some.
+    """
+    llm = build_llm(config)
+    found = {} if examples is None else {"examples": examples}
+    rewriter = build_rewriter(config, llm, **found)
+    return _build_with_some(config["augmentation"], {"rewriter": rewriter, "llm": llm, "seed": config["seed"]})
+
+
+def _build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
+    """Build with those objects that the target has parameters for."""
+    parameters = inspect.signature(get_object(node["_target_"])).parameters
+    taken = {name: value for name, value in objects.items() if name in parameters}
+    return build(OmegaConf.create(dict(node)), **taken)

@@ -17,7 +17,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, ReviewNeeded
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 _traceback_wanted = os.environ.get(FULL_ERROR) == "1"
@@ -50,7 +50,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         sentence = explain(error, config_name)
         if sentence is None:
             raise
-        stop(sentence)
+        stop(sentence, exit_code(error))
 
 
 @contextmanager
@@ -65,13 +65,18 @@ def one_sentence() -> Iterator[None]:
         sentence = explain(error)
         if sentence is None or HydraConfig.get().mode != RunMode.RUN or _traceback_wanted:
             raise
-        stop(sentence)
+        stop(sentence, exit_code(error))
 
 
 def stop(sentence: str, code: int = 1) -> NoReturn:
     """Print one sentence and exit."""
     print(f"fairlab: {sentence}", file=sys.stderr)
     sys.exit(code)
+
+
+def exit_code(error: BaseException) -> int:
+    """3 where a person has to fill something in, else 1."""
+    return 3 if isinstance(error, ReviewNeeded) else 1
 
 
 def explain(error: BaseException, config_name: str = "train") -> str | None:

@@ -28,8 +28,8 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
         if number not in NO_SPACE:
             raise
         raise FairlabError(
-            f"no space left to write {getattr(error, 'filename', None) or path}; free some space, then continue with "
-            "ckpt=RUN_DIR, or choose another hydra.run.dir"
+            f"no space left to write {getattr(error, 'filename', None) or path}; free some space and continue the "
+            "run, or choose another folder"
         ) from error
 
 
@@ -54,7 +54,11 @@ def write_whole(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def sha256(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def sha256(*paths: Path) -> str:
+    """Hexadecimal SHA-256 of a file's bytes, or of several files' bytes one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()

@@ -16,8 +16,8 @@ from omegaconf import DictConfig, OmegaConf
 from fairlab import cli
 from fairlab.files import no_space_is_one_sentence
 from fairlab.record import Record
-from fairlab.runs import plain_config, refuse_changed_config
-from fairlab.types import FairlabError
+from fairlab.runs import plain_config, refuse_changed_config, refuse_other_augmentation
+from fairlab.types import FairlabError, ReviewNeeded
 
 
 def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None]) -> None:
@@ -42,6 +42,9 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
     except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
         record.status, record.reason = "interrupted", "Ctrl-C"
         raise KeyboardInterrupt from error
+    except ReviewNeeded as error:
+        record.status, record.reason = "interrupted", str(error)
+        raise
     except Exception as error:
         record.status, record.reason = "failed", cli.explain(error) or f"{type(error).__name__}: {error}"
         raise
@@ -66,13 +69,17 @@ def lock_folder(folder: Path) -> FileLock:
 
 
 def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
-    """The record of this run: a new one, or the continued run's with its readings so far."""
-    resumed = config.ckpt is not None
-    if resumed and HydraConfig.get().mode == RunMode.MULTIRUN:
+    """The record of this run: a new one, or the continued run's with its readings so far.
+
+    An entry point without ``ckpt`` goes on with whatever of its own lies in its folder.
+    """
+    by_key = "ckpt" in config
+    resumed = config.ckpt is not None if by_key else (folder / "record.json").is_file()
+    if by_key and resumed and HydraConfig.get().mode == RunMode.MULTIRUN:
         raise FairlabError("ckpt continues one run and cannot be used with -m; continue the jobs one by one")
     plain = plain_config(config)
     if resumed:
-        refuse_changed_config(folder, plain)
+        (refuse_changed_config if by_key else refuse_other_augmentation)(folder, plain)
         record = Record.load(folder)
         record.status, record.reason = "running", ""
     elif (folder / "record.json").exists():
@@ -96,5 +103,5 @@ def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) 
         if name in record.provenance and record.provenance[name]["sha256"] != now["sha256"]:
             raise FairlabError(
                 f"the {name} of the run in {record.folder} changed since it started; put the old file back, or start a "
-                "new run without ckpt"
+                "new run"
             )

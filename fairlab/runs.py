@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,11 @@ from fairlab.record import Record
 from fairlab.types import FairlabError
 
 OUTPUTS = Path("outputs")
-NOT_COMPARED = ("ckpt",)
+# What may differ when a run is continued: where and how fast it is done, not what is done.
+NOT_COMPARED = re.compile(
+    r"(ckpt|output|num_proc|engine|rewriter\.unanswered"
+    r"|llm\.(base_url|api_key_env|concurrency|total_timeout|price|budget|ledger))(\.|$)"
+)
 
 
 def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfig) -> str:
@@ -55,15 +60,42 @@ def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
     record = Record.load(folder)
     if record.status == "finished":
         raise FairlabError(f"the run in {folder} is finished; leave ckpt out to start a new one")
-    old, new = flat(record.config), flat(config)
-    changed = sorted(
-        key for key in old.keys() | new.keys() if key.split(".")[0] not in NOT_COMPARED and old.get(key) != new.get(key)
-    )
-    if changed:
-        key = changed[0]
+    if key := changed_key(record, config):
         raise FairlabError(
-            f"the run in {folder} has {key}={old.get(key)}, not {new.get(key)}; continue it with the same "
-            f"configuration, or start a new run without ckpt"
+            f"the run in {folder} has {key}; continue it with the same configuration, or start a new run without ckpt"
+        )
+
+
+def changed_key(record: Record, config: dict[str, Any]) -> str:
+    """The first value in which a configuration differs from a record's: ``key=OLD, not NEW``; empty if none does."""
+    old, new = flat(record.config), flat(config)
+    for key in sorted(old.keys() | new.keys()):
+        if not NOT_COMPARED.match(key) and old.get(key) != new.get(key):
+            return f"{key}={old.get(key)}, not {new.get(key)}"
+    return ""
+
+
+def output_folder(*, _root_: DictConfig) -> str:
+    """The folder an augmentation writes into: a new one, or one that holds the same augmentation, to go on with.
+
+    Raises:
+        FairlabError: no folder was given, or it holds something else; nothing is written.
+    """
+    if OmegaConf.is_missing(_root_, "output"):
+        raise FairlabError("output has no value; give the folder to write into, output=DIR")
+    folder = Path(_root_.output)
+    if (folder / "record.json").is_file():
+        refuse_other_augmentation(folder, plain_config(_root_))
+    elif folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
+        raise FairlabError(f"{folder} is there already and holds no augmentation; choose another output")
+    return str(folder)
+
+
+def refuse_other_augmentation(folder: Path, config: dict[str, Any]) -> None:
+    """Raise unless ``folder`` holds an augmentation, finished or not, of the same configuration."""
+    if key := changed_key(Record.load(folder), config):
+        raise FairlabError(
+            f"{folder} already holds another run ({key}); choose another output, or use the same configuration to go on"
         )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import hydra
+from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
@@ -55,7 +57,7 @@ def train(config: DictConfig, record: Record) -> None:
     warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
     seed_everything(config.seed, workers=True, verbose=False)
     method = build(config.method, encoder, seed=config.seed)
-    augmentation = build(config.augmentation) if config.augmentation else None
+    augmentation = build_augmentation_of_groups(config.augmentation) if config.augmentation else None
     data = build(config.data, encoder=encoder, epochs=method.epochs, seed=config.seed, augmentation=augmentation)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
     inputs = {"data": data.facts(), "weights": weights_facts(config.backbone)}
@@ -89,6 +91,21 @@ def train(config: DictConfig, record: Record) -> None:
         record.notes.append(Note("training", text))
     record.status = "finished"
     write_report(record)
+
+
+def build_augmentation_of_groups(node: DictConfig) -> Any:
+    """The augmentation that training applies to its groups.
+
+    Raises:
+        FairlabError: it is one of texts.
+    """
+    parameters = inspect.signature(get_object(node["_target_"])).parameters.values()
+    if any(parameter.default is parameter.empty for parameter in parameters):
+        raise FairlabError(
+            "this augmentation makes groups of texts, not of groups; run python -m fairlab.augment +augmentation=NAME "
+            "input=FILE output=DIR, then train with data.path=DIR"
+        )
+    return build(node)
 
 
 def announcement(config: DictConfig) -> str:

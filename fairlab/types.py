@@ -19,6 +19,10 @@ class DataUnavailable(FairlabError):
     """Data that could be had neither from a path, nor from ``FAIRLAB_DATA``, nor by download."""
 
 
+class ReviewNeeded(FairlabError):
+    """A run that waits for a person to fill something in; the command line exits with 3."""
+
+
 class CannotScore(FairlabError):
     """A model lacks what a benchmark asks of it, such as a masked-LM head."""
 
@@ -59,12 +63,16 @@ class Row:
         text: what is to be rewritten.
         extra: every other field.
         place: where it came from, such as ``line 12``.
+        number: of the row in the input, counted from 1; unique where ids may not be.
+        field: the name of the text's field.
     """
 
     id: str
     text: str
     extra: dict[str, Any]
     place: str
+    number: int
+    field: str = "text"
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,12 @@ class Made:
         rows: made of it; none where there is a reason.
         reason: why nothing was made: a few words, the same for every row of the kind.
         detail: what in particular was wrong with this row.
+        versions: of a row that was rejected: what had been made of it.
+        counts: added up over all rows, e.g. ``{"groups": 1, "groups/union": 1}``.
     """
 
     rows: tuple[dict[str, Any], ...] = ()
     reason: str = ""
     detail: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)

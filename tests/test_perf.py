@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fairlab.backbones.loading import load_backbone
+from tests.backbones.reference import livened
+
 PERF = Path(__file__).parents[1] / "perf"
 
 
@@ -44,9 +47,40 @@ def test_the_ledger_changes_no_reply_and_keeps_calls_in_flight(monkeypatch):
     assert "| replay of 20 calls | " in llm_ledger.table(result)
 
 
+def test_quality_of_rewrites_by_hand(monkeypatch):
+    rewriting = load("rewriting", monkeypatch)
+    pairs = [("He saw her.", "She saw him."), ("He left.", "She left.")]
+    items = [rewriting.Rewriting(source, expected, ((0, "woman"),)) for source, expected in pairs]
+    assert rewriting.quality([expected for _, expected in pairs], items) == {
+        "exact": 1.0,
+        "bleu": pytest.approx(100.0),
+        "rouge_2": 100.0,
+        "levenshtein": 0.0,
+    }
+    found = rewriting.quality(["She saw her.", "She left."], items)
+    # Bigrams: one of two right, then the one there is; one word of four wrong, then none.
+    assert (found["exact"], found["rouge_2"], found["levenshtein"]) == (0.5, 75.0, 0.5)
+    assert found["bleu"] < 100
+
+
+@pytest.mark.data
+def test_the_plain_swap_takes_the_first_pair_and_keeps_capitals(monkeypatch, data_folder):
+    swap = load("rewriting", monkeypatch).plain_swap()
+    assert swap(["His father and the queen.", "A river."]) == ["Her mother and the king.", "A river."]
+
+
 def test_the_permutation_test_agrees_with_a_loop_of_shuffles(monkeypatch):
     seat_permutations = load("seat_permutations", monkeypatch)
     result = seat_permutations.measure(repeats=1, shuffles=4000)
     found, loop = result["p_values"]["ours"], result["p_values"]["loop"]
     assert abs(found - loop) < 5 * (found / 4000) ** 0.5
     assert "| Python loop of shuffles | " in seat_permutations.table(result)
+
+
+@pytest.mark.data
+def test_likelihoods_equal_those_of_one_masked_copy_at_a_time(monkeypatch, tiny_folders):
+    likelihoods = load("likelihoods", monkeypatch)
+    model = livened(load_backbone(str(tiny_folders["bert_mlm"]), pooling="mean", max_length=64, normalize=False))
+    result = likelihoods.measure(model, pairs=3, examples=4, repeats=1)  # asserts equal results
+    assert [row["items"] for row in result["tasks"].values()] == [3, 4]
+    assert "| CrowS-Pairs | 3 | " in likelihoods.table(result)

@@ -1,4 +1,4 @@
-"""Counterfactual data augmentation (CDA): counterfactual groups by word-list swapping."""
+"""Counterfactual data augmentation (CDA): counterfactual groups, or labelled rows, by exchanging words."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Literal
 
 from fairlab.lexicons import load_lexicon
+from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, columns, group_row
+from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.word_swap import WordSwap
-from fairlab.types import NEUTRAL, FairlabError, Group
+from fairlab.types import NEUTRAL, FairlabError, Group, Made, Row
+
+OUTPUTS = ("groups", "add", "replace")
 
 
 @cache
@@ -18,16 +24,46 @@ def _swap(axis: str) -> WordSwap:
 
 
 class CDA:
-    """Rebuilds every group from one of its texts by swapping the words of its axis.
+    """Makes counterfactual data by exchanging the words of an axis, unchecked.
 
-    The text kept as the source is that of one attribute, chosen by a hash of the group's id, so that both sides of an
-    axis are sources equally often and the choice never depends on the order of the file. Groups whose source holds no
-    word of the lexicon have nothing to swap and are dropped.
+    Of groups (``fairlab.train augmentation=cda``) it rebuilds every one from one of its texts by word swapping. The
+    text kept as the source is that of one attribute, chosen by a hash of the group's id, so that both sides of an axis
+    are sources equally often and the choice never depends on the order of the file. Groups whose source holds no word
+    of the lexicon have nothing to swap and are dropped.
 
-    Source: the CCD-CDA rows of "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 2 to 6.
+    Of rows (``fairlab.augment +augmentation=cda``) it makes groups, or rows of the same form whose text has the two
+    attributes exchanged: added after the original (``add``) or in its place (``replace``). Rows without a word of the
+    axis give no group, and stay as they are otherwise.
+
+    Args:
+        output: ``groups``, ``add`` or ``replace``; of rows only.
+        rewriter: that exchanges the words of rows.
+
+    Raises:
+        FairlabError: an unknown output, or more than two attributes to exchange.
+
+    Source: the CCD-CDA rows of "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", tables 2 to 6;
+    Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3, for ``add``.
     """
 
     name = "cda"
+
+    def __init__(
+        self,
+        *,
+        output: Literal["groups", "add", "replace"] = "groups",
+        rewriter: GroupRewriter | None = None,
+    ) -> None:
+        if output not in OUTPUTS:
+            raise FairlabError(f"augmentation.output must be {', '.join(OUTPUTS)}, not {output}")
+        if output != "groups" and rewriter is not None and len(rewriter.lexicon.attributes) != 2:
+            raise FairlabError(
+                f"augmentation.output={output} exchanges two attributes, and there are "
+                f"{len(rewriter.lexicon.attributes)}: {', '.join(rewriter.lexicon.attributes)}; choose two, "
+                "attributes=[A,B], or augmentation.output=groups"
+            )
+        self.output = output
+        self.rewriter = rewriter
 
     def __call__(self, groups: Sequence[Group]) -> list[Group]:
         """Groups with the same ids and extra keys, every version made from the source text.
@@ -57,3 +93,36 @@ class CDA:
             return None
         versions = {name: swap(text, name) for name in (NEUTRAL, *attributes)}
         return replace(group, versions=versions, extra={**group.extra, "augmentation": self.name, "source": source})
+
+    def make(self, rows: Sequence[Row]) -> list[Made]:
+        """What becomes of every row, in order."""
+        assert self.rewriter is not None
+        marked = WordSwap(self.rewriter.lexicon).marked
+        chosen = [k for k, row in enumerate(rows) if marked(row.text)]
+        texts = [rows[k].text for k in chosen]
+        if self.output == "groups":
+            answers = dict(zip(chosen, self.rewriter.groups(texts), strict=True))
+            return [self._group(row, answers.get(k), self.rewriter) for k, row in enumerate(rows)]
+        swapped = dict(zip(chosen, self.rewriter.swapped(texts), strict=True))
+        return [self._labelled(row, swapped.get(k), self.rewriter) for k, row in enumerate(rows)]
+
+    def _group(self, row: Row, answer: Versions | NotRewritten | None, rewriter: GroupRewriter) -> Made:
+        """The group made of a row, or why there is none."""
+        if answer is None:
+            return Made(counts={NO_WORD: 1})
+        if isinstance(answer, NotRewritten):
+            return Made(reason=f"rewriter: {answer.outcome}", detail=answer.reason)
+        if answer.empty:
+            return Made(reason="empty version", detail=f"'{answer.empty}'", versions=answer.versions)
+        counts = {"groups": 1, **Polarity(rewriter.lexicon).tally(answer.versions)}
+        return Made(rows=(group_row(row, self.name, rewriter, answer.versions),), counts=counts)
+
+    def _labelled(self, row: Row, swapped: str | None, rewriter: GroupRewriter) -> Made:
+        """The original row, the swapped one, or both."""
+        original = {"id": row.id, row.field: row.text, **row.extra}
+        if swapped is None:
+            return Made(rows=(original,), counts={NO_WORD: 1})
+        provenance = columns(row, self.name, rewriter, {"swapped": swapped})
+        counterpart = {**original, "id": f"{row.id}-cda", row.field: swapped, **provenance}
+        kept = (original,) if self.output == "add" else ()
+        return Made(rows=(*kept, counterpart), counts={"rows swapped": 1})

@@ -8,6 +8,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +26,7 @@ WEIGHTS = "model.safetensors"
 MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # ends of transformers' class names
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 MIN_LENGTH = 4
+OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -83,20 +85,39 @@ def load_backbone(
             f"the weights of {name} in {folder} have SHA-256 {found}, not {weights_sha256}; reinstall the package "
             f"{package or name}"
         )
+    if gguf:
+        _no_bar_without_a_terminal()
     config = AutoConfig.from_pretrained(folder, gguf_file=gguf)
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf)
-    limit = min(getattr(config, "max_position_embeddings", max_length), tokenizer.model_max_length)
+    limit = min(_positions(config) or max_length, tokenizer.model_max_length)
     if not MIN_LENGTH <= max_length <= limit:
         raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {max_length}")
     model, loading = _kind(config, folder, gguf).from_pretrained(
         folder, gguf_file=gguf, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True
     )
-    if loading["missing_keys"]:
-        missing = ", ".join(sorted(loading["missing_keys"])[:3])
-        raise FairlabError(f"the weights of {name} lack {missing}; a randomly initialised part would be measured")
+    # The pooler serves a next-sentence head alone, which is loaded only where its pooler is there.
+    missing = sorted(key for key in loading["missing_keys"] if "pooler." not in key)
+    if missing:
+        lacking = ", ".join(missing[:3])
+        raise FairlabError(f"the weights of {name} lack {lacking}; a randomly initialised part would be measured")
     if adapters:
         model = _with_adapters(model, adapters, adapters_sha256)
     return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+
+
+def _positions(config: PretrainedConfig) -> int | None:
+    """How many tokens a model has positions for; None where there is no limit."""
+    positions = getattr(config, "max_position_embeddings", None)
+    # RoBERTa and its kin count positions from the one behind the padding's.
+    return positions - config.pad_token_id - 1 if positions and config.model_type in OFFSET_POSITIONS else positions
+
+
+def _no_bar_without_a_terminal() -> None:
+    """Transformers shows its progress through a GGUF file everywhere, whatever is set."""
+    from tqdm.auto import tqdm
+    from transformers import modeling_gguf_pytorch_utils
+
+    vars(modeling_gguf_pytorch_utils)["tqdm"] = partial(tqdm, disable=None)
 
 
 def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:

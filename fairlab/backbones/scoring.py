@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +19,8 @@ from transformers.utils.generic import ModelOutput
 from fairlab.backbones.backbone import Backbone
 from fairlab.types import CannotScore
 
+# Kinds of model whose layers, from ``attention.output`` on, take every position on its own.
+LIKE_BERT = ("bert", "roberta", "xlm-roberta")
 LOGITS_AT_ONCE = 2**24  # 64 MiB in float32, and as much again for their log-softmax
 
 
@@ -96,10 +100,9 @@ def target_log_probabilities(
     """
     device = backbone.device
     input_ids = torch.tensor(token_ids, device=device)
-    output = body(backbone.model)(input_ids=input_ids, attention_mask=torch.ones_like(input_ids))
     flat = torch.tensor(targets.rows) * input_ids.shape[1] + torch.tensor(targets.positions)
     places, place_of_target = torch.unique(flat, return_inverse=True)
-    hidden = output.last_hidden_state.flatten(0, 1)[places.to(device)]
+    output, hidden = _states_at(backbone.model, input_ids, places.to(device))
     wanted = torch.tensor(targets.ids)
     found = torch.empty(len(wanted))
     at_once = max(1, LOGITS_AT_ONCE // backbone.model.config.vocab_size)
@@ -109,6 +112,29 @@ def target_log_probabilities(
         rows, columns = (place_of_target[here] - start).to(device), wanted[here].to(device)
         found[here] = log_probabilities[rows, columns].cpu()
     return found.double().numpy()
+
+
+def _states_at(model: PreTrainedModel, input_ids: Tensor, places: Tensor) -> tuple[ModelOutput, Tensor]:
+    """The body's output, and last hidden states (P, D) at places of the flattened batch.
+
+    Where the architecture is known, the last layer computes nothing elsewhere behind its attention, which saves a model
+    of six layers an eighth of its work.
+    """
+    run = partial(body(model), input_ids=input_ids, attention_mask=torch.ones_like(input_ids))
+    if model.config.model_type not in LIKE_BERT:
+        output = run()
+        return output, output.last_hidden_state.flatten(0, 1)[places]
+
+    def pick(_: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple(states.flatten(0, 1)[places].unsqueeze(0) for states in given)
+
+    layers: Any = body(model).get_submodule("encoder.layer")
+    hook = layers[-1].attention.output.register_forward_pre_hook(pick)
+    try:
+        output = run()
+    finally:
+        hook.remove()
+    return output, output.last_hidden_state.squeeze(0)
 
 
 def body(model: PreTrainedModel) -> nn.Module:

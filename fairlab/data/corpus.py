@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batching import BucketedBatches
-from fairlab.data.groups import groups_path, read_groups
+from fairlab.data.groups import groups_files, read_groups
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -178,7 +178,7 @@ def read(path: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
         FairlabError: there is no such file or folder, it holds no text, or a file is no text.
     """
     if path.startswith("embedded/"):
-        file = groups_path(path)
+        (file,) = groups_files(path)
         groups = [group for group in read_groups(path) if group.extra.get("split", "train") == "train"]
         yield file.name, sha256(file), [(group.id, text) for group in groups for text in group.texts]
         return

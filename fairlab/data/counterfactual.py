@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batching import BucketedBatches
-from fairlab.data.groups import groups_path, read_groups
+from fairlab.data.groups import groups_files, read_groups
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Group
 
@@ -50,7 +50,8 @@ class CounterfactualGroups(lightning.LightningDataModule):
     ``test``); a file without splits gives its last ``validation`` groups for validation and the rest for training.
 
     Args:
-        path: ``embedded/NAME`` or a JSON-lines file, see :func:`fairlab.data.groups.read_groups`.
+        path: ``embedded/NAME``, a JSON-lines file, or an output of ``fairlab.augment``; see
+            :func:`fairlab.data.groups.groups_files`.
         validation: number of groups, or a fraction below 1, held out from a file without splits.
         batch_size: groups per batch.
         encoder: whose tokenizer and maximal length are used.
@@ -103,8 +104,8 @@ class CounterfactualGroups(lightning.LightningDataModule):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the data file."""
-        return sha256(groups_path(self.path))
+        """SHA-256 of the data file, or of all files of an augmentation's output."""
+        return sha256(*groups_files(self.path))
 
     @property
     def total_batches(self) -> int:

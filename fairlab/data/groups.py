@@ -3,62 +3,88 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fairlab.data.manifest import data_files
 from fairlab.types import NEUTRAL, DataUnavailable, FairlabError, Group
 
 EMBEDDED = Path(__file__).parent / "embedded"
 EXAMPLE = '{"id": "1", "axis": "gender", "versions": {"neutral": "...", "man": "...", "woman": "..."}}'
 
 
-def groups_path(path: str) -> Path:
-    """The file of a ``data.path``: ``embedded/NAME`` is data that comes with fairlab, anything else a file.
+def groups_files(path: str) -> list[Path]:
+    """The files of a ``data.path``: ``embedded/NAME`` comes with fairlab, anything else is a file or a folder.
 
     Raises:
-        DataUnavailable: there is no such file.
+        DataUnavailable: there is no such file, or the folder is no finished output of ``fairlab.augment``.
+        FairlabError: a file of the folder is not as its manifest says.
     """
     folder, _, name = path.partition("/")
     found = EMBEDDED / f"{name}.jsonl" if folder == "embedded" else Path(path)
+    if found.is_dir():
+        return data_files(found)
     if not found.is_file():
         embedded = ", ".join(sorted(f"embedded/{file.stem}" for file in EMBEDDED.glob("*.jsonl")))
-        raise DataUnavailable(f"{path} is not a file; give JSON lines of counterfactual groups, or {embedded}")
-    return found
+        raise DataUnavailable(
+            f"{path} is not a file; give JSON lines of counterfactual groups, an output of fairlab.augment, or "
+            f"{embedded}"
+        )
+    return [found]
 
 
 def read_groups(path: str) -> list[Group]:
-    """Read and check a file of counterfactual groups, one JSON object a line.
+    """Read and check counterfactual groups, one JSON object a line.
+
+    Args:
+        path: see :func:`groups_files`.
 
     Raises:
         FairlabError: a row is not of the form, a version is missing, empty or no text, ids repeat, attributes differ
             between rows, or there is no row; the message names file and line.
     """
-    file = groups_path(path)
+    files = groups_files(path)
     groups: list[Group] = []
-    first_line: dict[str, int] = {}
-    try:
-        lines = file.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise FairlabError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        group = _parse(line, f"{path} line {number}")
-        if group.id in first_line:
-            raise FairlabError(
-                f"{path} line {number}: the id '{group.id}' was already used in line {first_line[group.id]}; "
-                "ids must be unique"
-            )
-        if groups and group.attributes != groups[0].attributes:
-            raise FairlabError(
-                f"{path} line {number}: the attributes are {', '.join(group.attributes)}, but line "
-                f"{first_line[groups[0].id]} has {', '.join(groups[0].attributes)}; every group needs the same versions"
-            )
-        first_line[group.id] = number
-        groups.append(group)
+    first_place: dict[str, str] = {}
+    for file in files:
+        name = path if len(files) == 1 and not Path(path).is_dir() else str(file)
+        for number, line in enumerate(_lines(file, name), start=1):
+            if not line.strip():
+                continue
+            place = f"{name} line {number}"
+            group = _parse(line, place)
+            if group.id in first_place:
+                raise FairlabError(
+                    f"{place}: the id '{group.id}' was already used in {_relative(first_place[group.id], name)}; "
+                    "ids must be unique"
+                )
+            if groups and group.attributes != groups[0].attributes:
+                raise FairlabError(
+                    f"{place}: the attributes are {', '.join(group.attributes)}, but "
+                    f"{_relative(first_place[groups[0].id], name)} has {', '.join(groups[0].attributes)}; every group "
+                    "needs the same versions"
+                )
+            first_place[group.id] = place
+            groups.append(group)
     if not groups:
         raise FairlabError(f"{path} holds no counterfactual group; each line should look like {EXAMPLE}")
     return groups
+
+
+def _lines(file: Path, name: str) -> Iterator[str]:
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                where = f"{name} line {number}"
+                raise FairlabError(f"{where} is not UTF-8 text (byte {error.start} of it); save it as UTF-8") from error
+
+
+def _relative(place: str, name: str) -> str:
+    """A place without the name of the file at hand: ``line 3``."""
+    return place.removeprefix(f"{name} ")
 
 
 def _parse(line: str, where: str) -> Group:

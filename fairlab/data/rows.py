@@ -19,7 +19,9 @@ from fairlab.types import DataUnavailable, FairlabError, Row
 FORMATS = (".jsonl", ".csv", ".tsv", ".parquet", ".txt")
 PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
 BLANK_SHARE = 0.02
+LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
 SHOWN = 200  # characters of a bad row that are kept
+BROKEN = re.compile("[\0\ud800-\udfff]")
 TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
 SENTENCE_END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["'”’)\]])){TITLES}\s+(?=["'“‘(\[]?[A-Z])""")
 
@@ -40,11 +42,11 @@ def read_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
 
     Args:
         source: a file ending in .jsonl, .csv, .tsv, .parquet or .txt, or ``NAME`` or ``NAME:SPLIT`` on the hub.
-        field: the column of the text; the name of a field of several levels has dots.
+        field: the column of the text.
 
     Raises:
         DataUnavailable: there is no such file or data set.
-        FairlabError: the file's kind is unknown, or no row has the field.
+        FairlabError: the file is not of its kind, or of none that is known.
     """
     path = Path(source)
     if not path.is_file():
@@ -73,9 +75,12 @@ def _rows(found: Iterator[tuple[str, dict[str, Any]] | BadRow], field: str) -> I
         if not isinstance(text, str) or not text.strip():
             reason = f"no text in the field '{field}'; it has: {', '.join(map(str, fields)) or 'none'}"
             yield BadRow(place, reason, str(fields)[:SHOWN])
+        elif broken := BROKEN.search(text):
+            what = "a NUL character" if broken.group() == "\0" else "half a surrogate pair"
+            yield BadRow(place, f"the text holds {what}", ascii(text)[:SHOWN])
         else:
             extra = {key: value for key, value in fields.items() if key not in ("id", field)}
-            yield Row(str(fields.get("id", number)), text, extra, place)
+            yield Row(str(fields.get("id", number)), text, extra, place, number, field)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
@@ -108,13 +113,12 @@ def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
 
 def _separated(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
     """Rows of a CSV file with a header; those of a TSV file are not quoted, as GLUE's are not."""
-    csv.field_size_limit(2**31 - 1)  # a text may be long; the default refuses 128 KiB
+    csv.field_size_limit(LONGEST_CELL)
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        lines = (line.replace("\0", "\ufffd") for line in file)
         tabs = delimiter == "\t"
-        reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
+        reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
         header = next(reader, [])
-        for cells in reader:
+        for cells in _cells(reader, path):
             place, content = f"line {reader.line_num}", delimiter.join(cells)
             if not cells:
                 continue
@@ -125,6 +129,15 @@ def _separated(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]
                 yield BadRow(place, f"{len(cells)} columns, but the header has {len(header)}", content[:SHOWN])
             else:
                 yield place, dict(zip(header, cells, strict=True))
+
+
+def _cells(reader: Any, path: Path) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise FairlabError(
+            f"{path} cannot be read after line {reader.line_num} ({error}); a quote may be left open"
+        ) from error
 
 
 def _parquet(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from fairlab.types import NEUTRAL, FairlabError
 
 FOLDER = Path(__file__).parent
+NAMES = FOLDER / "names.csv"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One concept: its neutral form and its form for every attribute.
+
+    Attributes:
+        forms: neutral form first, then one per attribute of the lexicon. An empty neutral form means that the word
+            falls away (``an Asian doctor``, ``a doctor``); an empty form of an attribute means that it has none.
+        section: where the lexicon lists it: ``pronouns``, ``kinship``, ``titles``, ``roles``, ``names``, ...
+        pos: part of speech: ``pronoun``, ``noun``, ``adjective``, ``title`` or ``name``.
+        source: where the entry comes from.
+        licence: SPDX identifier.
+    """
+
+    forms: tuple[str, ...]
+    section: str
+    pos: str
+    source: str
+    licence: str
 
 
 @dataclass(frozen=True)
@@ -20,17 +44,53 @@ class Lexicon:
     Attributes:
         axis: e.g. ``gender``.
         attributes: the columns after the neutral one, e.g. ``("man", "woman")``.
-        rows: word rows, then name rows, in file order; a word's first row decides its counterparts.
+        rows: word rows, then name rows, in file order; a word's first row decides its counterparts. These are what
+            word swapping and polarity count by.
+        entries: the rows and further ones that need syntax or context to be used safely, for the rule rewriter.
+        polysemous: words with another, common sense, and that sense: ``{"black": "colour"}``.
+        returning: neutral forms that may be given an attribute back (``sibling``), as others are too wide for it.
+        alone: what stands for an adjective with an empty neutral form where no noun follows (*of some background*).
     """
 
     axis: str
     attributes: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    entries: tuple[Entry, ...] = ()
+    polysemous: dict[str, str] = field(default_factory=dict)
+    returning: frozenset[str] = frozenset()
+    alone: str = ""
+
+    def only(self, attributes: Sequence[str]) -> Lexicon:
+        """The lexicon of some of its attributes.
+
+        Raises:
+            FairlabError: it has not all of them, or there are fewer than two.
+        """
+        if unknown := [name for name in attributes if name not in self.attributes]:
+            raise FairlabError(
+                f"the axis '{self.axis}' has no attribute '{unknown[0]}'; it has {', '.join(self.attributes)}"
+            )
+        if len(set(attributes)) < max(2, len(attributes)):
+            raise FairlabError(f"attributes must name at least two of {', '.join(self.attributes)}, each once")
+        columns = [0, *(self.attributes.index(name) + 1 for name in attributes)]
+
+        def cut(forms: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(forms[column] for column in columns)
+
+        entries = tuple(replace(entry, forms=cut(entry.forms)) for entry in self.entries)
+        return replace(self, attributes=tuple(attributes), rows=tuple(map(cut, self.rows)), entries=entries)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of everything in it and of the list of first names."""
+        content = repr((replace(self, returning=frozenset()), sorted(self.returning)))
+        return hashlib.sha256(content.encode() + NAMES.read_bytes()).hexdigest()
 
     def terms(self, attribute: str) -> set[str]:
         """Case-folded forms that mark ``attribute``: those that differ from their row's neutral form."""
         column = self.attributes.index(attribute) + 1
-        return {row[column].casefold() for row in self.rows if row[column].casefold() != row[0].casefold()}
+        forms = {row[column].casefold() for row in self.rows if row[column].casefold() != row[0].casefold()}
+        return forms - {""}
 
     def counterparts(self, source: str, target: str) -> dict[str, str]:
         """For every form that marks ``source``, the form of ``target`` (``neutral`` or an attribute)."""
@@ -40,7 +100,7 @@ class Lexicon:
         table: dict[str, str] = {}
         for row in self.rows:
             if row[start].casefold() in marking:
-                table.setdefault(row[start].casefold(), row[end])
+                table.setdefault(row[start].casefold(), row[end] or row[0])
         return table
 
 
@@ -51,14 +111,97 @@ def lexicon_axes() -> list[str]:
 
 @cache
 def load_lexicon(axis: str) -> Lexicon:
-    """The built-in lexicon of an axis.
+    """The lexicon of an axis.
+
+    Args:
+        axis: the name of a built-in lexicon, or the path of a YAML file of the same form (see ``gender.yaml``).
 
     Raises:
-        FairlabError: there is none for this axis.
+        FairlabError: there is none for this axis, or the file is no sound lexicon.
     """
-    path = FOLDER / f"{axis}.yaml"
+    path = Path(axis) if axis.endswith((".yaml", ".yml")) else FOLDER / f"{axis}.yaml"
     if not path.is_file():
-        raise FairlabError(f"no lexicon for the axis '{axis}'; there are lexicons for: {', '.join(lexicon_axes())}")
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    words = [row for section in content["words"].values() for row in section]
-    return Lexicon(axis, tuple(content["attributes"]), tuple(tuple(row) for row in [*words, *content["names"]]))
+        raise FairlabError(
+            f"no lexicon for the axis '{axis}'; there are lexicons for: {', '.join(lexicon_axes())}; "
+            "or give the path of a YAML file"
+        )
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise FairlabError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+    return read_lexicon(content, path)
+
+
+def read_lexicon(content: Any, path: Path) -> Lexicon:
+    """A lexicon from the content of its file, checked.
+
+    Raises:
+        FairlabError: a key is missing, a row has the wrong length, it holds no words, or it contradicts itself.
+    """
+    if not isinstance(content, dict) or not {"axis", "attributes", "words"} <= set(content):
+        raise FairlabError(f"{path} is no lexicon; it needs the keys axis, attributes and words")
+    attributes = tuple(content["attributes"]) if isinstance(content["attributes"], list) else ()
+    if not attributes:
+        raise FairlabError(f"the lexicon {path} is empty: 'attributes' is no list of at least one name")
+    for key in ("words", "names", "further"):
+        kind = list if key == "names" else dict
+        if not isinstance(content.get(key) or kind(), kind):
+            raise FairlabError(f"{path}: '{key}' is no {'list of rows' if kind is list else 'mapping of sections'}")
+    if len(set(attributes) - {NEUTRAL}) < len(attributes) or not all(isinstance(name, str) for name in attributes):
+        raise FairlabError(f"{path}: give every attribute a name of its own, which is not '{NEUTRAL}'")
+    content = {**content, "attributes": attributes}
+    sections = {**(content["words"] or {}), **({"names": content["names"]} if content.get("names") else {})}
+    swapped = list(_entries(sections, content, path))
+    further = list(_entries(content.get("further") or {}, content, path))
+    if not swapped:
+        raise FairlabError(f"the lexicon {path} is empty; give it at least one row of words")
+    lexicon = Lexicon(
+        content["axis"],
+        attributes,
+        tuple(entry.forms for entry in swapped),
+        (*swapped, *further),
+        {word.casefold(): sense for word, sense in (content.get("polysemous") or {}).items()},
+        frozenset(content.get("returning") or ()),
+        content.get("alone", ""),
+    )
+    _check_marks(lexicon, path)
+    return lexicon
+
+
+def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any], path: Path) -> Iterator[Entry]:
+    """Entries of some sections; ``pos``, ``sources`` and ``licences`` are given for sections or single forms."""
+    width = len(content["attributes"]) + 1
+    pos, sources, licences = (content.get(key) or {} for key in ("pos", "sources", "licences"))
+    for section, rows in sections.items():
+        for row in rows or []:
+            if not isinstance(row, list) or len(row) != width:
+                raise FairlabError(f"{path}: the row {row} of '{section}' does not hold {width} forms, neutral first")
+            forms = tuple("" if form is None else str(form) for form in row)
+            if any(form and not any(map(str.isalnum, form)) for form in forms):
+                raise FairlabError(f"{path}: the row {row} of '{section}' holds a form without letters")
+            part = next((pos[form] for form in forms if form in pos), pos.get(section, "noun"))
+            source = sources.get(section, content.get("source", "compiled for this lexicon"))
+            yield Entry(forms, section, part, source, licences.get(section, content.get("licence", "unknown")))
+
+
+def _check_marks(lexicon: Lexicon, path: Path) -> None:
+    """Every form marks one attribute at most, and no form that marks one is the neutral form of another row."""
+    neutral = {entry.forms[0].casefold() for entry in lexicon.entries}
+    marks: dict[str, str] = {}
+    for entry in lexicon.entries:
+        for attribute, form in zip(lexicon.attributes, entry.forms[1:], strict=True):
+            folded = form.casefold()
+            if folded in ("", entry.forms[0].casefold()):
+                continue
+            if marks.setdefault(folded, attribute) != attribute:
+                raise FairlabError(
+                    f"the lexicon {path} contradicts itself: '{form}' marks both {marks[folded]} and {attribute}; "
+                    "keep one of them"
+                )
+            if folded in neutral:
+                raise FairlabError(
+                    f"the lexicon {path} goes in a circle: '{form}' marks {attribute} and is a neutral form as well; "
+                    "remove one of them"
+                )
+    if not marks:
+        raise FairlabError(f"the lexicon {path} is empty: no form differs from its neutral one")

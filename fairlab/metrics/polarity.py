@@ -6,6 +6,8 @@ argmax over attributes; the rules for texts without attribute words and for ties
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fairlab.lexicons import Lexicon
 from fairlab.text.words import TermFinder
 from fairlab.types import NEUTRAL, Group
@@ -44,3 +46,8 @@ class Polarity:
     def correct(self, group: Group) -> dict[str, bool]:
         """For every version of a group, whether its polarity is its own name."""
         return {name: self(text) == name for name, text in group.versions.items()}
+
+    def tally(self, versions: Mapping[str, str]) -> dict[str, int]:
+        """For one group: ``judged`` 1, and ``right/union`` and ``right/NAME`` 1 where the polarity is right, else 0."""
+        right = {name: int(self(text) == name) for name, text in versions.items()}
+        return {"judged": 1, "right/union": min(right.values()), **{f"right/{name}": n for name, n in right.items()}}

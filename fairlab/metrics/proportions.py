@@ -15,7 +15,7 @@ def wilson_interval(count: float, n: int) -> tuple[float, float]:
     .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}
 
     Returns:
-        Lower and upper bound, within [0, 1]; (nan, nan) for no items.
+        Lower and upper bound, within [0, 1] and around the proportion; (nan, nan) for no items.
 
     Example:
         >>> low, high = wilson_interval(7, 14)
@@ -30,7 +30,8 @@ def wilson_interval(count: float, n: int) -> tuple[float, float]:
     centre = share + Z**2 / (2 * n)
     margin = Z * math.sqrt(share * (1 - share) / n + (Z / (2 * n)) ** 2)
     scale = 1 + Z**2 / n
-    return max(0.0, (centre - margin) / scale), min(1.0, (centre + margin) / scale)
+    # At 0 and at n a bound is the share itself, which rounding may miss.
+    return min(share, max(0.0, (centre - margin) / scale)), max(share, min(1.0, (centre + margin) / scale))
 
 
 def sign_test_p(wins: int, losses: int) -> float:

@@ -94,6 +94,25 @@ def curves(history: Sequence[dict[str, float]]) -> go.Figure:
     return _layout(figure, 380)
 
 
+def rounds(history: Sequence[Mapping[str, float]]) -> go.Figure:
+    """Union polarity accuracy, and share of texts rewritten, over the rounds of prompt search."""
+    figure = go.Figure()
+    names = {"accuracy": "union polarity accuracy", "rewritten": "texts the model rewrote"}
+    for (key, name), colour in zip(names.items(), COLOURS, strict=False):
+        figure.add_trace(
+            go.Scatter(
+                x=[row["round"] for row in history],
+                y=[row[key] for row in history],
+                mode="lines+markers",
+                name=name,
+                line={"color": colour},
+            )
+        )
+    figure.update_xaxes(title_text="round", dtick=1)
+    figure.update_yaxes(title_text="%", range=[0, 105])
+    return _layout(figure, 380)
+
+
 def distance_scatter(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[str]) -> go.Figure:
     """Distance to neutral of the first attribute against the second, one point a group; the diagonal is fair."""
     figure = go.Figure()

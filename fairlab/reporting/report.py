@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
-import plotly.io
 import yaml
 from safetensors.numpy import load_file
 
@@ -18,18 +16,10 @@ from fairlab.benchmarks.cced import distances, held_out_groups, set_name
 from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
+from fairlab.reporting.page import figure, page, section, table
 from fairlab.reporting.summary import moved, summary_lines
 
 PUBLISHED = Path(__file__).parent / "published"
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1b1f23; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .4rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
-th, td { padding: .25rem .8rem; border-bottom: 1px solid #e1e4e8; text-align: right; }
-th:first-child, td:first-child { text-align: left; } thead th { border-bottom: 2px solid #aab; }
-.label { display: inline-block; padding: .1rem .6rem; border-radius: .3rem; background: #fff3cd; font-size: .9rem; }
-pre { background: #f6f8fa; padding: .8rem; overflow-x: auto; font-size: .85rem; } .note { color: #57606a; }
-"""
 
 
 def write_report(record: Record) -> Path:
@@ -37,43 +27,24 @@ def write_report(record: Record) -> Path:
     trained = "method" in record.config
     sections = [
         _heading(record),
-        _section("Before and after" if trained else "Readings", _bars(record) + _readings_table(record)),
+        section("Before and after" if trained else "Readings", _bars(record) + _readings_table(record)),
         _differences(record),
-        _section("Training", _figure(plots.curves(record.history)) if record.history else "<p>No training step.</p>")
+        section("Training", figure(plots.curves(record.history)) if record.history else "<p>No training step.</p>")
         if trained
         else "",
         _embeddings(record),
-        _section("Beside the published numbers", _published(record)) if trained else "",
+        section("Beside the published numbers", _published(record)) if trained else "",
         _notes(record),
-        _section("Not run", _not_run(record)),
-        _section("Provenance", _provenance(record)),
+        section("Not run", _not_run(record)),
+        section("Provenance", _provenance(record)),
     ]
-    title = f"fairlab: {html.escape(_name(record))}"
-    page = (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-        f"<script>{plotly.offline.get_plotlyjs()}</script></head><body>{''.join(sections)}</body></html>"
-    )
     path = record.folder / "report.html"
-    write_whole(path, without_secrets(page))
+    write_whole(path, without_secrets(page(f"fairlab: {_name(record)}", sections)))
     return path
 
 
 def _name(record: Record) -> str:
     return record.folder.parent.name if record.folder.name[:1].isdigit() else record.folder.name
-
-
-def _section(title: str, body: str) -> str:
-    return f"<h2>{html.escape(title)}</h2>{body}"
-
-
-def _figure(figure: go.Figure) -> str:
-    return plotly.io.to_html(figure, include_plotlyjs=False, full_html=False, config={"displaylogo": False})
-
-
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _heading(record: Record) -> str:
@@ -106,7 +77,7 @@ def _about_evaluation(record: Record) -> str:
 
 def _bars(record: Record) -> str:
     rows = [row for row in record.table() if DATA not in row and next(iter(row.values())).headline]
-    return _figure(plots.bars(rows)) if rows else ""
+    return figure(plots.bars(rows)) if rows else ""
 
 
 def _readings_table(record: Record) -> str:
@@ -122,7 +93,7 @@ def _readings_table(record: Record) -> str:
         "<p class='note'>95 % intervals in brackets. p: the benchmark's own test of the value, in parentheses adjusted "
         "for its other tests of the kind (Holm).</p>"
     )
-    return _table(["reading", *(phase or "value" for phase in phases), "ideal", "unit", "n"], rows) + note
+    return table(["reading", *(phase or "value" for phase in phases), "ideal", "unit", "n"], rows) + note
 
 
 def _value(reading: Reading) -> str:
@@ -152,14 +123,14 @@ def _differences(record: Record) -> str:
         "paired resamples. Adjusted: Holm over all headline readings; the others are not adjusted, and among many of "
         "them some p-values are small by chance.</p>"
     )
-    return _section("What moved", _table(["reading", "difference", "p", "p adjusted", ""], rows) + note)
+    return section("What moved", table(["reading", "difference", "p", "p adjusted", ""], rows) + note)
 
 
 def _notes(record: Record) -> str:
     if not record.notes:
         return ""
     rows = [[note.benchmark, note.phase, note.item, note.text] for note in record.notes]
-    return _section("Notes", _table(["benchmark", "model", "item", "note"], rows))
+    return section("Notes", table(["benchmark", "model", "item", "note"], rows))
 
 
 def _embeddings(record: Record) -> str:
@@ -183,18 +154,18 @@ def _embeddings(record: Record) -> str:
     remaining = [[groups[k].texts[0], *(f"{value:.3f}" for value in distances(second)[k])] for k in worst]
     return "".join(
         [
-            _section(f"Distances to neutral, {subset}", _figure(scatter)),
+            section(f"Distances to neutral, {subset}", figure(scatter)),
             "<p>Largest remaining gaps (neutral version; distance of each attribute after):</p>",
-            _table(["text", *attributes], remaining),
-            _section(
+            table(["text", *attributes], remaining),
+            section(
                 "What the attribute adds to an embedding",
                 "<p class='note'>f(version) - f(neutral), on its first two principal components before; neutral is "
-                "the origin.</p>" + _figure(plots.projection(attributes, *offsets, texts)),
+                "the origin.</p>" + figure(plots.projection(attributes, *offsets, texts)),
             ),
-            _section(
+            section(
                 "Embeddings",
                 f"<p class='note'>One t-SNE map of the versions of {len(texts[shown])} groups, before and after "
-                "together.</p>" + _figure(plots.projection(attributes, *mapped, texts[shown])),
+                "together.</p>" + figure(plots.projection(attributes, *mapped, texts[shown])),
             ),
         ]
     )
@@ -205,17 +176,17 @@ def _published(record: Record) -> str:
     file = PUBLISHED / f"{record.config['method']['_target_'].split('.')[-2]}.yaml"
     if not file.is_file():
         return "<p>No published numbers of this method are on file.</p>"
-    table = yaml.safe_load(file.read_text(encoding="utf-8"))["table_6"]
-    published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table["rows"].items()]
+    table_6 = yaml.safe_load(file.read_text(encoding="utf-8"))["table_6"]
+    published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table_6["rows"].items()]
     gaps = [row for row in record.table() if {"before", "after"} <= set(row) and _is_cced_gap(row["after"])]
     ours = [[f"{row['after'].subset}, n {row['after'].n}", _value(row["before"]), _value(row["after"])] for row in gaps]
     backbone = record.config["backbone"]["name"]
     return (
-        f"<p><b>Published</b> ({html.escape(table['where'])}): {html.escape(table['title'])} "
-        f"{html.escape(table['setting'])}.</p>{_table(['method', *table['columns']], published)}"
+        f"<p><b>Published</b> ({html.escape(table_6['where'])}): {html.escape(table_6['title'])} "
+        f"{html.escape(table_6['setting'])}.</p>{table(['method', *table_6['columns']], published)}"
         f"<p><b>Ours</b>: {html.escape(backbone)}, {record.config['scale']['name']} scale, held-out groups. Distances "
         "depend on the model's embedding scale, so compare falls, not values.</p>"
-        + _table(["held-out set", "before", "after"], ours)
+        + table(["held-out set", "before", "after"], ours)
     )
 
 
@@ -227,7 +198,7 @@ def _not_run(record: Record) -> str:
     if not record.not_run:
         return "<p>Everything asked for was run.</p>"
     rows = [[entry.phase, f"{entry.benchmark} {entry.subset}", entry.reason] for entry in record.not_run]
-    return _table(["phase", "what", "why"], rows)
+    return table(["phase", "what", "why"], rows)
 
 
 def _provenance(record: Record) -> str:

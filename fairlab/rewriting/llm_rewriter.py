@@ -19,10 +19,15 @@ LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # room of a reply, in tokens: times the te
 
 @dataclass(frozen=True)
 class Versions:
-    """A text's versions, neutral first, and the model's confidence in them, in [0, 1]."""
+    """A text's versions, neutral first, and the model's confidence in them, in [0, 1]; None where rules made them."""
 
     versions: dict[str, str]
-    confidence: float
+    confidence: float | None = None
+
+    @property
+    def empty(self) -> str:
+        """The first version without any text, or nothing."""
+        return next((name for name, text in self.versions.items() if not text.strip()), "")
 
 
 @dataclass(frozen=True)

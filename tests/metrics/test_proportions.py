@@ -19,7 +19,9 @@ def test_wilson_as_printed_by_newcombe_1998(count, n, low, high):
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_as_scipy(case):
     count, n = case
-    assert wilson_interval(count, n) == pytest.approx(tuple(binomtest(count, n).proportion_ci(method="wilson")))
+    low, high = wilson_interval(count, n)
+    assert 0 <= low <= count / n <= high <= 1
+    assert (low, high) == pytest.approx(tuple(binomtest(count, n).proportion_ci(method="wilson")))
 
 
 def test_wilson_of_a_half_count_lies_between_and_mirrors():

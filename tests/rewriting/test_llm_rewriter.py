@@ -159,7 +159,10 @@ def test_prompts_are_versioned_and_hashed(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "there is no prompt .*; give the path of a yaml file or one of: counterfactual_group, single_target"),
+        (
+            None,
+            "there is no prompt .*; .* one of: counterfactual_group, label_check, single_target",
+        ),
         ("version: 1", "has no key 'task'"),
         ("just words", "has no key 'version'"),
         ("a: [", "is no yaml file"),

@@ -1,0 +1,191 @@
+"""Build the lexicon files that are facts from published lists: names.csv and nationality.yaml in fairlab/lexicons.
+
+Names: counts of the 1990 United States census (``names/dist.{male,female}.first.txt``, public domain) give the gender,
+Tzioumis 2018 (``names/firstnames.csv``, CC0-1.0) the race. Names that few people of those sources bear are given by
+hand below. Nationalities: the country and demonym list of UnQover (Li et al. 2020, Apache-2.0,
+``word_lists/unqover_subjects/country``), two misprints of which are mended, with the plurals made here by rule.
+
+    FAIRLAB_DATA=... python experiments/lexicons/build.py
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from pathlib import Path
+
+from fairlab.files import write_whole
+
+DATA = Path(os.environ.get("FAIRLAB_DATA", "."))
+LEXICONS = Path(__file__).parents[2] / "fairlab" / "lexicons"
+
+MOST_COMMON = 0.004  # per cent of the census sample; rarer names are left out
+ONE_SEX = 0.95  # share of bearers from which a name counts as a man's or a woman's
+RACE = {"pctapi": ("asian", 75), "pctblack": ("black", 60), "pcthispanic": ("hispanic", 75), "pctwhite": ("white", 90)}
+BEARERS = 30  # of Tzioumis's mortgage applicants
+
+# Hand-given, from general knowledge of naming in each group; the census sample holds too few of their bearers.
+BY_HAND = {
+    ("man", "asian"): "Wei Hiroshi Kenji Takeshi Minh Tuan Arjun Rahul Sanjay Vikram Ravi Jun Haruto Anil Rajesh Thanh",
+    ("woman", "asian"): "Mei Hanako Keiko Yuki Linh Thuy Priya Anjali Sunita Lakshmi Yoko Sakura Xiu Ananya Deepa Ngoc",
+    ("man", "black"): "Jamal Tyrone DeShawn Darnell Terrell Kwame Kofi Malik Tremaine Demetrius Lamar Jermaine Emeka",
+    ("woman", "black"): "Keisha Latoya Shanice Ebony Tamika Latonya Lakisha Aaliyah Imani Nia Chioma Ama Tanisha",
+    ("man", "hispanic"): "Juan Carlos Luis Miguel Diego Javier Mateo Jorge Alejandro Santiago Pedro Rafael Fernando",
+    ("woman", "hispanic"): "Juana Lucia Jimena Mariana Isabel Guadalupe Rosario Esperanza Marisol Ximena Pilar Luz",
+    ("man", "native-american"): "Dakotah Hototo Ahanu Chayton Takoda Elan Kangee Mato Nashoba Tahoma Yuma Wahkan",
+    ("woman", "native-american"): "Winona Aiyana Kaya Nizhoni Aponi Halona Kateri Nokomis Wenona Chenoa Onida Tala",
+    ("man", "pacific-islander"): "Keanu Kalani Kekoa Makoa Ikaika Sione Tavita Manu Keoni Nalu Kanoa Viliami",
+    ("woman", "pacific-islander"): "Leilani Malia Noelani Kailani Mele Sina Moana Nalani Keala Lani Ana Makana",
+    ("man", "white"): "Connor Brendan Tanner Geoffrey Jake Cody Garrett Hunter Bradley Todd Brett Neil Greg Matthew",
+    ("woman", "white"): "Emily Anne Allison Claire Abigail Katelyn Molly Madeline Meredith Carly Jill Laurie Kristen",
+}
+# Names that are more often something else in running text: words, places, surnames, months.
+OTHER_SENSE = """
+    Jesus Byron Dalton Amber April Art Angel August Autumn Bill Bob Brook Brooke Candy Carol Charity Chance Chase
+    China Christian Clay
+    Cliff Colt Crystal Daisy Dale Dawn Dean Dee Destiny Dick Dolly Dusty Earl Ebony Eve Faith Fern Flora Frank Gay
+    Gene
+    Ginger Glen Glory Grace Grant Guy Hazel Heath Heather Hope Hunter Iris Ivory Ivy Jack Jade Jasmine Jewel Jimmy Joy
+    June Kit Lance Les Lily Long Love Marina Mark Mason Max May Melody Mercedes Mercy Merry Miles Misty Norm Olive
+    Opal Pat Patience Pearl Penny Peg Piper Poppy Prince Queen Ray Raven Red Reed Rich Rob Robin Rock Rocky Rod Roman
+    Rose Ruby Rusty Sandy Season See Shelby Sherry Star Sterling Stormy Sue Summer Sunny Tad Tiffany Trey Trinity Van
+    Vi Violet Wade Ward Will Willow Woody Young Major Noble King Duke Early Sunday Friday Royal Tiger Man Son Hung Do
+    Adelaide Alexandria Arizona Asia Athens Augusta Austin Bethlehem Boston Brooklyn Camden Carolina Charlotte Chelsea
+    Cleveland Dakota Dallas Denver Diego Florence Florida France Francisco Geneva Georgia Hamilton Harrison Houston
+    India Ireland Israel Jackson Jamaica Jordan Kent Kenya Lincoln London Lourdes Madison Marion Mecca Memphis Milan
+    Monroe Nevada Odessa Orlando Paris Phoenix Regina Richmond Rochester Salem San Santiago Santana Savannah Sydney
+    Tennessee Tyler Victoria Vienna Virginia Washington Wilmington Valencia Luz Pilar Esperanza Rosario
+    Allen Anderson Bailey Baker Barry Booker Brady Brown Burton Byrd Carter Clark Clayton Cole Collins Cooper Crawford
+    Cruz Curry Davis Dewey Dixon Elliott Ellis Ferguson Fletcher Ford Forest Foster Franklin Garcia Garfield Garrison
+    Gibson Gordon Graham Grady Green Griffin Hall Harlan Harley Harper Harris Harvey Hayes Henderson Henry Herman Hill
+    Holland House Howard Irving Irwin Jefferson Jenkins Johnson Jones Joseph Judge Kelly Kelley Kennedy Kirby Lamar
+    Lane
+    Larue Laverne Lawrence Lee Leigh Leslie Lewis Lloyd Logan Lopez Lowell Lynn Mack Marshall Martin Martinez Mckinley
+    Michel Mike Miller Milton Mitchell Mohammed Moore Morgan Morris Murphy Murray Nelson Newton Norman Oliver Otis
+    Owen
+    Parker Perry Porter Preston Price Quincy Quinn Ramirez Randolph Reid Reyes Reynolds Rivera Roberts Robinson
+    Rodriguez
+    Rogers Rosario Ross Roy Russell Sanders Scott Shaw Shelton Sherman Simon Smith Spencer Stanford Stanley Stewart
+    Stone
+    Stuart Sullivan Taylor Terrell Thomas Thompson Travis Tucker Tyson Vance Vaughn Vernon Walker Wallace Walter
+    Warner
+    Warren Watson Wayne Wendell Wesley West Weston Whitney Williams Wilson Winston Wright Arnold Bernard Bryant
+    Carroll
+    Clinton Douglas Duncan Edwards Evans Everett Hollis Hubert Hugh Hugo Isaac Jerome Ronald Santos Isaiah Wilbur
+    An My Be
+    Many Shan Lu In So Ok Sung Song Tai Sang Young Thanh Tu Sun Mi Ha Ma Un Sol Le Su Sha My Dong Pok
+    """.split()
+MENDED = {"Spainish": "Spanish", "Yemen": "Yemeni", "Uzbekistani": "Uzbek", "America": "the United States"}
+# Persons whose noun is no regular form of the adjective: singular, plural.
+PERSONS = {
+    "British": ("Briton", "Britons"),
+    "Danish": ("Dane", "Danes"),
+    "Finnish": ("Finn", "Finns"),
+    "French": ("French person", "French people"),
+    "Icelandic": ("Icelander", "Icelanders"),
+    "Irish": ("Irish person", "Irish people"),
+    "Polish": ("Pole", "Poles"),
+    "Spanish": ("Spaniard", "Spaniards"),
+    "Swedish": ("Swede", "Swedes"),
+    "Turkish": ("Turk", "Turks"),
+    "Slovak": ("Slovak", "Slovaks"),
+}
+
+
+def counts(sex: str) -> dict[str, float]:
+    """Per cent of the census sample of a sex that bears each name, by name in capitals."""
+    lines = (DATA / f"names/dist.{sex}.first.txt").read_text(encoding="utf-8").splitlines()
+    return {fields[0]: float(fields[1]) for fields in map(str.split, lines) if fields}
+
+
+def races() -> dict[str, str]:
+    """Race of the names nearly all of whose bearers share one, by name in capitals."""
+    found = {}
+    with (DATA / "names/firstnames.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            for column, (race, least) in RACE.items():
+                if int(row["obs"]) >= BEARERS and float(row[column]) >= least:
+                    found[row["firstname"]] = race
+    return found
+
+
+def names() -> str:
+    """names.csv: name, gender, race, whether it is more often something else, sources."""
+    men, women, race_of = counts("male"), counts("female"), races()
+    rows: dict[str, list[str]] = {}
+    for name in sorted(men | women, key=lambda name: -(men.get(name, 0) + women.get(name, 0))):
+        man, woman = men.get(name, 0.0), women.get(name, 0.0)
+        if len(name) < 3 or man + woman < MOST_COMMON:
+            continue
+        share = man / (man + woman)
+        gender = "man" if share >= ONE_SEX else "woman" if share <= 1 - ONE_SEX else "both"
+        race = race_of.get(name, "")
+        rows[name] = [name.capitalize(), gender, race, "census 1990" + ("; Tzioumis 2018" if race else "")]
+    for (gender, race), given in BY_HAND.items():
+        for name in given.split():
+            rows[name.upper()] = [name, gender, race, "by hand"]
+    other = {name.casefold() for name in OTHER_SENSE}
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["name", "gender", "race", "other_sense", "source"])
+    for name, gender, race, source in rows.values():
+        table.writerow([name, gender, race, "yes" if name.casefold() in other else "", source])
+    return text.getvalue()
+
+
+def persons(demonym: str) -> tuple[str, str]:
+    """Noun for one person and for several of a nationality."""
+    if demonym in PERSONS:
+        return PERSONS[demonym]
+    if demonym.endswith(("ese", "ish", "ss")):
+        return f"{demonym} person", f"{demonym} people"
+    return demonym, f"{demonym}s"
+
+
+def nationalities() -> str:
+    """nationality.yaml: attributes are the demonyms in lower case."""
+    lines = (DATA / "word_lists/unqover_subjects/country").read_text(encoding="utf-8").splitlines()
+    mended = [MENDED.get(line.split("] ", 1)[-1], line.split("] ", 1)[-1]).strip() for line in lines]
+    countries = [name for line, name in zip(lines, mended, strict=True) if line.startswith("[subj] ")]
+    demonyms = [name for line, name in zip(lines, mended, strict=True) if line.startswith("[subj:dem] ")]
+    pairs = list(zip(countries, demonyms, strict=True))
+    lines = [
+        "# Nationality lexicon, written by experiments/lexicons/build.py. Countries and demonyms: UnQover (Li et al.",
+        "# 2020, Apache-2.0), misprints mended; nouns for persons by rule. Neutral form first, then one per attribute.",
+        "axis: nationality",
+        "source: UnQover subject list (Li et al. 2020), misprints mended; nouns for persons by rule",
+        "licence: Apache-2.0",
+        "alone: of some nationality",
+        "pos: {adjectives: adjective}",
+        "polysemous: {polish: verb, turkey: bird, china: porcelain, french: language, german: language,",
+        "  spanish: language, chinese: language, japanese: language, russian: language, italian: language, "
+        "thai: language, swiss: cheese}",
+        *block("attributes", [demonym.lower().replace(" ", "-") for _, demonym in pairs], ""),
+        "words:",
+        "  adjectives:",
+        *block("-", ['""', *(demonym for _, demonym in pairs)], "    "),
+        "  people:",
+        *block("-", ["person", *(persons(demonym)[0] for _, demonym in pairs)], "    "),
+        *block("-", ["people", *(persons(demonym)[1] for _, demonym in pairs)], "    "),
+        "  countries:",
+        *block("-", ["the country", *(country for country, _ in pairs)], "    "),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def block(key: str, values: list[str], indent: str) -> list[str]:
+    """A YAML flow list over lines of at most 110 characters."""
+    lines, line = [], f"{indent}{key}{'' if key == '-' else ':'} ["
+    for number, value in enumerate(values):
+        piece = value + ("]" if number == len(values) - 1 else ", ")
+        if len(line) + len(piece) > 110:
+            lines.append(line.rstrip())
+            line = f"{indent}  "
+        line += piece
+    return [*lines, line]
+
+
+if __name__ == "__main__":
+    write_whole(LEXICONS / "names.csv", names())
+    write_whole(LEXICONS / "nationality.yaml", nationalities())

@@ -1,0 +1,116 @@
+"""Counterfactual groups from plain text, checked: the data that content-conditional debiasing trains on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from fairlab.llm.client import LLM
+from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, RuleGroups, group_row
+from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
+from fairlab.rewriting.verifiers import load_verifiers
+from fairlab.types import FairlabError, Made, Row
+
+FILTERS = ("drop", "keep", "fallback")
+
+
+class CounterfactualGroups:
+    """Turns every text that holds a word of the axis into a group: neutral, and one version per attribute.
+
+    The rewriter makes the versions, verifiers judge them, and the filter decides about groups that fail: ``drop`` puts
+    them beside the data with the reason, ``keep`` keeps them, marked, and ``fallback`` has the rule-based rewriter make
+    them again and drops those that fail again. A text the rewriter gave nothing for goes the same way, except that
+    there is nothing to keep.
+
+    Args:
+        rewriter: makes the versions.
+        verify: names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
+        filter: ``drop``, ``keep`` or ``fallback``.
+        llm: for verifiers that ask one.
+        seed: of the fallback's first names.
+
+    Raises:
+        FairlabError: an unknown verifier or filter.
+
+    Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3; whether failing groups
+    were dropped there is not said.
+    """
+
+    name = "counterfactual_groups"
+
+    def __init__(
+        self,
+        *,
+        rewriter: GroupRewriter,
+        verify: Sequence[str] = ("polarity",),
+        filter: Literal["drop", "keep", "fallback"] = "drop",
+        llm: LLM | None = None,
+        seed: int = 0,
+    ) -> None:
+        if filter not in FILTERS:
+            raise FairlabError(f"augmentation.filter must be {', '.join(FILTERS)}, not {filter}")
+        self.rewriter = rewriter
+        self.verifiers = load_verifiers(verify, rewriter.lexicon, llm)
+        self.filter = filter
+        self.fallback = RuleGroups(lexicon=rewriter.lexicon, seed=seed) if filter == "fallback" else None
+        self.polarity = Polarity(rewriter.lexicon)
+
+    def make(self, rows: Sequence[Row]) -> list[Made]:
+        """What becomes of every row, in order."""
+        made = [Made(counts={NO_WORD: 1}) for _ in rows]
+        asked = [k for k, row in enumerate(rows) if any(self.polarity.counts(row.text).values())]
+        for k, judged in zip(asked, self._groups([rows[k] for k in asked], self.rewriter), strict=True):
+            made[k] = judged
+        if self.fallback is not None:
+            failed = [k for k in asked if made[k].reason]
+            for k, second in zip(failed, self._groups([rows[k] for k in failed], self.fallback), strict=True):
+                made[k] = _with_first(second, made[k])
+        return made
+
+    def _groups(self, rows: Sequence[Row], rewriter: GroupRewriter) -> list[Made]:
+        """Groups a rewriter makes, or why there are none."""
+        answers = rewriter.groups([row.text for row in rows])
+        usable = {k: one.versions for k, one in enumerate(answers) if isinstance(one, Versions) and not one.empty}
+        faults = dict(zip(usable, self._faults([rows[k] for k in usable], list(usable.values())), strict=True))
+        return [
+            self._judged(row, answer, rewriter, faults.get(k))
+            for k, (row, answer) in enumerate(zip(rows, answers, strict=True))
+        ]
+
+    def _faults(self, rows: Sequence[Row], made: Sequence[dict[str, str]]) -> list[tuple[str, str] | None]:
+        """Name and finding of the first verifier that objects to each; later ones see only what earlier ones passed."""
+        faults: list[tuple[str, str] | None] = [None] * len(rows)
+        for verifier in self.verifiers:
+            left = [k for k, fault in enumerate(faults) if fault is None]
+            for k, finding in zip(left, verifier.check([rows[k] for k in left], [made[k] for k in left]), strict=True):
+                if finding:
+                    faults[k] = (verifier.name, finding)
+        return faults
+
+    def _judged(
+        self, row: Row, answer: Versions | NotRewritten, rewriter: GroupRewriter, fault: tuple[str, str] | None
+    ) -> Made:
+        """The group made of a row, or why there is none."""
+        if isinstance(answer, NotRewritten):
+            return Made(reason=f"rewriter: {answer.outcome}", detail=answer.reason)
+        if answer.empty:
+            return Made(reason="empty version", detail=f"'{answer.empty}'", versions=answer.versions)
+        counts = self.polarity.tally(answer.versions)
+        if fault is not None and self.filter != "keep":
+            return Made(reason=fault[0], detail=fault[1], versions=answer.versions, counts=counts)
+        more: dict[str, Any] = {"check": "passed" if fault is None else f"{fault[0]}: {fault[1]}"}
+        if answer.confidence is not None:
+            more["confidence"] = answer.confidence
+        counts |= {"groups": 1} | ({f"kept in spite of: {fault[0]}": 1} if fault else {})
+        return Made(rows=(group_row(row, self.name, rewriter, answer.versions, **more),), counts=counts)
+
+
+def _with_first(second: Made, first: Made) -> Made:
+    """What the fallback made of a row; polarity is counted once, for what the rewriter itself made."""
+    counts = first.counts | {f"sent to the fallback: {first.reason}": 1}
+    if second.reason:
+        return replace(second, counts=counts)
+    row = {**second.rows[0], "fallback_from": f"{first.reason}: {first.detail}"}
+    return replace(second, rows=(row,), counts=counts | {"groups": 1, "groups of the fallback": 1})

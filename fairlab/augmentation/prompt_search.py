@@ -1,0 +1,208 @@
+"""Prompt search: rounds of rewriting, checking and correcting that collect the few-shot examples of a prompt."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from fairlab.files import write_whole
+from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups
+from fairlab.rewriting.llm_rewriter import Versions
+from fairlab.types import FairlabError, ReviewNeeded
+
+CORRECTORS = ("terminal", "file", "rules")
+REVIEW = """\
+# The language model was sure of these versions, but: {finding}.
+# Correct them (only words of the axis may differ from the text), set corrected: true at the end, and run the same
+# command again.
+"""
+
+
+class PromptSearch:
+    """Finds the examples P of a rewriting prompt by polarity.
+
+    Every round has the language model rewrite all texts with the examples so far. Of the groups whose polarity is wrong
+    the one with the highest confidence is corrected and becomes an example. The last round only measures, so K rounds
+    give at most K - 1 corrections. A text that is an example already is not taken again, and the search ends early when
+    nothing is left to correct (ours; the paper says neither).
+
+    Args:
+        rewriter: asks the language model.
+        rounds: K.
+        corrector: who corrects: ``terminal`` asks at the terminal, ``file`` writes a file and stops until it is filled
+            in, ``rules`` takes the rule-based rewriter's versions, of the most confident wrong group for which they
+            have the right polarity.
+        texts: how many of the input's texts with a word of the axis are searched on, from the first; None takes all.
+        seeds: examples to begin with, each with ``text`` and every version.
+
+    Raises:
+        FairlabError: a value is wrong, or the rewriter asks no language model.
+
+    Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", algorithm 1 and section 3.3.
+    """
+
+    def __init__(
+        self,
+        *,
+        rewriter: LLMGroups,
+        rounds: int = 10,
+        corrector: Literal["terminal", "file", "rules"] = "file",
+        texts: int | None = None,
+        seeds: Sequence[dict[str, str]] = (),
+    ) -> None:
+        if not isinstance(rewriter, LLMGroups):
+            raise FairlabError("prompt search is for language models; use rewriter=llm, or counterfactual_groups")
+        if corrector not in CORRECTORS:
+            raise FairlabError(f"search.corrector must be {', '.join(CORRECTORS)}, not {corrector}")
+        if rounds < 1 or (texts is not None and texts < 1):
+            raise FairlabError(f"search.rounds and search.texts must be at least 1, not {rounds} and {texts}")
+        self.rewriter = rewriter
+        self.rounds = rounds
+        self.corrector = corrector
+        self.texts = texts
+        self.seeds = seeds
+        self.polarity = Polarity(rewriter.lexicon)
+
+    def wanted(self, text: str) -> bool:
+        """Whether a text holds a word of the axis."""
+        return any(self.polarity.counts(text).values())
+
+    def __call__(self, texts: Sequence[str], folder: Path) -> list[dict[str, Any]]:
+        """The rounds; those an earlier run finished are read from ``folder``, where each leaves a file.
+
+        Args:
+            texts: to search on.
+            folder: of ``round-NN.json`` and, with the corrector ``file``, ``review-NN.yaml``.
+
+        Returns:
+            For each round its number, the examples it was asked with, how many texts there were, were rewritten and had
+            the right polarity, the group that was chosen and its correction (None in the last round).
+
+        Raises:
+            ReviewNeeded: a correction has to be filled in.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        examples = [dict(seed) for seed in self.seeds]
+        found = list[dict[str, Any]]()
+        for number in range(1, self.rounds + 1):
+            file = folder / f"round-{number:02}.json"
+            if file.exists():
+                one = json.loads(file.read_text(encoding="utf-8"))
+            else:
+                one = self._round(number, examples, texts, folder)
+                write_whole(file, json.dumps(one, ensure_ascii=False, indent=1) + "\n")
+            found.append(one)
+            if one["correction"] is None:
+                break
+            examples.append(one["correction"])
+        return found
+
+    def _round(self, number: int, examples: list[dict[str, str]], texts: Sequence[str], folder: Path) -> dict[str, Any]:
+        self.rewriter.examples, self.rewriter.stage = examples, f"prompt search, round {number}"
+        answers = self.rewriter.groups(texts)
+        made = [(text, one) for text, one in zip(texts, answers, strict=True) if isinstance(one, Versions)]
+        wrong = [(text, one) for text, one in made if not self._right(one.versions)]
+        known = {example["text"] for example in examples}
+        candidates = [(text, one) for text, one in wrong if text not in known]
+        candidates.sort(key=lambda pair: -(pair[1].confidence or 0.0))
+        chosen = self._correction(number, candidates, folder) if number < self.rounds else None
+        return {
+            "round": number,
+            "examples": list(examples),
+            "prompt_sha256": self.rewriter.prompt_sha256(examples),
+            "texts": len(texts),
+            "rewritten": len(made),
+            "right": len(made) - len(wrong),
+            "chosen": None if chosen is None else chosen[0],
+            "corrector": self.corrector,
+            "correction": None if chosen is None else chosen[1],
+        }
+
+    def _right(self, versions: Mapping[str, str]) -> bool:
+        return all(self.polarity(text) == name for name, text in versions.items())
+
+    def _correction(
+        self, number: int, candidates: Sequence[tuple[str, Versions]], folder: Path
+    ) -> tuple[dict[str, Any], dict[str, str]] | None:
+        """The wrong group that is corrected, and its correction; None where there is none."""
+        if self.corrector == "rules":
+            return self._by_rules(candidates)
+        if not candidates:
+            return None
+        text, wrong = candidates[0]
+        if self.corrector == "terminal":
+            return _group(text, wrong), {"text": text, **_at_terminal(text, wrong.versions, self._finding(wrong))}
+        file = folder / f"review-{number:02}.yaml"
+        return _group(text, wrong), {"text": text, **_from_file(file, text, wrong.versions, self._finding(wrong))}
+
+    def _by_rules(self, candidates: Sequence[tuple[str, Versions]]) -> tuple[dict[str, Any], dict[str, str]] | None:
+        rules = RuleGroups(lexicon=self.rewriter.lexicon)
+        for text, wrong in candidates:
+            (made,) = rules.groups([text])
+            if isinstance(made, Versions) and self._right(made.versions):
+                return _group(text, wrong), {"text": text, **made.versions}
+        return None
+
+    def _finding(self, wrong: Versions) -> str:
+        read = {name: self.polarity(text) for name, text in wrong.versions.items()}
+        return ", ".join(f"'{name}' reads as {polarity}" for name, polarity in read.items() if name != polarity)
+
+
+def _group(text: str, made: Versions) -> dict[str, Any]:
+    return {"text": text, "versions": made.versions, "confidence": made.confidence}
+
+
+def _at_terminal(text: str, versions: Mapping[str, str], finding: str) -> dict[str, str]:
+    """Every version as a person types it; an empty answer keeps the model's."""
+    if not sys.stdin.isatty():
+        raise FairlabError("search.corrector=terminal needs a terminal; use search.corrector=file or rules")
+    print(f"\n{text}\nwrong: {finding}. Type each version anew, or nothing to keep it.")
+    return {name: input(f"{name} [{version}]: ").strip() or version for name, version in versions.items()}
+
+
+def _from_file(file: Path, text: str, versions: Mapping[str, str], finding: str) -> dict[str, str]:
+    """The versions of a review file that a person has corrected; one that is not there is written.
+
+    Raises:
+        ReviewNeeded: it waits to be corrected.
+        FairlabError: it is no YAML, or a version is missing.
+    """
+    if not file.exists():
+        content = {"text": text, "versions": dict(versions), "corrected": False}
+        body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
+        write_whole(file, REVIEW.format(finding=finding) + body)
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise FairlabError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict) or content.get("corrected") is not True:
+        raise ReviewNeeded(
+            f"{file} waits for you: correct its versions ({', '.join(versions)}), set corrected: true, and run the "
+            "same command again"
+        )
+    corrected: Any = content.get("versions")
+    for name in versions:
+        if not isinstance(corrected, dict) or not isinstance(corrected.get(name), str) or not corrected[name].strip():
+            raise FairlabError(
+                f"{file} has no text for the version '{name}'; fill it in and run the same command again"
+            )
+    return {name: corrected[name] for name in versions}
+
+
+def history(rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+    """Union polarity accuracy of what was rewritten, and share of texts rewritten, in per cent, for every round."""
+    return [
+        {
+            "round": one["round"],
+            "examples": len(one["examples"]),
+            "accuracy": 100.0 * one["right"] / max(1, one["rewritten"]),
+            "rewritten": 100.0 * one["rewritten"] / max(1, one["texts"]),
+        }
+        for one in rounds
+    ]

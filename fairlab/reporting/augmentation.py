@@ -1,0 +1,193 @@
+"""What an augmentation leaves for people to read: the quality report and the data card."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.manifest import Manifest
+from fairlab.files import write_whole
+from fairlab.record import Record, without_secrets
+from fairlab.reporting import plots
+from fairlab.reporting.page import figure, page, section, table
+from fairlab.text.difference import pieces, stretches
+
+EXAMPLES = 30  # rows shown
+REJECTS = 5  # shown of every reason
+LONGEST = 2000  # characters of a text shown
+COLUMNS = {
+    "id": "number of the row in the input, or its own id",
+    "axis": "what the versions differ in",
+    "versions": "the counterfactual group: neutral, and one text per attribute",
+    "source_id, source_place, source_text": "the row of the input it was made of",
+    "augmentation, rewriter": "what made it, with seed, or model and hash of the prompt",
+    "lexicon_sha256": "hash of the word lists",
+    "changed": "by version, words that changed: what stood there, what stands there now",
+    "check": "what the verifiers found",
+    "confidence": "the language model's own",
+    "fallback_from": "why the first rewriter's versions were not taken",
+}
+
+
+def write_quality_report(record: Record, manifest: Manifest) -> Path:
+    """Write ``report.html``: polarity accuracy, what was left out and why, examples with their changes coloured."""
+    folder = record.folder
+    sections = [
+        f"<h1>{html.escape(_title(manifest))}</h1><p>From {html.escape(manifest.source['name'])}.</p>",
+        section("Rows", table(["", "rows"], [[name, f"{count:,}"] for name, count in manifest.rows().items()])),
+        section("Polarity", _polarity(record)),
+        section("Rejected", _reasons(manifest) + "".join(_rejects(folder, manifest))),
+        section("Prompt search", figure(plots.rounds(record.history)) + _rounds(folder)) if record.history else "",
+        section("Examples", "".join(_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest))),
+        section("Provenance", f"<pre>{html.escape(record.command)}</pre>{_block(record.provenance)}"),
+    ]
+    path = folder / "report.html"
+    write_whole(path, without_secrets(page(_title(manifest), sections, figures=bool(record.history))))
+    return path
+
+
+def data_card(manifest: Manifest) -> str:
+    """``README.md`` of the data: what it is, how it was made, what its columns mean; the hub reads its head."""
+    source = manifest.source
+    rows = [f"| {name} | {count:,} |" for name, count in manifest.rows().items()]
+    made = {name: value for name, value in manifest.made_by.items() if value is not None}
+    lines = [
+        "---",
+        "configs:",
+        "- config_name: default",
+        '  data_files: "data-*.jsonl"',
+        "language: en",
+        "tags: [fairness, counterfactual]",
+        "---",
+        f"# {_title(manifest)}",
+        "",
+        f"Made by fairlab {manifest.fairlab} from `{source['name']}` (SHA-256 `{source['sha256']}`): "
+        + ", ".join(f"{name} `{_plain(value)}`" for name, value in made.items())
+        + ".",
+        "",
+        "| | rows |",
+        "|---|---|",
+        *rows,
+        "",
+        "## Columns",
+        "",
+        "| column | |",
+        "|---|---|",
+        *(f"| {name} | {meaning} |" for name, meaning in COLUMNS.items()),
+        "",
+        "All other columns are the input's.",
+        "",
+        "## Files",
+        "",
+        "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. `rejected-*.jsonl` holds "
+        "rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could not be read, with their "
+        "line. Rows without a word of the axis are only counted.",
+        "",
+        "## Limits",
+        "",
+        "The texts keep the licence of their source. Rewrites were made by machine: the report beside this file says "
+        "how many have the polarity they should, by word lists; nobody has read them all. Lists of words and names "
+        "cover English and the listed attributes only.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _title(manifest: Manifest) -> str:
+    return f"{manifest.made_by['augmentation']}, {manifest.made_by['axis']}"
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _polarity(record: Record) -> str:
+    rows = [
+        [
+            reading.quantity.replace("_", " "),
+            f"{reading.value:.2f} [{reading.low:.2f}, {reading.high:.2f}]",
+            str(reading.n),
+        ]
+        for reading in record.readings
+    ]
+    note = (
+        "<p class='note'>Per cent of groups as the rewriter made them, before the filter, with 95 % intervals; union: "
+        "every version has its own polarity (CCD, equations 6 and 7).</p>"
+    )
+    return table(["", "value", "n"], rows) + note if rows else "<p>No groups were made, so there is none.</p>"
+
+
+def _reasons(manifest: Manifest) -> str:
+    if not manifest.reasons:
+        return "<p>Nothing was rejected.</p>"
+    return table(["reason", "rows"], [[reason, f"{count:,}"] for reason, count in manifest.reasons.items()])
+
+
+def _rejects(folder: Path, manifest: Manifest) -> Iterator[str]:
+    """A few rejected rows of every reason, among the first of each file."""
+    left = dict.fromkeys(manifest.reasons, REJECTS)
+    for name in manifest.files("rejected"):
+        for row in islice(_rows(folder / name), 1000):
+            if left[row["reason"]]:
+                left[row["reason"]] -= 1
+                yield _shown(f"{row['reason']}: {row['detail']}", row["text"], row["versions"])
+        if not any(left.values()):
+            return
+
+
+def _spread(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
+    """Rows that were made, from the beginnings of files all over the data."""
+    names = manifest.files("data")
+    names = names[:: max(1, len(names) // EXAMPLES)][:EXAMPLES]
+    each = -(-EXAMPLES // max(1, len(names)))
+    for name in names:
+        yield from islice((row for row in _rows(folder / name) if "changed" in row), each)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def _example(row: dict[str, Any], field: str) -> str:
+    return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": row[field]})
+
+
+def _shown(title: str, source: str, versions: dict[str, str]) -> str:
+    """A source and its versions, what left a version struck out, what came marked."""
+    lines = "".join(
+        f"<p><b>{html.escape(name)}</b> {_coloured(source[:LONGEST], text[:LONGEST])}</p>"
+        for name, text in versions.items()
+    )
+    return (
+        f"<div class='diff'><p class='note'>{html.escape(title)}</p><p>{html.escape(source[:LONGEST])}</p>{lines}</div>"
+    )
+
+
+def _coloured(old: str, new: str) -> str:
+    shown = []
+    for before, after in stretches(pieces(old), pieces(new)):
+        left, came = (html.escape("".join(side)) for side in (before, after))
+        if before == after:
+            shown.append(left)
+        else:
+            shown += [f"<del>{left}</del>" if left else "", f"<ins>{came}</ins>" if came else ""]
+    return "".join(shown)
+
+
+def _rounds(folder: Path) -> str:
+    rows = []
+    for file in sorted((folder / "search").glob("round-*.json")):
+        one = json.loads(file.read_text(encoding="utf-8"))
+        corrected = one["correction"]["text"] if one["correction"] else ""
+        counts = [str(one[key]) for key in ("round", "texts", "rewritten", "right")]
+        rows.append([*counts, one["corrector"] if corrected else "", corrected])
+    return table(["round", "texts", "rewritten", "right", "corrector", "text that became an example"], rows)
+
+
+def _block(content: Any) -> str:
+    return f"<pre>{html.escape(json.dumps(content, indent=1, ensure_ascii=False))}</pre>"

@@ -1,0 +1,46 @@
+"""Pieces of HTML that every report is made of."""
+
+from __future__ import annotations
+
+import html
+
+import plotly.graph_objects as go
+import plotly.io
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #1b1f23; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .4rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
+th, td { padding: .25rem .8rem; border-bottom: 1px solid #e1e4e8; text-align: right; }
+th:first-child, td:first-child { text-align: left; } thead th { border-bottom: 2px solid #aab; }
+.label { display: inline-block; padding: .1rem .6rem; border-radius: .3rem; background: #fff3cd; font-size: .9rem; }
+pre { background: #f6f8fa; padding: .8rem; overflow-x: auto; font-size: .85rem; } .note { color: #57606a; }
+.diff { border-left: 3px solid #e1e4e8; padding-left: .8rem; margin: 1rem 0; } .diff p { margin: .15rem 0; }
+del { background: #ffdcd6; text-decoration-color: #b5402a; } ins { background: #d3f0da; text-decoration: none; }
+"""
+
+
+def page(title: str, sections: list[str], *, figures: bool = True) -> str:
+    """A self-contained page; ``figures`` puts the program that draws them in."""
+    script = f"<script>{plotly.offline.get_plotlyjs()}</script>" if figures else ""
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f"<style>{STYLE}</style>{script}</head><body>{''.join(sections)}</body></html>"
+    )
+
+
+def section(title: str, body: str) -> str:
+    """A headed part of a page."""
+    return f"<h2>{html.escape(title)}</h2>{body}"
+
+
+def figure(drawn: go.Figure) -> str:
+    """A plotly figure."""
+    return plotly.io.to_html(drawn, include_plotlyjs=False, full_html=False, config={"displaylogo": False})
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A table of plain text."""
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

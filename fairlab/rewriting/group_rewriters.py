@@ -1,0 +1,212 @@
+"""Rewriters under one interface: from texts to all their versions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from fairlab.lexicons import Lexicon
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import ANSWERED, Outcome
+from fairlab.rewriting.llm_rewriter import LLMRewriter, NotRewritten, Versions
+from fairlab.rewriting.rules import RuleRewriter
+from fairlab.rewriting.word_swap import WordSwap
+from fairlab.text.difference import changes
+from fairlab.types import NEUTRAL, FairlabError, Row
+
+NO_WORD = "rows without a word of the axis"
+
+
+class GroupRewriter(Protocol):
+    """What an augmentation asks of a rewriter.
+
+    Attributes:
+        lexicon: of the axis.
+        provenance: columns that tell how a row was made: ``rewriter``, and a seed or the prompt's hash.
+    """
+
+    lexicon: Lexicon
+    provenance: dict[str, Any]
+
+    def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
+        """Every text's neutral version and one version per attribute of the lexicon, in order."""
+        ...
+
+    def swapped(self, texts: Sequence[str]) -> list[str]:
+        """Every text with the two attributes of the axis exchanged.
+
+        Raises:
+            FairlabError: the axis has not two attributes, or the rewriter cannot do it.
+        """
+        ...
+
+
+def columns(row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str]) -> dict[str, Any]:
+    """Where a row that was made comes from, by what, and which words changed in each version.
+
+    Args:
+        row: of the input.
+        augmentation: its name.
+        rewriter: that made the versions.
+        versions: made of the row's text.
+    """
+    return {
+        "source_id": row.id,
+        "source_place": row.place,
+        "source_text": row.text,
+        "augmentation": augmentation,
+        **rewriter.provenance,
+        "lexicon_sha256": rewriter.lexicon.sha256,
+        "changed": {name: changes(row.text, text) for name, text in versions.items()},
+    }
+
+
+def group_row(
+    row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str], **more: Any
+) -> dict[str, Any]:
+    """A counterfactual group as a row to be written: the input's other fields, then the group, then :func:`columns`.
+
+    Its id is the row's number, since ids of the input may repeat.
+    """
+    group = {"id": str(row.number), "axis": rewriter.lexicon.axis, "versions": dict(versions)}
+    return {**row.extra, **group, **columns(row, augmentation, rewriter, versions), **more}
+
+
+class WordSwapGroups:
+    """Versions by word-list swapping; see :class:`fairlab.rewriting.word_swap.WordSwap`.
+
+    Args:
+        lexicon: of the axis.
+        seed: there is nothing to draw; it is taken for the sake of the interface.
+    """
+
+    def __init__(self, *, lexicon: Lexicon, seed: int = 0) -> None:
+        self.lexicon = lexicon
+        self.rewriter = WordSwap(lexicon)
+        self.provenance: dict[str, Any] = {"rewriter": "word_swap"}
+
+    def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
+        """Versions of every text; nothing fails."""
+        targets = (NEUTRAL, *self.lexicon.attributes)
+        return [Versions({target: self.rewriter(text, target) for target in targets}) for text in texts]
+
+    def swapped(self, texts: Sequence[str]) -> list[str]:
+        """Every text with the two attributes exchanged."""
+        return [self.rewriter.swap(text) for text in texts]
+
+
+class RuleGroups:
+    """Versions by rules; see :class:`fairlab.rewriting.rules.RuleRewriter` for the arguments."""
+
+    def __init__(
+        self,
+        *,
+        lexicon: Lexicon,
+        seed: int = 0,
+        mode: Literal["syntax", "lexical"] = "syntax",
+        names: Literal["swap", "keep"] = "swap",
+    ) -> None:
+        if mode not in ("syntax", "lexical"):
+            raise FairlabError(f"rewriter.mode must be syntax or lexical, not {mode}")
+        if names not in ("swap", "keep"):
+            raise FairlabError(f"rewriter.names must be swap or keep, not {names}")
+        self.lexicon = lexicon
+        self.rewriter = RuleRewriter(lexicon, mode=mode, names=names, seed=seed)
+        self.provenance: dict[str, Any] = {"rewriter": "rules", "seed": seed}
+
+    def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
+        """Versions of every text; nothing fails."""
+        targets = (NEUTRAL, *self.lexicon.attributes)
+        columns = [self.rewriter.rewrite_all(texts, [target] * len(texts)) for target in targets]
+        return [Versions(dict(zip(targets, row, strict=True))) for row in zip(*columns, strict=True)]
+
+    def swapped(self, texts: Sequence[str]) -> list[str]:
+        """Every text with the two attributes exchanged."""
+        return self.rewriter.swap_all(texts)
+
+
+# The server has said what it has to say about the text; asking again would not help.
+SAID = ANSWERED | {Outcome.REJECTED}
+
+
+class LLMGroups:
+    """Versions by a language model; see :class:`fairlab.rewriting.llm_rewriter.LLMRewriter`.
+
+    Args:
+        lexicon: of the axis.
+        seed: greedy decoding draws nothing; it is taken for the sake of the interface.
+        llm: the model behind its ledger.
+        prompt: a name, or the path of a file of one's own.
+        temperature: of all requests; 0 is greedy, None leaves it to the server.
+        examples: shown to the model, each with ``text`` and every version; None takes the prompt file's.
+        stage: under which the ledger adds up what this takes.
+        unanswered: what becomes of texts that the server fails to answer again and again: ``stop`` ends the run, to be
+            started again, ``reject`` leaves them out with the reason.
+
+    Raises:
+        FairlabError: no language model, or an unknown value of ``unanswered``.
+    """
+
+    def __init__(
+        self,
+        *,
+        lexicon: Lexicon,
+        llm: LLM | None,
+        seed: int = 0,
+        prompt: str = "counterfactual_group",
+        temperature: float | None = 0.0,
+        examples: Sequence[dict[str, str]] | None = None,
+        stage: str = "groups",
+        unanswered: Literal["stop", "reject"] = "stop",
+    ) -> None:
+        if llm is None:
+            raise FairlabError("rewriter=llm asks a language model; add llm=local, openai, gemini, vllm or replay")
+        if unanswered not in ("stop", "reject"):
+            raise FairlabError(f"rewriter.unanswered must be stop or reject, not {unanswered}")
+        self.unanswered = unanswered
+        self.lexicon = lexicon
+        self.llm = llm
+        self.rewriter = LLMRewriter(llm, group_prompt=prompt, temperature=temperature)
+        self.examples = examples
+        self.stage = stage
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Model, and the hash of all that stands in the prompt before the text."""
+        return {"rewriter": "llm", "model": self.llm.name, "prompt_sha256": self.prompt_sha256(self.examples)}
+
+    def prompt_sha256(self, examples: Sequence[dict[str, str]] | None) -> str:
+        """Hash of the prompt's file, and of the examples where they are not the file's."""
+        file = self.rewriter.group_prompt.sha256
+        if examples is None:
+            return file
+        content = json.dumps([file, list(examples)], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
+        """Versions of every text, or why the model gave none."""
+        made = self.rewriter.groups(
+            texts,
+            axis=self.lexicon.axis,
+            attributes=self.lexicon.attributes,
+            examples=self.examples,
+            stage=self.stage,
+        )
+        lost = [one for one in made if isinstance(one, NotRewritten) and one.outcome not in SAID]
+        if lost and self.unanswered == "stop":
+            raise FairlabError(
+                f"{len(lost)} of {len(made)} calls got no answer ({lost[0].outcome}: {lost[0].reason}); run the same "
+                "command again to ask for these alone, or leave the texts out with rewriter.unanswered=reject"
+            )
+        return made
+
+    def swapped(self, texts: Sequence[str]) -> list[str]:
+        """Not offered.
+
+        Raises:
+            FairlabError: always.
+        """
+        del texts
+        raise FairlabError("rewriter=llm does not exchange attributes; use rewriter=word_swap or rewriter=rules")

@@ -1,0 +1,175 @@
+"""Mentions of an axis in a parsed text: which listed words stand there in the sense that counts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairlab.lexicons.names import load_names
+from fairlab.rewriting.vocabulary import Sense, Vocabulary
+from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.text.protected import protected_spans
+from fairlab.text.syntax import SUBJECTS, Syntax
+from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, TermFinder
+
+_BEFORE = re.compile(r"(\w+)(\W*)$")
+_AFTER = re.compile(r"(\W*)(\w+)")
+_NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
+_NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A listed word in a text, in one sense.
+
+    Attributes:
+        start: offset of its first character.
+        end: offset after its last character.
+        found: the word as it stands.
+        sense: the attribute it marks and its entry.
+        token: the spaCy token it ends in.
+        returns: whether a neutral form may be given an attribute back.
+    """
+
+    start: int
+    end: int
+    found: str
+    sense: Sense
+    token: Any
+    returns: bool
+
+
+class MentionFinder:
+    """Finds mentions in texts.
+
+    Args:
+        vocabulary: the listed forms and their senses.
+        keep_quotations: whether words in quotations are no mentions.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, keep_quotations: bool) -> None:
+        self.vocabulary, self.keep_quotations = vocabulary, keep_quotations
+        self.finder = TermFinder(vocabulary.senses)
+        self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
+
+    def may_change(self, text: str) -> bool:
+        """Whether the text holds any listed form at all, without looking at its sense."""
+        return next(self.finder.find(text), None) is not None
+
+    def find(self, text: str, syntax: Syntax) -> list[Mention]:
+        """Mentions from left to right."""
+        protected = protected_spans(text, quotations=self.keep_quotations)
+        surnames = self.surnames(text)
+        found = []
+        for span in self.finder.find(text):
+            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
+                continue
+            token = _last_token(syntax, span.start, span.end)
+            if token is None:
+                continue
+            beside = neighbours(text, span.start, span.end)
+            if not beside.follows_title and _follows_other_word(syntax, span.start):
+                beside = replace(beside, before="", gap_before="")
+            word = text[span.start : span.end]
+            for sense in sorted(self.vocabulary.senses[span.term], key=lambda sense: _order(sense, token, syntax)):
+                if sense.pos == "name" and word in surnames and not beside.precedes_name:
+                    continue
+                if self._stands(word, sense, beside, token, syntax):
+                    returns = sense.pos == "pronoun" or word.casefold() in self.returning
+                    found.append(Mention(span.start, span.end, word, sense, token, returns))
+                    break
+        return found
+
+    def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+        """Whether a word stands in a sense here."""
+        if sense.pos == "pronoun":
+            return word != "US"
+        if sense.pos == "name":
+            return self._is_name(word, sense, beside, token)
+        if sense.pos == "title":
+            return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
+        other = self.vocabulary.lexicon.polysemous.get(word.casefold())
+        capitalised = word[:1].isupper() and word[1:].islower()
+        if capitalised and (
+            beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)
+        ):
+            return False
+        if other is None or other == "surname":
+            return not (sense.pos == "noun" and token.tag_ in ("VBD", "VBG"))
+        if other == "verb":
+            return not syntax.is_verb(token) and not (word.casefold() == "miss" and not beside.precedes_name)
+        if other == "deity":
+            return not capitalised or beside.precedes_name
+        return syntax.means_people(token)
+
+    def _is_name(self, word: str, sense: Sense, beside: Neighbours, token: Any) -> bool:
+        if not word[:1].isupper() or beside.precedes_place:
+            return False
+        known = self.vocabulary.names.get(word.casefold())
+        other = bool(known and known.other_sense)
+        if other and token.tag_ == "NNP" and (token.dep_ in SUBJECTS or _is_addressed(token)):
+            other = False
+        if token.dep_ == "compound" and not beside.precedes_name:  # "Charlotte airport"
+            return False
+        return is_first_name(beside, other_sense=other, before_is_first=self.is_listed_name(beside.before))
+
+    def surnames(self, text: str) -> set[str]:
+        """Words that stand after a first name somewhere in the text: alone, they are not first names either."""
+        pairs = _NAME_PAIR.finditer(text)
+        return {pair[2] for pair in pairs if pair[1].casefold() in load_names()}
+
+    def is_listed_name(self, word: str) -> bool:
+        """Whether a word is listed as a first name of the axis."""
+        senses = self.vocabulary.senses.get(word.casefold(), [])
+        return any(sense.pos == "name" for sense in senses) or word.casefold() in BEFORE_FIRST_NAMES
+
+
+def neighbours(text: str, start: int, end: int) -> Neighbours:
+    """The words beside ``text[start:end]``, as far as forty characters away."""
+    before, after = _BEFORE.search(text[max(0, start - 40) : start]), _AFTER.match(text[end : end + 40])
+    return Neighbours(
+        before[1] if before else "", before[2] if before else "", after[2] if after else "", after[1] if after else ""
+    )
+
+
+def _is_addressed(token: Any) -> bool:
+    """Whether a possessive ending or a verb of saying belongs to the word."""
+    return any(child.tag_ == "POS" for child in token.children)
+
+
+def _follows_other_word(syntax: Syntax, start: int) -> bool:
+    """Whether the word before is capitalised only because a sentence begins with it: *Unlike Helga*."""
+    token = syntax.at(start)
+    before = token.nbor(-1) if token is not None and token.i else None
+    return before is not None and before.lower_ not in BEFORE_FIRST_NAMES and before.tag_ not in _NAME_TAGS
+
+
+def _last_token(syntax: Syntax, start: int, end: int) -> Any:
+    """The token that ends in a span; None where the tokens do not fit its ends."""
+    token = syntax.at(start)
+    while token is not None and token.idx + len(token) < end:
+        token = token.nbor() if token.i + 1 < len(token.doc) else None
+    return token
+
+
+def _order(sense: Sense, token: Any, syntax: Syntax) -> int:
+    """Senses of one form: adjectives first where the word modifies a noun, nouns first elsewhere."""
+    if sense.pos == "title":
+        return -1
+    wanted = "adjective" if syntax.modifies(token) or token.tag_.startswith("JJ") else "noun"
+    return 0 if sense.pos == wanted or sense.pos not in ("adjective", "noun") else 1
+
+
+def _in_compound(text: str, span: Any) -> bool:
+    """Whether a hyphen, or the ending of *don't*, joins the word to one that makes another word of it."""
+    if text[span.end + 1 : span.end + 2] in ("t", "T") and text[span.end : span.end + 1] in ("'", "’"):
+        return True
+    if text[span.start - 1 : span.start] == "-" and span.start > 1 and text[span.start - 2].isalnum():
+        before = _BEFORE.search(text[max(0, span.start - 30) : span.start - 1])
+        if before and before[1].casefold() not in JOINED_AFTER:
+            return True
+    if text[span.end : span.end + 1] == "-" and text[span.end + 1 : span.end + 2].isalnum():
+        after = _AFTER.match(text[span.end + 1 : span.end + 30])
+        return after is not None and after[2].casefold() not in JOINED_BEFORE
+    return False

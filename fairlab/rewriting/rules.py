@@ -1,0 +1,246 @@
+"""The rule-based counterfactual rewriter: words, names and pronouns of an axis with the grammar around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from fairlab.lexicons import Lexicon
+from fairlab.rewriting.edits import Edit, apply_edits, recase
+from fairlab.rewriting.lexical import LexicalRules
+from fairlab.rewriting.mentions import Mention, MentionFinder
+from fairlab.rewriting.vocabulary import Sense, Vocabulary
+from fairlab.text.agreement import plural_verb, singular_verb
+from fairlab.text.coreference import Coreference, chain_of
+from fairlab.text.pipeline import parse
+from fairlab.text.pronouns import AMBIGUOUS, SUBJECT, case_by_syntax
+from fairlab.text.syntax import Syntax
+from fairlab.text.words import match_case
+from fairlab.types import NEUTRAL, FairlabError
+
+EITHER = "either"  # stands for the attribute of *he or she*
+
+
+class RuleRewriter:
+    """Rewrites texts so that the people in them have another attribute of an axis.
+
+    Pronouns take the case their syntax asks for (``her`` becomes ``him`` or ``his``), verbs agree with singular
+    *they*, articles, possessives and capitals are put right, first names are replaced by names of the target and stay
+    the same throughout a text. *He or she* becomes one pronoun. Addresses, code, quoted titles of works, words joined
+    to others by a hyphen and words with another sense (a black car) are left alone.
+
+    Where a text holds words of any attribute, its neutral words are left alone: *they* may be several people. A text
+    without them is taken to be about the people its *they* and its *parent* mean, unless it names several people.
+
+    Args:
+        lexicon: the words of the axis.
+        mode: ``syntax`` parses every text; ``lexical`` looks at neighbouring words only, about a hundred times as fast,
+            and has no entities (see :mod:`fairlab.rewriting.lexical` for what it gives up).
+        names: ``swap`` replaces first names too, ``keep`` leaves them.
+        quotations: ``rewrite`` treats speech as part of the text, which speaks of the same people; ``keep`` leaves all
+            that stands in quotation marks as it was said.
+        seed: which of several equal first names is taken.
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        *,
+        mode: Literal["syntax", "lexical"] = "syntax",
+        names: Literal["swap", "keep"] = "swap",
+        quotations: Literal["rewrite", "keep"] = "rewrite",
+        seed: int = 0,
+    ) -> None:
+        if mode not in ("syntax", "lexical"):
+            raise FairlabError(f"the rule rewriter has the modes syntax and lexical, not '{mode}'")
+        self.mode, self.names = mode, names
+        keep_quotations = quotations == "keep"
+        self.vocabulary = Vocabulary(lexicon, seed)
+        self.finder = MentionFinder(self.vocabulary, keep_quotations=keep_quotations)
+        self.lexical = LexicalRules(self.vocabulary, swap_names=names == "swap", keep_quotations=keep_quotations)
+
+    def __call__(self, text: str, target: str) -> str:
+        """``text`` with all mentions turned to ``target``.
+
+        Raises:
+            FairlabError: the axis has no such attribute.
+        """
+        return self.rewrite_all([text], [target])[0]
+
+    def rewrite_all(self, texts: Sequence[str], targets: Sequence[str]) -> list[str]:
+        """Every text turned to its own target; parsed in batches, and only where it holds a listed word."""
+        for target in set(targets):
+            self.vocabulary.column(target)
+        if self.mode == "lexical":
+            return [self.lexical.rewrite(text, target) for text, target in zip(texts, targets, strict=True)]
+        return self._rewrite(texts, [partial(_whole, target) for target in targets])
+
+    def swap_all(self, texts: Sequence[str]) -> list[str]:
+        """Every text with the two attributes of the axis exchanged, as word-list swapping does it.
+
+        Raises:
+            FairlabError: the axis has not two attributes.
+        """
+        attributes = self.vocabulary.lexicon.attributes
+        if len(attributes) != 2:
+            raise FairlabError(
+                f"the axis '{self.vocabulary.lexicon.axis}' has {len(attributes)} attributes, and only two can be "
+                "exchanged; rewrite to one of them"
+            )
+        other = dict(zip(attributes, attributes[::-1], strict=True))
+        if self.mode == "lexical":
+            return [self.lexical.exchange(text, other) for text in texts]
+        return self._rewrite(texts, [partial(_exchanged, other)] * len(texts))
+
+    def _rewrite(self, texts: Sequence[str], choices: Sequence[Callable[..., list[tuple[Mention, str]]]]) -> list[str]:
+        rewritten = list(texts)
+        chosen = [index for index, text in enumerate(texts) if self.finder.may_change(text)]
+        for index, doc in zip(chosen, parse(texts[index] for index in chosen), strict=True):
+            syntax = Syntax(doc)
+            mentions = self.finder.find(texts[index], syntax)
+            rewritten[index] = self._apply(texts[index], syntax, choices[index](mentions, syntax))
+        return rewritten
+
+    def rewrite_entity(self, text: str, word: str | int, target: str) -> str:
+        """``text`` with one person turned to ``target``: the selected word and what refers to the same person.
+
+        Args:
+            text: the text.
+            word: the selected word, whose first occurrence is meant, or the offset where it starts.
+            target: an attribute, or ``neutral``.
+
+        Raises:
+            FairlabError: the word does not occur, the axis has no such attribute, or the mode is lexical.
+        """
+        return self.rewrite_entities([text], [[(word, target)]])[0]
+
+    def rewrite_entities(
+        self, texts: Sequence[str], selections: Sequence[Iterable[tuple[str | int, str]]]
+    ) -> list[str]:
+        """For every text, its selected words with their targets, rewritten as in :meth:`rewrite_entity`."""
+        if self.mode == "lexical":
+            raise FairlabError("mode=lexical knows no entities; use mode=syntax to rewrite one person of a text")
+        rewritten = []
+        for text, doc, chosen in zip(texts, parse(texts), selections, strict=True):
+            syntax = Syntax(doc)
+            mentions = self.finder.find(text, syntax)
+            turned: dict[int, tuple[Mention, str]] = {}
+            for word, target in chosen:
+                self.vocabulary.column(target)
+                start = _offset(text, word)
+                chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in mentions])
+                for mention in mentions:
+                    selected = mention.start <= start < mention.end
+                    changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or selected
+                    if mention.start in chain and changes and mention.sense.attribute != target:
+                        turned.setdefault(mention.start, (mention, target))
+            rewritten.append(self._apply(text, syntax, list(turned.values())))
+        return rewritten
+
+    def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
+        """For every text, start and end of all words that mean the same person as the selected one.
+
+        Args:
+            texts: the texts.
+            words: for each, the selected word, or the offset where it starts.
+        """
+        found = []
+        for text, doc, word in zip(texts, parse(texts), words, strict=True):
+            marked = [(m.start, m.end, m.sense.attribute) for m in self.finder.find(text, Syntax(doc))]
+            people = Coreference(doc, marked)
+            found.append(people.spans(people.at(_offset(text, word))))
+        return found
+
+    def _apply(self, text: str, syntax: Syntax, turned: list[tuple[Mention, str]]) -> str:
+        named = any(mention.sense.pos == "name" for mention, _ in turned)
+        taken = {word.casefold() for word in re.findall(r"\w+", text)} if named else set()
+        edits: list[Edit] = []
+        for mention, target in turned:
+            if mention.sense.pos == "pronoun":
+                edits += self._turn_pronoun(mention, target, syntax)
+            elif mention.sense.pos == "name":
+                if self.names == "swap":
+                    new = self.vocabulary.name(mention.found, mention.sense, target, taken)
+                    edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
+            else:
+                edits.append(self._turn_word(mention, target, syntax))
+        return apply_edits(text, edits) if edits else text
+
+    def _turn_word(self, mention: Mention, target: str, syntax: Syntax) -> Edit:
+        entry = mention.sense.entry
+        assert entry is not None
+        listed = entry.forms[self.vocabulary.column(mention.sense.attribute)]
+        new = self.vocabulary.form(entry, target)
+        if not new and not syntax.modifies(mention.token):
+            return Edit(mention.start, mention.end, self.vocabulary.lexicon.alone)
+        return Edit(mention.start, mention.end, recase(mention.found, listed, new))
+
+    def _turn_pronoun(self, mention: Mention, target: str, syntax: Syntax) -> list[Edit]:
+        """The pronoun in its case, and the verbs that must agree with it."""
+        case = self.case(mention)
+        new = self.vocabulary.form(self.vocabulary.pronouns[case], target)
+        edits = [Edit(mention.start, mention.end, match_case(mention.found, new))]
+        was_neutral, is_neutral = mention.sense.attribute == NEUTRAL, target == NEUTRAL
+        if case == SUBJECT and was_neutral != is_neutral:
+            for verb in syntax.verbs(mention.token, third_person=is_neutral):
+                agreed = (
+                    plural_verb(verb.text, perfect=syntax.is_perfect(verb)) if is_neutral else singular_verb(verb.text)
+                )
+                edits.append(Edit(verb.idx, verb.idx + len(verb.text), agreed))
+        return edits
+
+    def case(self, mention: Mention) -> str:
+        """The case of a pronoun: by its form, or by syntax where the form has two."""
+        folded = mention.found.casefold()
+        if folded in AMBIGUOUS:
+            return case_by_syntax(mention.token)
+        rows = self.vocabulary.pronouns.items()
+        return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
+
+
+def _whole(target: str, mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:
+    """Mentions to be turned in a whole text; see :class:`RuleRewriter` for neutral ones."""
+    marked = [mention for mention in mentions if mention.sense.attribute != NEUTRAL]
+    if marked or target == NEUTRAL:
+        joined = _join_alternatives(marked, syntax.doc.text)
+        return [(mention, target) for mention in joined if mention.sense.attribute != target]
+    if any(syntax.plural_people_before(mention.token) for mention in mentions[:1]):
+        return []
+    return [(mention, target) for mention in mentions if mention.returns]
+
+
+def _join_alternatives(mentions: list[Mention], text: str) -> list[Mention]:
+    """The mentions, with *he or she* and *his/her* as one that stands where both stood, in the case of the latter."""
+    joined: list[Mention] = []
+    for mention in mentions:
+        before = joined[-1] if joined else mention
+        between = text[before.end : mention.start]
+        pronouns = before.sense.pos == mention.sense.pos == "pronoun"
+        if pronouns and between.lower() in (" or ", "/") and before.sense.attribute != mention.sense.attribute:
+            found = match_case(before.found, mention.found)
+            mention = replace(mention, start=before.start, found=found, sense=Sense(EITHER, mention.sense.entry))
+            joined.pop()
+        joined.append(mention)
+    return joined
+
+
+def _exchanged(other: dict[str, str], mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:
+    """Every mention with the other attribute."""
+    return [(mention, other[mention.sense.attribute]) for mention in mentions if mention.sense.attribute in other]
+
+
+def _offset(text: str, word: str | int) -> int:
+    """Where the selected word starts."""
+    if isinstance(word, int):
+        return word
+    match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)
+    if match is None:
+        raise FairlabError(f"the word '{word}' does not occur in the text; select one that does")
+    return match.start()
+
+
+def _all_capitals(word: str) -> bool:
+    return len(word) > 1 and word.isupper()

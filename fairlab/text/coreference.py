@@ -1,0 +1,280 @@
+"""Who is meant: mentions of people in a parsed text, grouped by person with a few salience rules.
+
+No model is trained here. Names that share a word are one person; a noun said of somebody (*she is a mother*) is that
+person; a pronoun is the fitting person with the best sum of weights for nearness and grammatical role, in the
+manner of Lappin and Leass 1994, "An Algorithm for Pronominal Anaphora Resolution".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairlab.text.people import is_person
+from fairlab.text.syntax import SUBJECTS
+from fairlab.types import NEUTRAL
+
+_REFLEXIVE = frozenset("himself herself themself themselves".split())
+_POSSESSIVE = frozenset("his her their".split())
+_PRONOUNS = frozenset("he him his himself she her hers herself they them their theirs themself themselves".split())
+_CLIMB = ("xcomp", "pcomp", "prep", "advcl", "acl", "ccomp", "conj", "acomp")
+_PLACING = frozenset("in at from to of for near on".split())
+# How far back a pronoun looks, in mentions: keeps long texts linear.
+_REACH = 60
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What speaks for a person being meant by a pronoun; found on the GAP validation texts."""
+
+    sentence: float = 3.0  # each sentence between
+    subject: float = 2.0  # the person was a subject
+    pronoun: float = 0.2  # was last meant by a pronoun too
+    own_clause: float = 1.2  # a possessive in the clause of that subject
+    topic: float = 0.1  # each earlier mention, up to three
+    near: float = 0.05  # each mention between
+    possessor: float = 0.2  # was only named as an owner
+    gender: float = 1.0  # is known to be of the pronoun's gender
+    place: float = 1.0  # a name of no known gender after *in*, *at*, *from*, *to* or *of*
+    noun: float = 3.0  # was named by a common noun
+
+
+WEIGHTS = Weights()
+
+
+@dataclass
+class Person:
+    """Mentions of one person: tokens in text order, and the attribute they show, if any."""
+
+    attribute: str = ""
+    tokens: list[Any] = field(default_factory=list)
+    words: set[str] = field(default_factory=set)
+
+
+class Coreference:
+    """The people of a parsed text.
+
+    Args:
+        doc: a spaCy document.
+        marked: start, end and attribute of words that show an attribute: names, nouns and pronouns.
+    """
+
+    def __init__(self, doc: Any, marked: Iterable[tuple[int, int, str]], weights: Weights = WEIGHTS) -> None:
+        self.doc, self.weights = doc, weights
+        self.attributes = {start: attribute for start, _, attribute in marked}
+        self.token_at = {token.idx: token for token in doc}
+        self.sentence = _sentence_numbers(doc)
+        self.people: list[Person] = []
+        self.person_at: dict[int, Person] = {}  # by token index
+        self.history: list[tuple[Any, Person]] = []
+        self.by_word: dict[str, Person] = {}
+        self._read()
+
+    def _read(self) -> None:
+        names = _name_runs(self.doc)
+        inside = {token.i: run for run in names for token in run}
+        waiting = []
+        for token in self.doc:
+            run = inside.get(token.i)
+            if run is not None:
+                if run[0].i == token.i:
+                    self._add_name(run)
+            elif token.lower_ in _PRONOUNS:
+                person = self._resolve(token)
+                if person is None:
+                    person = self._new(self.attributes.get(token.idx, ""))
+                    waiting.append((token, person))
+                self._add(token, person)
+            elif token.tag_ in ("NN", "NNS") and (token.idx in self.attributes or is_person(token.lower_)):
+                self._add_noun(token)
+        for token, person in waiting:
+            self._join_later_name(token, person)
+
+    def _new(self, attribute: str) -> Person:
+        person = Person("" if attribute == NEUTRAL else attribute)
+        self.people.append(person)
+        return person
+
+    def _add(self, token: Any, person: Person) -> None:
+        person.tokens.append(token)
+        self.person_at[token.i] = person
+        self.history.append((token, person))
+        attribute = self.attributes.get(token.idx, "")
+        if attribute and attribute != NEUTRAL and not person.attribute:
+            person.attribute = attribute
+
+    def _add_name(self, run: list[Any]) -> None:
+        words = [token.lower_ for token in run]
+        known = self.by_word.get(" ".join(words)) or self.by_word.get(words[-1] if len(words) > 1 else words[0])
+        shown = next((self.attributes[token.idx] for token in run if token.idx in self.attributes), "")
+        if known is None or (shown and known.attribute and shown not in (known.attribute, NEUTRAL)):
+            known = self._appositive(run) or self._new(shown)
+        for word in (" ".join(words), words[0], words[-1]):
+            self.by_word[word] = known
+        head = next((token for token in run if token.head not in run), run[-1])
+        self._add(head, known)
+        if shown and shown != NEUTRAL:
+            known.attribute = shown
+        for token in run:
+            self.person_at[token.i] = known
+
+    def _appositive(self, run: list[Any]) -> Person | None:
+        """The person a name stands beside: *his wife Mary*, *the actor, John Smith*."""
+        for token in run:
+            if token.dep_ == "appos" and token.head.i in self.person_at:
+                return self.person_at[token.head.i]
+        before = run[0].nbor(-1) if run[0].i else None
+        if before is not None and before.i in self.person_at and before.tag_ == "NN":
+            return self.person_at[before.i]
+        return None
+
+    def _add_noun(self, token: Any) -> None:
+        shown = self.attributes.get(token.idx, "")
+        subject = _said_of(token)
+        person = self.person_at.get(subject.i) if subject is not None else None
+        if person is None and (token.tag_ == "NNS" or _is_definite(token)):
+            person = self.by_word.get(token.lower_)
+        if person is not None and shown and person.attribute and shown not in (person.attribute, NEUTRAL):
+            person = None
+        if person is None:
+            person = self._new(shown)
+        self.by_word[token.lower_] = person
+        self._add(token, person)
+
+    def _fits(self, person: Person, attribute: str, token: Any) -> bool:
+        if attribute == NEUTRAL or not attribute:
+            return not person.attribute
+        if person.attribute:
+            return person.attribute == attribute
+        return all(other.tag_ not in ("NNS", "NNPS") for other in person.tokens)
+
+    def _resolve(self, pronoun: Any) -> Person | None:
+        """The person a pronoun means among those mentioned before it; None where nobody fits."""
+        attribute = self.attributes.get(pronoun.idx, "")
+        scores: dict[int, float] = {}
+        people: dict[int, Person] = {}
+        for steps, (token, person) in enumerate(reversed(self.history[-_REACH:])):
+            if not self._fits(person, attribute, pronoun) or self._bars(pronoun, token):
+                continue
+            score = self._score(pronoun, token, person, steps)
+            if score > scores.get(id(person), -1e9):
+                scores[id(person)] = score
+                people[id(person)] = person
+        return people[max(scores, key=lambda key: scores[key])] if scores else None
+
+    def _bars(self, pronoun: Any, token: Any) -> bool:
+        """Whether syntax forbids the two to be one person: *she saw her*, but *she saw herself* must be one."""
+        if pronoun.lower_ in _REFLEXIVE:
+            return False
+        if pronoun.dep_ in ("dobj", "dative", "pobj") and token.dep_ in SUBJECTS:
+            head = pronoun.head if pronoun.dep_ != "pobj" else pronoun.head.head
+            return token.head == head
+        return pronoun.dep_ == "poss" and token == pronoun.head
+
+    def _score(self, pronoun: Any, token: Any, person: Person, steps: int) -> float:
+        weights = self.weights
+        distance = self.sentence[pronoun.i] - self.sentence[token.i]
+        score = -weights.sentence * distance - weights.near * steps
+        subject = token.dep_ in SUBJECTS
+        score += weights.subject * subject
+        score += weights.pronoun * (token.lower_ in _PRONOUNS)
+        score += weights.topic * min(len(person.tokens) - 1, 3)
+        score -= weights.possessor * (token.dep_ == "poss")
+        score += weights.gender * bool(person.attribute)
+        score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
+        score -= weights.noun * (token.tag_ in ("NN", "NNS"))
+        if pronoun.lower_ in _POSSESSIVE | _REFLEXIVE and subject and token.head.is_ancestor(pronoun):
+            score += weights.own_clause
+        return score
+
+    def _join_later_name(self, pronoun: Any, person: Person) -> None:
+        """A pronoun nobody before fits may mean the first fitting person named after it."""
+        for token, later in self.history:
+            if token.i <= pronoun.i or later is person or token.lower_ in _PRONOUNS or token.tag_ != "NNP":
+                continue
+            if self.sentence[token.i] - self.sentence[pronoun.i] > 1:
+                return
+            if self._fits(later, person.attribute, pronoun):
+                later.attribute = later.attribute or person.attribute
+                later.tokens += person.tokens
+                for own in person.tokens:
+                    self.person_at[own.i] = later
+                person.tokens = later.tokens
+                return
+
+    def at(self, start: int) -> Person | None:
+        """The person meant by the word that begins at a character offset."""
+        token = self.token_at.get(start)
+        if token is None:
+            token = next((t for t in self.doc if t.idx <= start < t.idx + len(t)), None)
+        if token is None:
+            return None
+        return self.person_at.get(token.i) or self.person_at.get(_owner(token).i)
+
+    def spans(self, person: Person | None) -> list[tuple[int, int]]:
+        """Start and end of every word that means a person."""
+        words = (self.doc[index] for index, other in self.person_at.items() if other is person)
+        return sorted((token.idx, token.idx + len(token)) for token in words)
+
+
+def chain_of(doc: Any, start: int, marked: list[tuple[int, int, str]]) -> set[int]:
+    """Offsets of the marked words that mean the same person as the word at ``start``, itself included."""
+    people = Coreference(doc, marked)
+    person = people.at(start)
+    chain = {offset for offset, end, _ in marked if offset <= start < end}
+    if person is None:
+        return chain
+    return chain | {offset for offset, _, _ in marked if people.at(offset) is person}
+
+
+def _owner(token: Any) -> Any:
+    """The noun an adjective is said of: the *subordinate* of *female subordinate*."""
+    if token.dep_ in ("amod", "compound", "nmod"):
+        return token.head
+    return _said_of(token) or token
+
+
+def _said_of(token: Any) -> Any:
+    """The subject a predicate noun or adjective is said of (*she is a mother*, *promoted as a woman*), or None."""
+    if token.dep_ in ("attr", "acomp", "oprd"):
+        verb = token.head
+    elif token.dep_ == "pobj" and token.head.lower_ == "as":
+        verb = token.head.head
+    else:
+        return None
+    for _ in range(4):
+        subject = next((child for child in verb.children if child.dep_ in SUBJECTS), None)
+        if subject is not None:
+            return subject
+        if verb.dep_ not in _CLIMB:
+            return None
+        verb = verb.head
+    return None
+
+
+def _is_definite(token: Any) -> bool:
+    """Whether a noun can name somebody again: *the man*, and nouns of address (*yes, sir*)."""
+    determiners = [child.lower_ for child in token.children if child.tag_ in ("DT", "PRP$", "POS", "CD")]
+    return not determiners or any(word in ("the", "this", "that") for word in determiners)
+
+
+def _name_runs(doc: Any) -> list[list[Any]]:
+    """Stretches of proper nouns, titles included, that are not split by anything."""
+    runs: list[list[Any]] = []
+    for token in doc:
+        if token.tag_ not in ("NNP", "NNPS"):
+            continue
+        if runs and runs[-1][-1].i == token.i - 1:
+            runs[-1].append(token)
+        else:
+            runs.append([token])
+    return runs
+
+
+def _sentence_numbers(doc: Any) -> list[int]:
+    numbers, number = [], -1
+    for token in doc:
+        number += bool(token.is_sent_start)
+        numbers.append(number)
+    return numbers

@@ -1,0 +1,91 @@
+"""Telling first names from surnames and other words by their neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# A name after one of these is a surname ("Mr. James"), unless another follows ("Mr. James Smith").
+BEFORE_SURNAMES = frozenset(
+    "mr mrs ms miss mx dr prof professor president senator justice judge mayor governor captain colonel general major "
+    "sergeant lieutenant officer detective inspector coach congressman congresswoman st saint mt mount lake fort port "
+    "van von de".split()
+)
+# A name after one of these is a first name even where none follows: "Uncle James", "King James".
+BEFORE_FIRST_NAMES = frozenset(
+    "uncle aunt auntie brother sister father mother grandpa grandma granny king queen prince princess sir dame lady "
+    "lord saint cousin little young old poor dear pope emperor empress nurse".split()
+)
+# Capitalised words at the start of sentences and titles that are no part of a name.
+_NO_NAMES = frozenset(
+    """
+    the a an this that these those my your his her its our their and or but nor so yet for in on at of by with from to
+    as if when while where who what why how after before since because although though then now here there once until
+    he she it they we you i is are was were did does do has have had can will would could should may might must not no
+    yes oh ah hi hello dear hey well thanks thank both all every each some any one two three like said says asked told
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+    october november december poor little young old meet meanwhile later today yesterday tomorrow also even only just
+    """.split()
+)
+
+_PARTICLES = frozenset("de del della di du van von der bin ibn al el".split())
+# A capitalised word before one of these, capitalised too, is part of a place's name: "Charlotte Street".
+_PLACES = frozenset(
+    "street road avenue square county island islands college university hospital airport cathedral stadium theatre "
+    "theater museum library river valley township".split()
+)
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The words beside a word, with what stands between; empty at the ends of the text."""
+
+    before: str
+    gap_before: str
+    after: str
+    gap_after: str
+
+    @property
+    def follows_title(self) -> bool:
+        """Whether a title that goes with surnames stands before it."""
+        return self.gap_before in (" ", ". ") and self.before.casefold() in BEFORE_SURNAMES
+
+    @property
+    def follows_name(self) -> bool:
+        """Whether a capitalised word that can be part of the same name stands before it."""
+        initial = len(self.before) == 1 and self.before != "I" and self.gap_before in (". ", ".")
+        return initial or (
+            self.gap_before == " " and _capitalised(self.before) and self.before.casefold() not in _NO_NAMES
+        )
+
+    @property
+    def precedes_name(self) -> bool:
+        """Whether a capitalised word that can be its surname stands after it."""
+        surname = _capitalised(self.after) and self.after.casefold() not in _NO_NAMES
+        return self.gap_after == " " and (surname or self.after in _PARTICLES)
+
+    @property
+    def precedes_place(self) -> bool:
+        """Whether the word after it makes both the name of a place."""
+        return self.gap_after == " " and _capitalised(self.after) and self.after.casefold() in _PLACES
+
+
+def _capitalised(word: str) -> bool:
+    return word[:1].isupper()
+
+
+def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: bool) -> bool:
+    """Whether a capitalised word that is listed as a first name stands as one.
+
+    Args:
+        beside: its neighbours.
+        other_sense: whether the word is more often something else; then a surname or a title must show it.
+        before_is_first: whether the word before it is listed as a first name too.
+    """
+    title = beside.gap_before in (" ", ". ") and beside.before.casefold() in BEFORE_FIRST_NAMES
+    if beside.follows_title:
+        return beside.precedes_name
+    if title:
+        return True
+    if beside.follows_name:
+        return beside.precedes_name and before_is_first and not other_sense
+    return beside.precedes_name or not other_sense

@@ -1,0 +1,50 @@
+"""Stretches of a text that no rewriter may touch: addresses, code, handles, titles of works; or all quotations."""
+
+from __future__ import annotations
+
+import re
+
+# Marks of which one must occur; most texts hold none, and looking for these is cheaper than the pattern.
+_MARKS = ("`", "@", "#", "<", "/", "_", "www.", "()")
+_PROTECTED = re.compile(
+    r"```.*?```"  # fenced code
+    r"|``(?:(?!'')[^`\n])+``"  # code in a line; not a quotation set ``so''
+    r"|(?<!`)`[^`\n]+`(?!`)"
+    r"|<[/!]?[A-Za-z][^<>\n]{0,200}>"  # markup
+    r"|\b[A-Za-z][\w+.-]{0,30}://\S+"  # addresses
+    r"|\bwww\.\S+"
+    r"|[\w.+-]{1,64}@[\w-]{1,64}(?:\.\w{1,20})+"  # mail
+    r"|(?<!\w)[@#]\w+"  # handles and tags
+    r"|(?<![\w/])(?:~|\.{1,2})?/(?:[\w.-]+/)+[\w.-]*"  # paths
+    r"|\b\w+(?:_\w+)+\b"  # names in code
+    r"|\b\w+\(\)",
+    re.DOTALL,
+)
+_QUOTATION = re.compile(r"``(?!`)[^`]{1,2000}?''|“[^“”]{1,2000}”|(?<!\w)\"[^\"]{1,2000}\"(?!\w)")
+# A pronoun in quotation marks is spoken about, not used.
+_MENTIONED = frozenset("he she him her his hers himself herself they them their theirs themself".split())
+_SMALL_WORDS = frozenset("a an the and or but of in on at to for from with by as".split())
+
+
+def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, int]]:
+    """Start and end of every stretch to be left alone, from left to right.
+
+    Args:
+        text: the text.
+        quotations: whether all quotations are; else only quoted titles of works and single quoted pronouns.
+    """
+    found = [match.span() for match in _PROTECTED.finditer(text)] if any(mark in text for mark in _MARKS) else []
+    if '"' not in text and "“" not in text and "``" not in text:
+        return found
+    quoted = [match.span() for match in _QUOTATION.finditer(text)]
+    return sorted(found + [span for span in quoted if quotations or _is_title(text[slice(*span)].strip("\"“”`'"))])
+
+
+def _is_title(quoted: str) -> bool:
+    """Whether a quotation is the title of a work (*The Man Who Came to Dinner*), or one pronoun."""
+    if quoted in _MENTIONED:
+        return True
+    words = quoted.split(" ")
+    if not 2 <= len(words) <= 10 or quoted.isupper() or quoted[-1] in ",.;:" or words[0] in _SMALL_WORDS:
+        return False
+    return all(word[:1].isupper() or word[:1].isdigit() or word in _SMALL_WORDS for word in words)

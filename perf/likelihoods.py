@@ -1,0 +1,176 @@
+"""CrowS-Pairs and StereoSet under a masked LM against a loop of one masked copy per forward pass.
+
+Plain: every token asked about is masked in a copy of its text, the copy run alone, and the log-softmax over the whole
+vocabulary taken. Ours: what the benchmarks do, CrowS-Pairs by ``nangia`` before its rounding, StereoSet's
+intrasentence task by ``nadeem``. The items are drawn from the published ones, the model is ``minilm_mlm``.
+
+    python perf/likelihoods.py [--pairs 10] [--examples 120] [--repeats 5] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import statistics
+from pathlib import Path
+
+import numpy as np
+import torch
+from omegaconf import OmegaConf
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.loading import load_backbone
+from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.benchmarks.crows_pairs import NANGIA, positions_to_score
+from fairlab.benchmarks.stereoset import INTRA, word_probabilities
+from fairlab.data.crows_pairs import Pair, read_crows_pairs
+from fairlab.data.sources import locate
+from fairlab.data.stereoset import BLANK, Example, read_stereoset
+from harness import interleaved_seconds, machine
+
+RESULTS = Path(__file__).parent / "results" / "likelihoods.json"
+CONF = Path(__file__).parents[1] / "conf" / "backbone"
+TOLERANCE = 1e-4  # nats
+TASKS = {"crows_pairs": "CrowS-Pairs", "stereoset": "StereoSet, intrasentence"}
+
+
+def load(name: str = "minilm_mlm") -> Backbone:
+    """The model, by its configuration."""
+    found = OmegaConf.merge(OmegaConf.load(CONF / "minilm.yaml"), OmegaConf.load(CONF / f"{name}.yaml"))
+    return load_backbone(**{key: value for key, value in found.items() if key not in ("_target_", "defaults")})
+
+
+def drawn_pairs(count: int) -> list[Pair]:
+    """Some pairs of CrowS-Pairs."""
+    return random.Random(0).sample(read_crows_pairs(locate("crows_pairs/crows_pairs_anonymized.csv")), count)
+
+
+def drawn_examples(count: int) -> list[Example]:
+    """Some examples of StereoSet's intrasentence task."""
+    examples = read_stereoset(locate("stereoset/stereoset.json"))
+    return random.Random(0).sample([example for example in examples if example.task == INTRA], count)
+
+
+@torch.no_grad()
+def log_probability(backbone: Backbone, token_ids: list[int], position: int, target: int) -> float:
+    """Of one token in one masked copy."""
+    logits = backbone.model(input_ids=torch.tensor([token_ids])).logits[0, position]
+    return torch.log_softmax(logits, dim=-1)[target].item()
+
+
+def shared_tokens(backbone: Backbone, pairs: list[Pair]) -> tuple[list[list[int]], list[list[int]]]:
+    """Token ids of the sentences, and the positions that CrowS-Pairs scores in each."""
+    token_ids = backbone.tokenize(text.lower() for pair in pairs for text in (pair.more, pair.less))
+    positions = []
+    for pair, more, less in zip(pairs, token_ids[::2], token_ids[1::2], strict=True):
+        positions += positions_to_score(NANGIA, more, less, pair.stereotype)
+    return token_ids, positions
+
+
+def plain_sentences(backbone: Backbone, pairs: list[Pair]) -> list[float]:
+    """Pseudo-log-likelihood of the shared tokens of each sentence."""
+    mask, found = backbone.tokenizer.mask_token_id, []
+    for ids, positions in zip(*shared_tokens(backbone, pairs), strict=True):
+        copies = [([*ids[:k], mask, *ids[k + 1 :]], k, ids[k]) for k in positions]
+        found.append(sum(log_probability(backbone, *copy) for copy in copies))
+    return found
+
+
+def our_sentences(scorer: MaskedLM, pairs: list[Pair]) -> list[float]:
+    """The same."""
+    return scorer.pseudo_log_likelihoods(*shared_tokens(scorer.backbone, pairs)).sums.tolist()
+
+
+def plain_words(backbone: Backbone, examples: list[Example]) -> list[float]:
+    """Log of the mean probability of the subwords of each word that fills a blank, each given those before it."""
+    tokenizer, found = backbone.tokenizer, []
+    for example in examples:
+        for word in example.words:
+            pieces = tokenizer.encode(word, add_special_tokens=False)
+            logs = []
+            for k, piece in enumerate(pieces):
+                filled = example.context.replace(BLANK, tokenizer.decode(pieces[:k]) + tokenizer.mask_token)
+                ids = tokenizer.encode(filled)
+                logs.append(log_probability(backbone, ids, ids.index(tokenizer.mask_token_id), piece))
+            found.append(math.log(statistics.mean(map(math.exp, logs))))
+    return found
+
+
+def our_words(scorer: MaskedLM, examples: list[Example]) -> list[float]:
+    """The same."""
+    return np.log(word_probabilities(scorer, examples, blank=False)).ravel().tolist()
+
+
+def measure(backbone: Backbone, pairs: int, examples: int, repeats: int) -> dict[str, object]:
+    """All figures of one run.
+
+    Raises:
+        AssertionError: the two ways differ by more than ``TOLERANCE``.
+    """
+    scorer = MaskedLM(backbone)
+    items = {"crows_pairs": drawn_pairs(pairs), "stereoset": drawn_examples(examples)}
+    ways = {
+        ("crows_pairs", "plain"): lambda: plain_sentences(backbone, items["crows_pairs"]),
+        ("crows_pairs", "ours"): lambda: our_sentences(scorer, items["crows_pairs"]),
+        ("stereoset", "plain"): lambda: plain_words(backbone, items["stereoset"]),
+        ("stereoset", "ours"): lambda: our_words(scorer, items["stereoset"]),
+    }
+    results: dict[tuple[str, str], list[float]] = {}
+    seconds = interleaved_seconds(
+        {name: lambda name=name, way=way: results.update({name: way()}) for name, way in ways.items()}, repeats
+    )
+    tasks = {}
+    for task, chosen in items.items():
+        plain, ours = seconds[task, "plain"], seconds[task, "ours"]
+        difference = np.abs(np.subtract(results[task, "plain"], results[task, "ours"])).max()
+        assert difference <= TOLERANCE, f"{task}: the two ways differ by {difference}"
+        ratios = [a / b for a, b in zip(plain, ours, strict=True)]
+        tasks[task] = {
+            "items": len(chosen),
+            "plain_per_second": len(chosen) / statistics.median(plain),
+            "ours_per_second": len(chosen) / statistics.median(ours),
+            "ratio": statistics.median(ratios),
+            "ratios": ratios,
+            "largest_difference": float(difference),
+        }
+    return {"machine": machine(), "settings": {"repeats": repeats}, "tasks": tasks}
+
+
+def table(result: dict) -> str:
+    """The figures as Markdown."""
+    machine_ = result["machine"]
+    lines = [
+        f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}, transformers "
+        f"{machine_['transformers']}; `minilm_mlm` (6 layers of 384), medians of {result['settings']['repeats']} "
+        "interleaved repeats.",
+        "",
+        "| benchmark | items | plain, items/s | ours, items/s | times plain | largest difference, nats |",
+        "|---|---|---|---|---|---|",
+    ]
+    for task, row in result["tasks"].items():
+        lines.append(
+            f"| {TASKS[task]} | {row['items']} | {row['plain_per_second']:.2f} | {row['ours_per_second']:.2f} | "
+            f"{row['ratio']:.1f} ({min(row['ratios']):.1f} to {max(row['ratios']):.1f}) | "
+            f"{row['largest_difference']:.1e} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and keep the figures where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--examples", type=int, default=120)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    arguments = parser.parse_args()
+    result = measure(load(), arguments.pairs, arguments.examples, arguments.repeats)
+    print(table(result))
+    if arguments.write:
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

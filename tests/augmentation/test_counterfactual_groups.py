@@ -1,0 +1,62 @@
+import pytest
+
+from fairlab.augmentation.counterfactual_groups import CounterfactualGroups
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.group_rewriters import NO_WORD, WordSwapGroups
+from fairlab.rewriting.llm_rewriter import Versions
+from fairlab.types import FairlabError, Row
+
+GENDER = load_lexicon("gender")
+
+
+class Fixed(WordSwapGroups):
+    """Gives the versions it was made with."""
+
+    def __init__(self, *versions):
+        super().__init__(lexicon=GENDER)
+        self.versions = versions
+
+    def groups(self, texts):
+        return [Versions(dict(zip(("neutral", "man", "woman"), self.versions, strict=True)), 0.5) for _ in texts]
+
+
+def row(text, **extra):
+    return Row("a", text, extra, "line 1", 1)
+
+
+def test_a_text_without_a_word_of_the_axis_is_counted_and_not_asked_about():
+    class Never(WordSwapGroups):
+        def groups(self, texts):
+            assert not texts
+            return []
+
+    (made,) = CounterfactualGroups(rewriter=Never(lexicon=GENDER)).make([row("They saw it rain.")])
+    assert (made.rows, made.reason, made.counts) == ((), "", {NO_WORD: 1})
+
+
+def test_polarity_is_counted_before_the_filter():
+    rewriter = Fixed("They left.", "She left.", "She left.")
+    (dropped,) = CounterfactualGroups(rewriter=rewriter).make([row("He left.")])
+    assert (dropped.rows, dropped.reason, dropped.detail) == ((), "wrong polarity", "'man' reads as woman")
+    assert dropped.counts == {"judged": 1, "right/union": 0, "right/neutral": 1, "right/man": 0, "right/woman": 1}
+    (kept,) = CounterfactualGroups(rewriter=rewriter, filter="keep").make([row("He left.", split="train")])
+    assert kept.rows[0]["split"] == "train"
+    assert kept.counts["kept in spite of: wrong polarity"] == 1
+
+
+def test_the_first_verifier_that_objects_gives_the_reason():
+    rewriter = Fixed("They ran.", "He left.", "She left.")
+    (made,) = CounterfactualGroups(rewriter=rewriter, verify=["polarity", "words"]).make([row("He left.")])
+    assert made.reason == "other words changed"
+    (made,) = CounterfactualGroups(rewriter=rewriter, verify=[]).make([row("He left.")])
+    assert made.rows
+
+
+def test_an_empty_version_is_no_group():
+    (made,) = CounterfactualGroups(rewriter=Fixed(" ", "He", "She"), filter="keep").make([row("He")])
+    assert (made.rows, made.reason, made.detail) == ((), "empty version", "'neutral'")
+
+
+def test_an_unknown_filter():
+    with pytest.raises(FairlabError, match=r"augmentation\.filter must be drop, keep, fallback, not maybe"):
+        CounterfactualGroups(rewriter=WordSwapGroups(lexicon=GENDER), filter="maybe")
