@@ -1,0 +1,237 @@
+"""Published tables beside measured ones: which run stands for which row, and what to say of every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairlab.record import Comparison, Reading, Record
+from fairlab.types import FairlabError
+
+PUBLISHED = Path(__file__).parent / "published"
+MATCH, WITHIN_NOISE, DIFFERS = "match", "within noise", "differs"
+NOT_RUN, NOT_REPRODUCIBLE, OTHER_SCALE = "not run", "not reproducible", "another scale"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a published table and the run that measures it.
+
+    Attributes:
+        name: as published, or ours where the paper has no such row.
+        run: id of a run; empty where none can be had.
+        phase: of the run's readings: ``before`` is the model it started from.
+        reason: why there is no run.
+    """
+
+    name: str
+    run: str = ""
+    phase: str = "after"
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper.
+
+    Attributes:
+        id: as in the paper.
+        title, where, setting: what it shows, where it stands, on what it was measured.
+        columns: keys of readings without their phase.
+        rows: in the order printed.
+        published: value by row name and column; a row of ours has none.
+        recomputed: what a printed value should be by the paper's own other numbers, where it is something else.
+        tolerance: by the last part of a column, the distance that counts as a match.
+    """
+
+    id: str
+    title: str
+    where: str
+    setting: str
+    columns: list[str]
+    rows: list[Row]
+    published: dict[str, dict[str, float]]
+    recomputed: dict[str, dict[str, float]] = field(default_factory=dict)
+    tolerance: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What reproduces a paper at one scale.
+
+    Attributes:
+        paper: its short name.
+        scale: ``quickstart`` or ``paper``.
+        seeds: of every run, in the order they are run.
+        runs: command-line overrides of ``fairlab.train`` by run id.
+        unavailable: why a run cannot be had, by run id.
+        tables: by id.
+    """
+
+    paper: str
+    scale: str
+    seeds: list[int]
+    runs: dict[str, list[str]]
+    unavailable: dict[str, str]
+    tables: dict[str, Table]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One published number beside ours.
+
+    Attributes:
+        verdict: ``match`` (as near as the table's tolerance), ``within noise`` (inside our interval), ``differs``,
+            ``another scale`` (ours is of another model or data and is not compared), ``not run``, ``not reproducible``.
+        published: as printed.
+        recomputed: what it should be by the paper's other numbers, where that is something else.
+        value: mean over the seeds, all of them.
+        low, high: widest bounds of the seeds' 95 % intervals.
+        moved: whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one).
+        reason: for a cell without a value.
+    """
+
+    verdict: str
+    published: float | None = None
+    recomputed: float | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    moved: bool = False
+    reason: str = ""
+
+
+def read_matrix(file: Path, scale: str) -> Matrix:
+    """The matrix of a paper, ``experiments/PAPER/matrix.yaml``, for a scale.
+
+    Raises:
+        FairlabError: the file is none, or a table names a run, a row or a published table there is not.
+    """
+    if not file.is_file():
+        there = ", ".join(sorted(found.parent.name for found in file.parents[1].glob("*/matrix.yaml")))
+        raise FairlabError(f"there is no {file}; papers with a matrix: {there or 'none here, run in a checkout'}")
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    paper = file.parent.name
+    published = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))
+    options = content["options"].get(scale, [])
+    runs = {name: [*run[scale], *options] for name, run in content["runs"].items() if isinstance(run.get(scale), list)}
+    unavailable = {name: str(run.get(scale, "")) for name, run in content["runs"].items() if name not in runs}
+    tables = {}
+    for id_, table in content["tables"].items():
+        if "published" in table and table["published"] not in published:
+            raise FairlabError(
+                f"{file}: table {id_} names the published table '{table['published']}', which is not there"
+            )
+        printed = published[table["published"]] if "published" in table else table | {"rows": {}}
+        tables[str(id_)] = read_table(str(id_), table, printed, content.get("tolerance", {}))
+        for row in tables[str(id_)].rows:
+            if row.run and row.run not in content["runs"]:
+                raise FairlabError(f"{file}: table {id_} names the run '{row.run}', which is not among runs")
+    return Matrix(paper, scale, content["seeds"], runs, unavailable, tables)
+
+
+def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:
+    """A table of a matrix joined with what was printed, whose columns the matrix may translate or choose from."""
+    rows = [Row(name, **({"run": row} if isinstance(row, str) else row)) for name, row in ours["rows"].items()]
+    wanted = ours.get("columns", printed["columns"])
+    keys = wanted if isinstance(wanted, dict) else {column: column for column in wanted}
+    published = {}
+    for name, values in printed["rows"].items():
+        by_column = dict(zip(printed["columns"], values, strict=True))
+        published[name] = {key: by_column[column] for column, key in keys.items() if column in by_column}
+    where, setting = printed.get("where", "Ours"), printed.get("setting", "")
+    recomputed = printed.get("recomputed", {})
+    return Table(
+        id_, printed["title"], where, setting, list(keys.values()), rows, published, recomputed, dict(tolerance)
+    )
+
+
+def cells(table: Table, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> list[list[Cell]]:
+    """Rows of cells.
+
+    Args:
+        table: one of the matrix.
+        matrix: its scale says whether numbers may be compared at all.
+        records: of finished runs, by run id and seed.
+    """
+    of = {row.name: records.get(row.run, {}) for row in table.rows}
+    return [[_cell(table, row, column, matrix, of[row.name]) for column in table.columns] for row in table.rows]
+
+
+def _cell(table: Table, row: Row, column: str, matrix: Matrix, of_run: Mapping[int, Record]) -> Cell:
+    printed = table.published.get(row.name, {}).get(column)
+    recomputed = table.recomputed.get(row.name, {}).get(column)
+    if reason := row.reason or matrix.unavailable.get(row.run, ""):
+        return Cell(NOT_REPRODUCIBLE, printed, recomputed, reason=reason)
+    missing = [seed for seed in matrix.seeds if seed not in of_run]
+    if missing:
+        return Cell(NOT_RUN, printed, recomputed, reason=f"seed {', '.join(map(str, missing))} of {row.run}")
+    found = [_reading(of_run[seed], f"{row.phase}/{column}") for seed in matrix.seeds]
+    readings = [reading for reading in found if reading is not None]
+    if len(readings) < len(matrix.seeds):
+        return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], column))
+    changes = [_change(of_run[seed], column) for seed in matrix.seeds] if row.phase == "after" else []
+    value = sum(reading.value for reading in readings) / len(readings)
+    low, high = min(reading.low for reading in readings), max(reading.high for reading in readings)
+    moved = bool(changes) and all(change is not None and change.p < 0.05 for change in changes)
+    near = table.tolerance.get(column.rpartition("/")[2], 0.0)
+    said = recomputed if recomputed is not None else printed
+    return Cell(_verdict(matrix.scale, said, value, low, high, near), printed, recomputed, value, low, high, moved)
+
+
+def _verdict(scale: str, printed: float | None, value: float, low: float, high: float, near: float) -> str:
+    if printed is None:
+        return ""
+    if scale != "paper":
+        return OTHER_SCALE
+    if abs(value - printed) <= near:
+        return MATCH
+    return WITHIN_NOISE if low <= printed <= high else DIFFERS
+
+
+def _reading(record: Record, key: str) -> Reading | None:
+    return next((reading for reading in record.readings if reading.key == key), None)
+
+
+def _change(record: Record, column: str) -> Comparison | None:
+    return next((change for change in record.comparisons if change.key == f"change/{column}"), None)
+
+
+def _why(record: Record, column: str) -> str:
+    benchmark, subset = column.split("/")[:2]
+    reasons = [e.reason for e in record.not_run if e.benchmark == benchmark and e.subset in (subset, "all")]
+    return reasons[0] if reasons else f"{benchmark}/{subset} was not among the benchmarks"
+
+
+def shown(cell: Cell) -> str:
+    """``0.45 [0.32, 0.58]*; printed 0.37: differs``; * marks a change beyond chance in every seed."""
+    printed = "" if cell.published is None else f"printed {cell.published:g}"
+    if cell.recomputed is not None:
+        printed += f", recomputed {cell.recomputed:g}"
+    if cell.value is None:
+        return "; ".join(part for part in (cell.verdict, printed) if part)
+    ours = f"{cell.value:.4g} [{cell.low:.4g}, {cell.high:.4g}]{'*' * cell.moved}"
+    verdict = f": {cell.verdict}" if cell.verdict not in ("", OTHER_SCALE) else ""
+    return ours + (f"; {printed}{verdict}" if printed else "")
+
+
+def rendered(table: Table, rows: Sequence[Sequence[Cell]], form: str) -> str:
+    """A table as ``github`` (Markdown), ``latex_booktabs`` or ``html``: methods side by side, a line a quantity."""
+    from tabulate import tabulate
+
+    lines = [
+        [column, *(shown(cells_of_row[place]) for cells_of_row in rows)] for place, column in enumerate(table.columns)
+    ]
+    return tabulate(lines, headers=["", *(row.name for row in table.rows)], tablefmt=form, disable_numparse=True)
+
+
+def reasons(table: Table, rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """Why rows have no values, a line each."""
+    found: list[str] = []
+    for row, of_row in zip(table.rows, rows, strict=True):
+        found += dict.fromkeys(f"{row.name}: {cell.verdict}: {cell.reason}" for cell in of_row if cell.reason)
+    return found

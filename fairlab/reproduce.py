@@ -1,0 +1,156 @@
+"""``python -m fairlab.reproduce``: run what a paper's tables need, and set ours beside the printed numbers."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import hydra
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab import cli
+from fairlab.files import write_whole
+from fairlab.record import Record
+from fairlab.reporting.reproduction import Cell, Matrix, Table, cells, read_matrix, reasons, rendered
+from fairlab.types import FairlabError
+
+EXPERIMENTS = Path("experiments")
+FINISHED, UNFINISHED, MISSING = "finished", "unfinished", "missing"
+FORMS = {"md": "github", "tex": "latex_booktabs", "html": "html"}
+
+
+@hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="reproduce")
+def main(config: DictConfig) -> None:
+    """Hydra's entry."""
+    with cli.one_sentence():
+        reproduce(config)
+
+
+def reproduce(config: DictConfig) -> None:
+    """Run what is missing, then write the tables; a run that fails is listed and the others go on.
+
+    Raises:
+        FairlabError: there is no such paper, table or number of seeds, or a run failed.
+    """
+    if OmegaConf.is_missing(config, "paper"):
+        raise FairlabError("paper has no value; give one, for example paper=ccd")
+    output = Path(config.output)
+    matrix = chosen(read_matrix(EXPERIMENTS / config.paper / "matrix.yaml", config.scale.name), config)
+    needed = dict.fromkeys(row.run for table in matrix.tables.values() for row in table.rows if row.run in matrix.runs)
+    jobs = [(run, seed) for seed in matrix.seeds for run in needed]
+    failed = []
+    for number, (run, seed) in enumerate(jobs, start=1):
+        folder = output / "runs" / run / f"seed_{seed}"
+        overrides = [*matrix.runs[run], f"seed={seed}", f"scale={matrix.scale}", f"hydra.run.dir={folder}"]
+        state = state_of(folder, overrides)
+        command = [sys.executable, "-m", "fairlab.train", *overrides]
+        if state == UNFINISHED:
+            command.append(f"ckpt={folder}")
+        print(f"{number}/{len(jobs)} {run} seed {seed}: {state}" + (f": {shlex.join(command[1:])}" * config.dry_run))
+        if config.dry_run or state == FINISHED:
+            continue
+        if sentence := error_of(command):
+            failed.append(f"{run} seed {seed}")
+            print(f"{run} seed {seed} failed: {sentence}", file=sys.stderr)
+    if config.dry_run:
+        return
+    records = finished(output / "runs", matrix)
+    for table in matrix.tables.values():
+        write_table(table, cells(table, matrix, records), matrix, output)
+    if failed:
+        names = ", ".join(failed)
+        raise FairlabError(f"{len(failed)} of {len(jobs)} runs failed ({names}); start again to try them again")
+
+
+def error_of(command: Sequence[str]) -> str:
+    """Run a command in a process of its own; empty, or the last line it had to say when it failed."""
+    environment = {name: value for name, value in os.environ.items() if name != cli.FULL_ERROR}
+    done = subprocess.run(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+    )
+    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1] if done.returncode else ""
+
+
+def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
+    """The tables and the number of seeds asked for."""
+    tables = matrix.tables
+    if config.table is not None:
+        if str(config.table) not in tables:
+            raise FairlabError(f"{config.paper} has no table {config.table} in its matrix, only {', '.join(tables)}")
+        tables = {str(config.table): tables[str(config.table)]}
+    seeds = matrix.seeds if config.seeds is None else matrix.seeds[: config.seeds]
+    if config.seeds is not None and len(seeds) != config.seeds:
+        raise FairlabError(f"seeds must lie in 1..{len(matrix.seeds)}, not {config.seeds}")
+    return replace(matrix, tables=tables, seeds=seeds)
+
+
+def state_of(folder: Path, overrides: Sequence[str]) -> str:
+    """Whether a run is finished, unfinished or missing.
+
+    Raises:
+        FairlabError: it was made by another command.
+    """
+    if not (folder / "record.json").is_file():
+        return MISSING
+    record = Record.load(folder)
+    given = [part for part in shlex.split(record.command)[3:] if not part.startswith("ckpt=")]
+    if sorted(given) != sorted(overrides):
+        raise FairlabError(f"{folder} was made by '{record.command}', which is not what the matrix asks; move it away")
+    return FINISHED if record.status == "finished" else UNFINISHED
+
+
+def finished(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:
+    """Records of finished runs by id and seed."""
+    found: dict[str, dict[int, Record]] = {}
+    for run in matrix.runs:
+        for seed in matrix.seeds:
+            folder = runs / run / f"seed_{seed}"
+            if (folder / "record.json").is_file() and (record := Record.load(folder)).status == "finished":
+                found.setdefault(run, {})[seed] = record
+    return found
+
+
+def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, output: Path) -> None:
+    """A table as Markdown, LaTeX, HTML and, cell by cell, JSON."""
+    name = f"table_{table.id}"
+    ours = f"ours at {matrix.scale} scale, seeds {', '.join(map(str, matrix.seeds))}; * moved beyond chance in each"
+    printed = f" Printed: {table.setting};" if table.published else ""
+    heading = f"{table.where}: {table.title}.{printed} {ours}."
+    notes = reasons(table, rows)
+    pages = {
+        "md": "\n\n".join([heading, rendered(table, rows, FORMS["md"]), *notes]),
+        "tex": "\n".join([f"% {heading}", rendered(table, rows, FORMS["tex"]), *(f"% {note}" for note in notes)]),
+        "html": "\n".join(
+            [
+                f"<meta charset='utf-8'><title>{name}</title><p>{html.escape(heading)}</p>",
+                rendered(table, rows, FORMS["html"]),
+                *(f"<p>{html.escape(note)}</p>" for note in notes),
+            ]
+        ),
+        "json": json.dumps(
+            {
+                row.name: {column: asdict(cell) for column, cell in zip(table.columns, of_row, strict=True)}
+                for row, of_row in zip(table.rows, rows, strict=True)
+            },
+            indent=1,
+        ),
+    }
+    for ending, text in pages.items():
+        write_whole(output / f"{name}.{ending}", text + "\n")
+    print(f"table {table.id}: {output / name}.md, .tex, .html, .json")
+
+
+def command() -> None:
+    """The console script's entry."""
+    cli.run(main, "reproduce")
+
+
+if __name__ == "__main__":
+    command()

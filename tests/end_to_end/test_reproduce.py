@@ -1,0 +1,93 @@
+"""The reproduction driver end to end: runs what is missing, resumes, writes tables."""
+
+import json
+
+import pytest
+import yaml
+
+from fairlab.record import Record
+
+OUTPUT = "outputs/reproduce/mini/quickstart"
+
+
+@pytest.fixture
+def matrix(small, tmp_path):
+    """A paper of one run on a tiny model, and a row that cannot be had."""
+    content = {
+        "published": "ccd",
+        "seeds": [1, 2],
+        "options": {"quickstart": ["method.epochs=1"]},
+        "runs": {"ccd": {"quickstart": small}, "gpt": {"quickstart": "the authors' groups are not public"}},
+        "tables": {
+            6: {
+                "published": "table_6",
+                "columns": {"BERT-large": "cced/groups/gap"},
+                "rows": {"no debiasing": {"run": "ccd", "phase": "before"}, "CCD-CDA": "ccd", "CCD-GPT": "gpt"},
+            }
+        },
+    }
+    file = tmp_path / "experiments" / "mini" / "matrix.yaml"
+    file.parent.mkdir(parents=True)
+
+    def write(**changes):
+        file.write_text(yaml.safe_dump(content | changes))
+
+    write()
+    return write
+
+
+def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_path):
+    listed = run("paper=mini", "dry_run=true", entry="reproduce")
+    assert listed.returncode == 0, listed.stderr
+    assert [line.split(": ")[:2] for line in listed.stdout.splitlines()] == [
+        ["1/2 ccd seed 1", "missing"],
+        ["2/2 ccd seed 2", "missing"],
+    ]
+    assert not (tmp_path / "outputs").exists()
+
+    first = run("paper=mini", "seeds=1", entry="reproduce")
+    assert first.returncode == 0, first.stderr
+    record = Record.load(tmp_path / OUTPUT / "runs" / "ccd" / "seed_1")
+    cells = json.loads((tmp_path / OUTPUT / "table_6.json").read_text())
+    values = {reading.key: reading.value for reading in record.readings}
+    assert cells["no debiasing"]["cced/groups/gap"]["value"] == values["before/cced/groups/gap"]
+    assert cells["CCD-CDA"]["cced/groups/gap"]["value"] == values["after/cced/groups/gap"]
+    assert cells["CCD-CDA"]["cced/groups/gap"]["published"] == 0.081
+    assert cells["CCD-GPT"]["cced/groups/gap"]["verdict"] == "not reproducible"
+    page = (tmp_path / OUTPUT / "table_6.md").read_text()
+    assert "CCD-GPT: not reproducible: the authors' groups are not public" in page
+    assert "at quickstart scale, seeds 1" in page
+
+    again = run("paper=mini", "seeds=1", entry="reproduce")
+    assert again.stdout.startswith("1/1 ccd seed 1: finished")
+
+    matrix(options={"quickstart": ["method.epochs=2"]})
+    changed = run("paper=mini", "seeds=1", entry="reproduce")
+    assert changed.returncode == 1
+    assert "which is not what the matrix asks; move it away" in changed.stderr
+
+
+def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):
+    matrix(options={"quickstart": ["method.epochs=0"]})
+    done = run("paper=mini", "seeds=1", entry="reproduce")
+    assert done.returncode == 1
+    assert "ccd seed 1 failed: fairlab: method.epochs" in done.stderr
+    assert "1 of 1 runs failed (ccd seed 1); start again" in done.stderr
+    cells = json.loads((tmp_path / OUTPUT / "table_6.json").read_text())
+    assert cells["CCD-CDA"]["cced/groups/gap"]["value"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "paper has no value"),
+        (["paper=none"], "there is no experiments/none/matrix.yaml; papers with a matrix: mini"),
+        (["paper=mini", "table=9"], "mini has no table 9 in its matrix, only 6"),
+        (["paper=mini", "seeds=3"], "seeds must lie in 1..2, not 3"),
+    ],
+)
+def test_bad_input_ends_in_one_sentence(run, matrix, arguments, message):
+    done = run(*arguments, entry="reproduce")
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
