@@ -60,7 +60,8 @@ def _about_training(record: Record) -> str:
         "quickstart scale: small stand-ins, not the published setting" if scale == "quickstart" else f"{scale} scale"
     )
     backbone = config["backbone"]
-    stands_for = f" (standing in for {backbone['stands_for']})" if backbone["stands_for"] else ""
+    adapters = f" with the adapters {backbone['adapters']}" if backbone.get("adapters") else ""
+    stands_for = f"{adapters} (standing in for {backbone['stands_for']})" if backbone["stands_for"] else adapters
     return (
         f"<p><span class='label'>{label}</span></p>"
         f"<p>Backbone {html.escape(backbone['name'] + stands_for)}; seed {config['seed']}; {record.status}.</p>"
