@@ -21,8 +21,12 @@ from fairlab.reporting.seeds import median_run
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "experiments"
+<<<<<<< HEAD
 CCD, MLM = RECORDS / "ccd" / "records", RECORDS / "minilm_mlm" / "records"
 GLUE = RECORDS / "glue" / "records"  # TASK_SEED each
+=======
+CCD, MLM, SMOLLM2 = (RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2"))
+>>>>>>> main
 SEEDS = ["seed_42", "seed_43", "seed_44"]
 BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
@@ -199,6 +203,18 @@ def quality() -> str:
     return markdown(["reading", "minilm", "minilm_mlm", "ideal", "n"], rows)
 
 
+def smollm2() -> str:
+    """What stands for each benchmark of a causal language model."""
+    wanted = "lms ss icat metric_score significant_pairs women_correlation pro_preferred perplexity".split()
+    rows = []
+    for reading in Record.load(SMOLLM2 / "likelihood").readings:
+        if reading.quantity in wanted:
+            ideal = "" if reading.ideal is None else f"{reading.ideal:.4g}"
+            value = f"{reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]"
+            rows.append([reading.key, value, reading.unit, ideal, str(reading.n)])
+    return markdown(["reading", "value", "unit", "ideal", "n"], rows)
+
+
 def performance(name: str) -> str:
     """The committed figures of a script in perf/."""
     sys.path.insert(0, str(ROOT / "perf"))
@@ -339,6 +355,7 @@ PAGES = {
     },
     "docs/rewriting.md": {"rewriting_quality": rewriting_quality, "rewriting": lambda: performance("rewriting")},
     "fairlab/backbones/embedded/minilm_mlm/README.md": {"training": training, "quality": quality},
+    "experiments/smollm2/README.md": {"smollm2": smollm2},
     "perf/README.md": {name: lambda name=name: performance(name) for name in PERFORMANCE},
 }
 

@@ -12,6 +12,7 @@ import pytest
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_SILENT"] = "true"
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run in one process per core
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers

@@ -18,6 +18,9 @@ def load(name, monkeypatch):
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, name, module)
     spec.loader.exec_module(module)
+    if absl := sys.modules.get("absl.logging"):
+        # Hydra closes all logging handlers, and this one of rouge_score's then closes its stream, which is pytest's.
+        absl.get_absl_handler().python_handler.stream = sys.__stderr__
     return module
 
 
