@@ -21,12 +21,7 @@ from fairlab.reporting.seeds import median_run
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "experiments"
-<<<<<<< HEAD
-CCD, MLM = RECORDS / "ccd" / "records", RECORDS / "minilm_mlm" / "records"
-GLUE = RECORDS / "glue" / "records"  # TASK_SEED each
-=======
-CCD, MLM, SMOLLM2 = (RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2"))
->>>>>>> main
+CCD, MLM, SMOLLM2, GLUE = (RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2", "glue"))
 SEEDS = ["seed_42", "seed_43", "seed_44"]
 BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
@@ -286,20 +281,21 @@ def crows_parts() -> str:
 
 def fine_tuned() -> str:
     """Every measure of the fine-tuned tasks: the median over seeds, how far they lie apart, the commonest label."""
-    found: dict[str, list[Reading]] = {}
+    found: dict[tuple[str, str], list[Reading]] = {}
     for folder in sorted(GLUE.iterdir()):
+        run = folder.name.rpartition("_")[0]  # without its seed
         for reading in Record.load(folder).readings:
-            found.setdefault(reading.key.partition("/")[2], []).append(reading)
+            found.setdefault((run, reading.key.partition("/")[2]), []).append(reading)
     rows = []
-    for key, over_seeds in found.items():
+    for (run, key), over_seeds in found.items():
         if "majority" in key:
             continue
+        place, _, quantity = key.rpartition("/")
+        baseline = found.get((run, f"{place}/majority" + ("" if quantity == "accuracy" else f"_{quantity}")))
         median, values = median_run(over_seeds), [reading.value for reading in over_seeds]
-        baseline = found.get(
-            {"accuracy": "{}/majority", "f1": "{}/majority_f1"}.get(median.quantity, "").format(key.rpartition("/")[0])
-        )
         rows.append(
             [
+                run,
                 key,
                 interval(median, 1),
                 f"{min(values):.1f} to {max(values):.1f}" if len(values) > 1 else "",
@@ -308,7 +304,7 @@ def fine_tuned() -> str:
                 str(len(values)),
             ]
         )
-    return markdown(["reading", "median over seeds", "over seeds", "commonest label", "n", "seeds"], rows)
+    return markdown(["run", "reading", "median over seeds", "over seeds", "commonest label", "n", "seeds"], rows)
 
 
 def fine_tuning() -> str:
