@@ -281,20 +281,21 @@ def crows_parts() -> str:
 
 def fine_tuned() -> str:
     """Every measure of the fine-tuned tasks: the median over seeds, how far they lie apart, the commonest label."""
-    found: dict[str, list[Reading]] = {}
+    found: dict[tuple[str, str], list[Reading]] = {}
     for folder in sorted(GLUE.iterdir()):
+        run = folder.name.rpartition("_")[0]  # without its seed
         for reading in Record.load(folder).readings:
-            found.setdefault(reading.key.partition("/")[2], []).append(reading)
+            found.setdefault((run, reading.key.partition("/")[2]), []).append(reading)
     rows = []
-    for key, over_seeds in found.items():
+    for (run, key), over_seeds in found.items():
         if "majority" in key:
             continue
+        place, _, quantity = key.rpartition("/")
+        baseline = found.get((run, f"{place}/majority" + ("" if quantity == "accuracy" else f"_{quantity}")))
         median, values = median_run(over_seeds), [reading.value for reading in over_seeds]
-        baseline = found.get(
-            {"accuracy": "{}/majority", "f1": "{}/majority_f1"}.get(median.quantity, "").format(key.rpartition("/")[0])
-        )
         rows.append(
             [
+                run,
                 key,
                 interval(median, 1),
                 f"{min(values):.1f} to {max(values):.1f}" if len(values) > 1 else "",
@@ -303,7 +304,7 @@ def fine_tuned() -> str:
                 str(len(values)),
             ]
         )
-    return markdown(["reading", "median over seeds", "over seeds", "commonest label", "n", "seeds"], rows)
+    return markdown(["run", "reading", "median over seeds", "over seeds", "commonest label", "n", "seeds"], rows)
 
 
 def fine_tuning() -> str:
