@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from fairlab.files import whole
 from fairlab.metrics.association import holm
 from fairlab.record import Comparison, NotRun, Outcome, Record
-from fairlab.types import CannotScore, DataUnavailable
+from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
 if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
@@ -55,6 +56,39 @@ def measure(
         with whole(file) as temporary:
             save_file(outcome.items, temporary)
     record.comparisons = adjusted(record.comparisons, change)
+    record.save()
+
+
+def take(phase: str, folder: Path, record: Record) -> None:
+    """Take the readings of a phase from another run that measured the same model in the same way.
+
+    Args:
+        phase: ``before``.
+        folder: of the other run.
+        record: takes its readings, notes and what was not run; the per-item values are copied beside it.
+
+    Raises:
+        FairlabError: there is no such run, it is not finished, or its model or benchmarks differ.
+    """
+    if f"{phase}_taken_from" in record.provenance:  # a run that is continued
+        return
+    items = items_file(folder, phase, "").parent
+    if not (folder / "record.json").is_file() or not items.is_dir():
+        raise FairlabError(f"{phase}={folder} holds no run and its items; give the folder of one")
+    other = Record.load(folder)
+    if other.status != "finished":
+        raise FairlabError(f"{phase}={folder} is {other.status}; finish it first, or leave {phase} out")
+    for part in ("backbone", "benchmark"):
+        if other.config.get(part) != record.config[part]:
+            raise FairlabError(f"{phase}={folder} has another {part}; leave {phase} out to measure it anew")
+    if other.provenance["weights"] != record.provenance["weights"]:
+        raise FairlabError(f"{phase}={folder} measured other weights; leave {phase} out to measure these")
+    shutil.copytree(items, items_file(record.folder, phase, "").parent, dirs_exist_ok=True)
+    seed = record.config["seed"]
+    record.readings += [replace(reading, seed=seed) for reading in other.readings if reading.phase == phase]
+    record.not_run += [entry for entry in other.not_run if entry.phase == phase]
+    record.notes += [note for note in other.notes if note.phase == phase or note.item]
+    record.provenance[f"{phase}_taken_from"] = {"folder": str(folder), "revision": other.provenance["revision"]}
     record.save()
 
 

@@ -44,6 +44,7 @@ def reproduce(config: DictConfig) -> None:
     output = Path(config.output)
     matrix = chosen(read_matrix(EXPERIMENTS / config.paper / "matrix.yaml", config.scale.name), config)
     needed = dict.fromkeys(row.run for table in matrix.tables.values() for row in table.rows if row.run in matrix.runs)
+    first = output / "runs" / matrix.before / f"seed_{matrix.seeds[0]}"
     jobs = [(run, seed) for seed in matrix.seeds for run in needed]
     failed = []
     for number, (run, seed) in enumerate(jobs, start=1):
@@ -53,6 +54,8 @@ def reproduce(config: DictConfig) -> None:
         command = [sys.executable, "-m", "fairlab.train", *overrides]
         if state == UNFINISHED:
             command.append(f"ckpt={folder}")
+        elif matrix.before and folder != first and is_finished(first):
+            command.append(f"before={first}")
         print(f"{number}/{len(jobs)} {run} seed {seed}: {state}" + (f": {shlex.join(command[1:])}" * config.dry_run))
         if config.dry_run or state == FINISHED:
             continue
@@ -100,10 +103,15 @@ def state_of(folder: Path, overrides: Sequence[str]) -> str:
     if not (folder / "record.json").is_file():
         return MISSING
     record = Record.load(folder)
-    given = [part for part in shlex.split(record.command)[3:] if not part.startswith("ckpt=")]
+    given = [part for part in shlex.split(record.command)[3:] if not part.startswith(("ckpt=", "before="))]
     if sorted(given) != sorted(overrides):
         raise FairlabError(f"{folder} was made by '{record.command}', which is not what the matrix asks; move it away")
     return FINISHED if record.status == "finished" else UNFINISHED
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a folder holds a run that came to its end."""
+    return (folder / "record.json").is_file() and Record.load(folder).status == "finished"
 
 
 def finished(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:
@@ -112,8 +120,8 @@ def finished(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:
     for run in matrix.runs:
         for seed in matrix.seeds:
             folder = runs / run / f"seed_{seed}"
-            if (folder / "record.json").is_file() and (record := Record.load(folder)).status == "finished":
-                found.setdefault(run, {})[seed] = record
+            if is_finished(folder):
+                found.setdefault(run, {})[seed] = Record.load(folder)
     return found
 
 

@@ -6,6 +6,7 @@ import inspect
 import logging
 import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
@@ -17,7 +18,7 @@ from fairlab.backbones.loading import WEIGHTS, weights_facts
 from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
-from fairlab.measuring import add, measure
+from fairlab.measuring import add, measure, take
 from fairlab.record import Note, Record, environment
 from fairlab.runs import run_folder
 from fairlab.types import FairlabError
@@ -69,6 +70,8 @@ def train(config: DictConfig, record: Record) -> None:
     trainer = make_trainer(config, record, history, method, data.total_batches)
     encoder.to(trainer.strategy.root_device)
     measure_data(data, record)
+    if config.before is not None:
+        take("before", Path(config.before), record)
     measure(benchmarks, encoder, "before", record)
     fit(trainer, method, data, record, history)
     facts = method.facts()

@@ -70,6 +70,7 @@ class Matrix:
         runs: command-line overrides of ``fairlab.train`` by run id.
         unavailable: why a run cannot be had, by run id.
         tables: by id.
+        before: id of the run whose readings before training all others take over; empty where each measures its own.
     """
 
     paper: str
@@ -78,6 +79,7 @@ class Matrix:
     runs: dict[str, list[str]]
     unavailable: dict[str, str]
     tables: dict[str, Table]
+    before: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def read_matrix(file: Path, scale: str) -> Matrix:
         for row in tables[str(id_)].rows:
             if row.run and row.run not in content["runs"]:
                 raise FairlabError(f"{file}: table {id_} names the run '{row.run}', which is not among runs")
-    return Matrix(paper, scale, content["seeds"], runs, unavailable, tables)
+    return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, content.get("before", ""))
 
 
 def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:

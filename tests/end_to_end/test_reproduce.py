@@ -67,6 +67,39 @@ def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_
     assert "which is not what the matrix asks; move it away" in changed.stderr
 
 
+def test_runs_of_one_backbone_take_the_readings_before_from_the_first(run, matrix, small, tmp_path):
+    beta = {"quickstart": [*small, "method.beta=2"]}
+    rows = {"no debiasing": {"run": "ccd", "phase": "before"}, "CCD-CDA": "ccd", "CCD-GPT": "beta"}
+    table = {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": rows}
+    matrix(runs={"ccd": {"quickstart": small}, "beta": beta}, tables={6: table}, before="ccd")
+    done = run("paper=mini", "seeds=2", entry="reproduce")
+    assert done.returncode == 0, done.stderr
+    first = Record.load(tmp_path / OUTPUT / "runs" / "ccd" / "seed_1")
+    for name, seed in (("ccd", 2), ("beta", 1), ("beta", 2)):
+        other = Record.load(tmp_path / OUTPUT / "runs" / name / f"seed_{seed}")
+        assert other.provenance["before_taken_from"]["folder"] == f"{OUTPUT}/runs/ccd/seed_1"
+        before = {reading.key: reading.value for reading in other.readings if reading.phase == "before"}
+        assert before == {reading.key: reading.value for reading in first.readings if reading.phase == "before"}
+        assert {change.key for change in other.comparisons} == {change.key for change in first.comparisons}
+    again = run("paper=mini", "seeds=2", entry="reproduce")
+    assert [line.rsplit(": ", 1)[1] for line in again.stdout.splitlines()[:4]] == ["finished"] * 4
+
+
+def test_readings_before_are_not_taken_from_another_model_or_benchmark(run, small, tmp_path):
+    assert run(*small, "hydra.run.dir=first").returncode == 0
+    same = run(*small, "method.beta=2", "before=first", "hydra.run.dir=same")
+    assert same.returncode == 0, same.stderr
+    for changed, message in (
+        (["benchmark.cced.sets=[embedded/people]"], "before=first has another benchmark; leave before out"),
+        (["backbone.max_length=16"], "before=first has another backbone; leave before out"),
+    ):
+        done = run(*small, *changed, "before=first")
+        assert done.returncode == 1
+        assert message in done.stderr
+    missing = run(*small, "before=nowhere")
+    assert "before=nowhere holds no run and its items" in missing.stderr
+
+
 def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):
     matrix(options={"quickstart": ["method.epochs=0"]})
     done = run("paper=mini", "seeds=1", entry="reproduce")
