@@ -89,14 +89,11 @@ def with_rewriter(config: DictConfig) -> dict[str, Any]:
     """The configuration as plain containers, with the augmentation's own rewriter where none was chosen."""
     values = plain_config(config)
     augmentation = HydraConfig.get().runtime.choices.get("augmentation")
-    if augmentation is None or not values["augmentation"]:
-        raise FairlabError(
-            "no augmentation was chosen; add +augmentation=NAME with: "
-            + ", ".join(name for name in cli.choices("augmentation") if name != "none")
-        )
+    known = hydra.compose(overrides=["+rewriter=auto"]).rewriter
+    if augmentation not in known:
+        what = f"{augmentation} is applied in training only" if augmentation else "no augmentation was chosen"
+        raise FairlabError(f"{what}; add +augmentation=NAME with: {', '.join(known)}")
     if "_target_" not in values["rewriter"]:
-        if augmentation not in values["rewriter"]:
-            raise FairlabError(f"choose a rewriter for {augmentation}: rewriter=word_swap, rules or llm")
         chosen = hydra.compose(overrides=[f"+rewriter={values['rewriter'][augmentation]}"]).rewriter
         values["rewriter"] = OmegaConf.to_container(chosen, resolve=True)
     return values

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ FORMATS = (".jsonl", ".csv", ".tsv", ".parquet", ".txt")
 PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
 BLANK_SHARE = 0.02
 LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
+GUTENBERG_START = re.compile(r"\*\*\* ?START OF")
+GUTENBERG_END = re.compile(r"\*\*\* ?END OF|End of (?:the )?Project Gutenberg")
 SHOWN = 200  # characters of a bad row that are kept
 BROKEN = re.compile("[\0\ud800-\udfff]")
 TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
@@ -38,7 +40,8 @@ class BadRow:
 def read_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
     """Rows of a file, or of a data set of the hub, in order.
 
-    A text file gives one text a line, or, where its paragraphs are wrapped and end at blank lines, one a sentence.
+    A text file gives one text a line, or, where its paragraphs are wrapped and end at blank lines, one a sentence. What
+    Project Gutenberg puts around a book is left out.
 
     Args:
         source: a file ending in .jsonl, .csv, .tsv, .parquet or .txt, or ``NAME`` or ``NAME:SPLIT`` on the hub.
@@ -156,7 +159,10 @@ def _plain_text(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
     lines = _lines(path)
     first = list(islice(lines, PROBED))
     blank = sum(isinstance(line, str) and not line.strip() for _, line in first)
-    lines = chain(first, lines)
+    starts = [k for k, (_, line) in enumerate(first) if isinstance(line, str) and GUTENBERG_START.match(line)]
+    lines = chain(first[starts[0] + 1 :] if starts else first, lines)
+    if starts:
+        lines = takewhile(lambda line: not (isinstance(line[1], str) and GUTENBERG_END.match(line[1])), lines)
     if blank < BLANK_SHARE * len(first):
         for number, line in lines:
             if isinstance(line, BadRow):

@@ -35,6 +35,12 @@ def test_parquet(tmp_path):
         list(read_rows(str(tmp_path / "b.parquet")))
 
 
+def test_what_stands_around_a_book_of_project_gutenberg_is_left_out(tmp_path):
+    book = "Title: A Book\n\n*** START OF THE EBOOK ***\n\nShe left\nearly.\n\n*** END OF THE EBOOK ***\n\nLicence.\n"
+    (row,) = read(tmp_path / "book.txt", book)
+    assert (row.text, row.place) == ("She left early.", "paragraph at line 5")
+
+
 def test_a_text_file_of_lines_and_one_of_wrapped_paragraphs(tmp_path):
     lines = read(tmp_path / "a.txt", "One. Two.\nThree.\n")
     assert [row.text for row in lines] == ["One. Two.", "Three."]
