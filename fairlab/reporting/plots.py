@@ -113,6 +113,19 @@ def rounds(history: Sequence[Mapping[str, float]]) -> go.Figure:
     return _layout(figure, 380)
 
 
+def sweep(name: str, values: Sequence[float], columns: Mapping[str, Sequence[tuple[float, float, float]]]) -> go.Figure:
+    """Readings as (value, low, high) against a setting, each on an axis of its own."""
+    figure = make_subplots(rows=1, cols=len(columns), subplot_titles=list(columns))
+    for place, (column, points) in enumerate(columns.items(), start=1):
+        centre, low, high = (np.array(part) for part in zip(*points, strict=True))
+        error = {"type": "data", "symmetric": False, "array": high - centre, "arrayminus": centre - low}
+        line = go.Scatter(x=list(values), y=centre, error_y=error, mode="lines+markers", name=column, showlegend=False)
+        line.line.color = COLOURS[(place - 1) % len(COLOURS)]
+        figure.add_trace(line, row=1, col=place)
+        figure.update_xaxes(title_text=name, row=1, col=place)
+    return _layout(figure, 380)
+
+
 def distance_scatter(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[str]) -> go.Figure:
     """Distance to neutral of the first attribute against the second, one point a group; the diagonal is fair."""
     figure = go.Figure()

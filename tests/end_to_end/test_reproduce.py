@@ -39,7 +39,7 @@ def matrix(small, tmp_path):
 def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_path):
     listed = run("paper=mini", "dry_run=true", entry="reproduce")
     assert listed.returncode == 0, listed.stderr
-    assert [line.split(": ")[:2] for line in listed.stdout.splitlines()] == [
+    assert [line.split(": ")[:2] for line in listed.stdout.splitlines() if not line.startswith(" ")] == [
         ["1/2 ccd seed 1", "missing"],
         ["2/2 ccd seed 2", "missing"],
     ]
@@ -71,7 +71,7 @@ def test_runs_of_one_backbone_take_the_readings_before_from_the_first(run, matri
     beta = {"quickstart": [*small, "method.beta=2"]}
     rows = {"no debiasing": {"run": "ccd", "phase": "before"}, "CCD-CDA": "ccd", "CCD-GPT": "beta"}
     table = {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": rows}
-    matrix(runs={"ccd": {"quickstart": small}, "beta": beta}, tables={6: table}, before="ccd")
+    matrix(runs={"ccd": {"quickstart": small}, "beta": beta}, tables={6: table}, before={"quickstart": "ccd"})
     done = run("paper=mini", "seeds=2", entry="reproduce")
     assert done.returncode == 0, done.stderr
     first = Record.load(tmp_path / OUTPUT / "runs" / "ccd" / "seed_1")
@@ -83,6 +83,22 @@ def test_runs_of_one_backbone_take_the_readings_before_from_the_first(run, matri
         assert {change.key for change in other.comparisons} == {change.key for change in first.comparisons}
     again = run("paper=mini", "seeds=2", entry="reproduce")
     assert [line.rsplit(": ", 1)[1] for line in again.stdout.splitlines()[:4]] == ["finished"] * 4
+
+
+def test_data_is_made_once_before_the_runs_that_train_on_it(run, matrix, small, tmp_path):
+    texts = [f"He saw his father and mother {k} times." for k in range(40)]
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    on_made = [*(part for part in small if not part.startswith("data.path")), "data.path=made/swapped"]
+    making = ["+augmentation=cda", "input=texts.jsonl"]
+    matrix(runs={"ccd": {"quickstart": on_made}, "gpt": {"quickstart": "none"}}, made={"swapped": making})
+    listed = run("paper=mini", "seeds=1", "dry_run=true", entry="reproduce")
+    assert f"fairlab.augment +augmentation=cda input=texts.jsonl output={OUTPUT}/made/swapped" in listed.stdout
+    done = run("paper=mini", "seeds=2", entry="reproduce")
+    assert done.returncode == 0, done.stderr
+    for seed in (1, 2):
+        record = Record.load(tmp_path / OUTPUT / "runs" / "ccd" / f"seed_{seed}")
+        assert record.config["data"]["path"] == f"{OUTPUT}/made/swapped"
+    assert "<h2>CCD paper, table 6: CCED gap</h2>" in (tmp_path / OUTPUT / "report.html").read_text()
 
 
 def test_readings_before_are_not_taken_from_another_model_or_benchmark(run, small, tmp_path):
