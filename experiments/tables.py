@@ -17,7 +17,9 @@ import yaml
 
 from fairlab.record import Reading, Record
 from fairlab.reporting.report import PUBLISHED
+from fairlab.reporting.reproduction import cells, read_matrix, reasons, rendered
 from fairlab.reporting.seeds import median_run
+from fairlab.reproduce import finished
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "experiments"
@@ -330,6 +332,14 @@ def fine_tuning() -> str:
     return markdown(header, rows)
 
 
+def study(scale: str = "quickstart") -> str:
+    """All methods on one backbone, the mean over seeds, from the records of the reproduction."""
+    matrix = read_matrix(RECORDS / "ccd" / "matrix.yaml", scale)
+    table = matrix.tables["study"]
+    rows = cells(table, matrix, finished(CCD / "study", matrix))
+    return "\n\n".join([rendered(table, rows, "github"), *reasons(table, rows)])
+
+
 PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
@@ -338,6 +348,7 @@ PAGES = {
         "augmentation": lambda: comparison(DATA),
         "full": full,
         "published": published,
+        "study": study,
         "provenance": provenance,
     },
     "experiments/glue/README.md": {"fine_tuned": fine_tuned, "fine_tuning": fine_tuning},
