@@ -71,6 +71,7 @@ def test_runs_of_one_backbone_take_the_readings_before_from_the_first(run, matri
     beta = {"quickstart": [*small, "method.beta=2"]}
     rows = {"no debiasing": {"run": "ccd", "phase": "before"}, "CCD-CDA": "ccd", "CCD-GPT": "beta"}
     table = {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": rows}
+    table["against"] = "method.beta"
     matrix(runs={"ccd": {"quickstart": small}, "beta": beta}, tables={6: table}, before={"quickstart": "ccd"})
     done = run("paper=mini", "seeds=2", entry="reproduce")
     assert done.returncode == 0, done.stderr
@@ -81,6 +82,9 @@ def test_runs_of_one_backbone_take_the_readings_before_from_the_first(run, matri
         before = {reading.key: reading.value for reading in other.readings if reading.phase == "before"}
         assert before == {reading.key: reading.value for reading in first.readings if reading.phase == "before"}
         assert {change.key for change in other.comparisons} == {change.key for change in first.comparisons}
+    page = (tmp_path / OUTPUT / "report.html").read_text()
+    assert '"title":{"text":"method.beta"}' in page  # the readings against beta
+    assert page.count('"text":"before"') == 2  # a map of embeddings for each method
     again = run("paper=mini", "seeds=2", entry="reproduce")
     assert [line.rsplit(": ", 1)[1] for line in again.stdout.splitlines()[:4]] == ["finished"] * 4
 
