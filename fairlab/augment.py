@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab import __version__, cli
 from fairlab.build import augment_lexicon, build, build_augmentation, build_llm, build_rewriter
-from fairlab.files import sha256, whole
+from fairlab.files import whole
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.record import Note, Reading, Record, environment
 from fairlab.runs import output_folder, plain_config
@@ -42,13 +42,13 @@ def augment(config: DictConfig, record: Record) -> None:
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it reports every request
     values = with_rewriter(config)
     lexicon = augment_lexicon(values)
-    source = describe(config.input)
-    refuse_changed_inputs(record, {"input": source})
 
-    from fairlab.data.manifest import Manifest
+    from fairlab.data.manifest import Manifest, dataset_facts
     from fairlab.data.shards import make_shards
     from fairlab.reporting.augmentation import data_card, write_quality_report
 
+    source = dataset_facts(config.input)
+    refuse_changed_inputs(record, {"input": source})
     record.provenance |= environment() | {"input": source, "rewriter": values["rewriter"]}
     record.save()
     examples = search_prompt(values, record) if values.get("search") else None
@@ -100,14 +100,6 @@ def with_rewriter(config: DictConfig) -> dict[str, Any]:
         chosen = hydra.compose(overrides=[f"+rewriter={values['rewriter'][augmentation]}"]).rewriter
         values["rewriter"] = OmegaConf.to_container(chosen, resolve=True)
     return values
-
-
-def describe(source: str) -> dict[str, Any]:
-    """Name and hash of the input: a file's without its folder, or a hub data set, which is not hashed."""
-    path = Path(source)
-    if not path.is_file():
-        return {"name": source, "sha256": "not taken: streamed from the hub"}
-    return {"name": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)}
 
 
 def rows_of(config: DictConfig) -> Iterator[Row | BadRow]:

@@ -103,12 +103,17 @@ def db_index(targets: Array, comparisons: Array, labels: NDArray[np.integer]) ->
     Raises:
         FairlabError: there is no comparison entry, a vector is not finite, or all vectors of a side are zero.
     """
+    for vectors, side in ((targets, "target"), (comparisons, "comparison")):
+        if not len(vectors):
+            raise FairlabError(f"the {side} set is empty; give one that holds texts")
     k = int(labels.max()) + 1
     sizes = np.bincount(labels, minlength=k)
     sums_KD, zeros = _unit_sums(targets, labels, k, "target")
     directions_KD = sums_KD / sizes[:, None]
     cosines_MK = np.concatenate([unit @ directions_KD.T for _, unit in _unit_blocks(comparisons, "comparison")])
-    comparison_KD, comparison_zeros = _unit_sums(comparisons, np.zeros(len(comparisons), dtype=np.int32), 1, "")
+    comparison_KD, comparison_zeros = _unit_sums(
+        comparisons, np.zeros(len(comparisons), dtype=np.int32), 1, "comparison"
+    )
     mean_D = comparison_KD[0] / len(comparisons)
     projections = np.concatenate([unit @ mean_D for _, unit in _unit_blocks(targets, "target")])
     return DBIndex(sizes, cosines_MK, projections, np.asarray(labels, dtype=np.int32), (zeros, comparison_zeros))
@@ -270,28 +275,23 @@ def _unit_blocks(vectors: Array, side: str) -> Iterator[tuple[int, NDArray[np.fl
         yield start, block_ND
 
 
-def _unit_sums(
-    vectors: Array, labels: NDArray[np.integer], k: int, side: str
-) -> tuple[NDArray[np.float64], int]:
+def _unit_sums(vectors: Array, labels: NDArray[np.integer], k: int, side: str) -> tuple[NDArray[np.float64], int]:
     """Sums (k, D) of unit vectors by label, and the number of zero vectors.
 
     Raises:
-        FairlabError: there are no vectors, or all are zero.
+        FairlabError: all are zero.
     """
     from scipy.sparse import csr_array
 
-    n = len(vectors)
-    if not n:
-        raise FairlabError(f"the {side or 'comparison'} set is empty; give one that holds texts")
     sums, zeros = np.zeros((k, vectors.shape[1])), 0
     for start, unit in _unit_blocks(vectors, side):
         rows = np.arange(len(unit))
         chosen = csr_array((np.ones(len(unit)), (labels[start : start + len(unit)], rows)), shape=(k, len(unit)))
         sums += chosen @ unit
         zeros += int((~unit.any(axis=1)).sum())
-    if zeros == n:
+    if zeros == len(vectors):
         raise FairlabError(
-            f"all {n} vectors of the {side or 'comparison'} set are zero, so no cosine is defined; check that the "
+            f"all {zeros} vectors of the {side} set are zero, so no cosine is defined; check that the "
             "encoder knows the language of the texts"
         )
     return sums, zeros
