@@ -41,16 +41,21 @@ def augment(config: DictConfig, record: Record) -> None:
     """Stream the input through the augmentation into the run's folder; what earlier runs finished there is kept."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it reports every request
     values = with_rewriter(config)
-    lexicon = augment_lexicon(values)
 
+    from fairlab.augmentation.biasers import COPIES, WITH_BIASER, verdict
     from fairlab.data.manifest import Manifest, dataset_facts
     from fairlab.data.shards import make_shards
+    from fairlab.data.subsample import subsample
     from fairlab.reporting.augmentation import data_card, write_quality_report
 
     source = dataset_facts(config.input)
     refuse_changed_inputs(record, {"input": source})
     record.provenance |= environment() | {"input": source, "rewriter": values["rewriter"]}
     record.save()
+    if values.get("biaser_set"):
+        asked = build(OmegaConf.create(values["biaser_set"]), llm=build_llm(values), seed=config.seed)
+        values["axis"] = str(asked(values["axis"], record.folder))
+    lexicon = augment_lexicon(values)
     examples = search_prompt(values, record) if values.get("search") else None
     builder = partial(build_augmentation, values, examples)
     made_by = {
@@ -72,6 +77,9 @@ def augment(config: DictConfig, record: Record) -> None:
     )
     for summary in shards:
         manifest.add(summary)
+    written = manifest.made
+    if config.limit is not None:
+        subsample(manifest, record.folder, config.limit, config.seed)
     gather_quarantine(manifest, record.folder)
     refuse_nothing(manifest, config.input, record.folder)
     record.provenance["rewriter"] |= builder().rewriter.provenance
@@ -79,6 +87,9 @@ def augment(config: DictConfig, record: Record) -> None:
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
     record.readings = polarity(manifest, config.seed)
     record.notes = notes(manifest)
+    if COPIES in manifest.counts or WITH_BIASER in manifest.counts:
+        text = verdict(manifest.read, len(lexicon.attributes), written)
+        record.notes.append(Note("augmentation", text))
     record.status = "finished"
     (record.folder / "README.md").write_text(data_card(manifest), encoding="utf-8")
     write_quality_report(record, manifest)

@@ -14,6 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from fairlab.text.sentences import SENTENCE_END
 from fairlab.types import DataUnavailable, FairlabError, Row
 
 FORMATS = (".jsonl", ".csv", ".tsv", ".parquet", ".txt")
@@ -22,8 +23,6 @@ BLANK_SHARE = 0.02
 LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
 SHOWN = 200  # characters of a bad row that are kept
 BROKEN = re.compile("[\0\ud800-\udfff]")
-TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
-SENTENCE_END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["'”’)\]])){TITLES}\s+(?=["'“‘(\[]?[A-Z])""")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,76 @@
+"""A fair subsample of an expansion: no member, kind or entry is favoured by where it stands in the file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.manifest import Manifest
+from fairlab.files import sha256, whole
+from fairlab.types import FairlabError
+
+FILE = "sample.jsonl"
+
+
+def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
+    """Places of at most ``limit`` rows, in order, spread over the groups as evenly as their sizes allow.
+
+    One row of each group is taken in turn until there are enough; which rows of a group, and which groups have one
+    more, a hash of seed and place decides.
+
+    Args:
+        groups: of every row, such as the member a copy was made for.
+        limit: most rows.
+        seed: of the choice.
+    """
+
+    def drawn(what: str) -> bytes:
+        return hashlib.sha256(f"{seed}:{what}".encode()).digest()
+
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, group in enumerate(groups):
+        places[group].append(place)
+    turns = [
+        (turn, drawn(f"{turn}:{group}"), place)
+        for group, own in places.items()
+        for turn, place in enumerate(sorted(own, key=lambda place: drawn(str(place))))
+    ]
+    return sorted(place for _, _, place in sorted(turns)[:limit])
+
+
+def subsample(manifest: Manifest, folder: Path, limit: int, seed: int) -> None:
+    """Put a fair subsample of the data in its place in the manifest, where there are more than ``limit`` rows.
+
+    Entries are one group, and the rows made for every member one each. The whole expansion stays in ``data-*.jsonl``.
+
+    Raises:
+        FairlabError: ``limit`` is below 1.
+    """
+    if limit < 1:
+        raise FairlabError(f"limit must be at least 1, or null for no limit, not {limit}")
+    if manifest.made <= limit:
+        return
+    names = manifest.files("data")
+    groups = [row.get("biaser", "") for name in names for row in _rows(folder / name)]
+    chosen = set(fair_choice(groups, limit, seed))
+    place = 0
+    with whole(folder / FILE) as temporary, temporary.open("w", encoding="utf-8") as written:
+        for name in names:
+            with (folder / name).open(encoding="utf-8") as file:
+                for line in file:
+                    if place in chosen:
+                        written.write(line)
+                    place += 1
+    for shard in manifest.shards:
+        shard.pop("data", None)
+    manifest.shards.append({"data": {"file": FILE, "rows": len(chosen), "sha256": sha256(folder / FILE)}})
+    manifest.counts["left out by the limit"] = place - len(chosen)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
