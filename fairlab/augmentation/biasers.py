@@ -152,11 +152,11 @@ def verdict(entries: int, members: int, written: int) -> str:
         >>> verdict(10, 20, 590)[:70]
         '590 rows of 10 entries and 20 biasers; one mention an entry can give 6'
     """
-    most = largest(entries, members)
     return (
-        f"{written:,} rows of {entries:,} entries and {members} biasers; one mention an entry can give {most:,} at "
-        f"most. The paper's 1,641 rows of 10 entries and 4,248 of 50 with 20 biasers are above that ({largest(10, 20):,} and "
-        f"{largest(50, 20):,}): they take about 27 to 28 and 69 to 74 expanded mentions, as with mentions=each"
+        f"{written:,} rows of {entries:,} entries and {members} biasers; one mention an entry can give "
+        f"{largest(entries, members):,} at most. The paper's 1,641 rows of 10 entries and 4,248 of 50 with 20 biasers "
+        f"are above that ({largest(10, 20):,} and {largest(50, 20):,}): they take 27 to 28 and 69 to 74 expanded "
+        "mentions, as with mentions=each"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
@@ -39,13 +39,15 @@ Held = Callable[[str], list[tuple[int, int]]]
 class WordUpshift:
     """Replaces words, or puts words before them, by the word a masked LM finds most likely there.
 
-    Every chosen place is either, by a coin. Words of the axis, words in addresses and code, capitalised and short words
-    are not replaced, and neither words of the axis nor short words, negations and the like come in. All places of a sentence are asked about at once.
+    Every chosen place is either, by a coin. Words of the axis, words in addresses and code, capitalised and short
+    words are not replaced, and neither words of the axis nor short words, negations and the like come in. All places
+    of a sentence are asked about at once. Words of the axis are hidden from the model and from the choice of places,
+    so that copies of one text that differ in them alone change alike and no member gets words of its own.
 
     Args:
         backbone: a masked LM.
         held: spans of a text that must stay: the words of the axis.
-        seed: with the text itself it decides which words.
+        seed: with the text, less the words of the axis, it decides which words.
 
     Raises:
         CannotScore: the backbone is no masked LM.
@@ -59,46 +61,42 @@ class WordUpshift:
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
         """Every text upshifted; one without a word that may change stays as it is."""
-        chosen = [list(self._places(text)) for text in texts]
         asked: list[tuple[int, list[Edit], str]] = []
-        for number, (text, edits) in enumerate(zip(texts, chosen, strict=True)):
+        for number, text in enumerate(texts):
+            held = self.held(text)
+            edits = self._places(text, held)
             for start, end in sentence_spans(text):
-                inside = [edit for edit in edits if start <= edit.start and edit.end <= end]
-                if inside:
-                    asked.append((number, inside, self._masked(text, start, end, inside)))
+                if inside := [edit for edit in edits if start <= edit.start < end]:
+                    marks = sorted([*inside, *(Edit(*span, "") for span in held if start <= span[0] < end)], key=_start)
+                    asked.append((number, marks, self._masked(text, start, end, marks)))
+        queries = list(dict.fromkeys(query for *_, query in asked))
+        answers = dict(zip(queries, self.model.fillers(queries), strict=True))
         made: list[list[Edit]] = [[] for _ in texts]
-        for (number, inside, _), words in zip(asked, self.model.fillers([query for *_, query in asked]), strict=True):
-            for edit, likely in zip(inside, words, strict=False):  # masks beyond the model's length have no words
-                new = self._taken(texts[number], edit, likely)
+        for number, marks, query in asked:
+            text, held_starts = texts[number], {start for start, _ in self.held(texts[number])}
+            for mark, likely in zip(marks, answers[query], strict=False):  # none beyond the model's length
+                new = "" if mark.start in held_starts else self._taken(text, mark, likely)
                 if new:
-                    made[number].append(Edit(edit.start, edit.end, new if edit.end > edit.start else f"{new} "))
+                    made[number].append(Edit(mark.start, mark.end, new if mark.end > mark.start else f"{new} "))
         return [apply_edits(text, edits) if edits else text for text, edits in zip(texts, made, strict=True)]
 
-    def _places(self, text: str) -> Iterator[Edit]:
+    def _places(self, text: str, held: Sequence[tuple[int, int]]) -> list[Edit]:
         """The places that change, from left to right: a word, or nothing before a word."""
-        stay = self.held(text) + protected_spans(text)
+        stay = [*held, *protected_spans(text)]
         words = [match.span() for match in WORD.finditer(text)]
-        free = [
-            (start, end)
-            for start, end in words
-            if text[start].islower()
-            and end - start >= SHORTEST
-            and text[start:end] not in GRAMMAR
-            and text[start - 1 : start] not in ("-", "'", "’")
-            and text[end : end + 1] != "-"
-            and not starts_sentence(text, start)
-            and not any(first < end and start < last for first, last in stay)
-        ]
+        words = [span for span in words if not any(first < span[1] and span[0] < last for first, last in stay)]
+        free = [span for span in words if _may_change(text, *span)]
         number = min(len(free), max(1, round(SHARE * len(words))))
-        rng = random.Random(hashlib.sha256(f"{self.seed}:{text}".encode()).digest())
-        for start, end in sorted(rng.sample(free, number)):
-            yield Edit(start, end if rng.random() < 0.5 else start, "")
+        hidden = " ".join(text[start:end] for start, end in words)
+        rng = random.Random(hashlib.sha256(f"{self.seed}:{hidden}".encode()).digest())
+        chosen = sorted(rng.sample(free, number))
+        return [Edit(start, end if rng.random() < 0.5 else start, "") for start, end in chosen]
 
-    def _masked(self, text: str, start: int, end: int, edits: Sequence[Edit]) -> str:
+    def _masked(self, text: str, start: int, end: int, marks: Sequence[Edit]) -> str:
         mask, pieces, position = self.model.mask, [], start
-        for edit in edits:
-            pieces += [text[position : edit.start], mask if edit.end > edit.start else f"{mask} "]
-            position = edit.end
+        for mark in marks:
+            pieces += [text[position : mark.start], mask if mark.end > mark.start else f"{mask} "]
+            position = mark.end
         return "".join([*pieces, text[position:end]])
 
     def _taken(self, text: str, edit: Edit, likely: Sequence[str]) -> str:
@@ -111,6 +109,22 @@ class WordUpshift:
         barred = beside | GRAMMAR
         fitting = (word for word in likely if len(word) >= SHORTEST and word.casefold() not in barred)
         return next((word for word in fitting if not self.held(word)), "")
+
+
+def _start(edit: Edit) -> int:
+    return edit.start
+
+
+def _may_change(text: str, start: int, end: int) -> bool:
+    """Whether a word may be replaced: long enough, in lower case, no part of another word, and no grammar."""
+    return (
+        text[start].islower()
+        and end - start >= SHORTEST
+        and text[start:end] not in GRAMMAR
+        and text[start - 1 : start] not in ("-", "'", "’")
+        and text[end : end + 1] != "-"
+        and not starts_sentence(text, start)
+    )
 
 
 class SentenceUpshift:
