@@ -32,6 +32,7 @@ _POLITICAL = frozenset(
     western westerner westerners eastern easterner democratic democracy
     """.split()
 )
+_SPEAK = frozenset("speak speaks speaking spoke spoken learn learns learned taught teaches".split())
 _POLITICAL_ENDINGS = ("ist", "ists", "crat", "crats", "ism", "cratic", "istic")
 
 
@@ -175,11 +176,16 @@ class BiaserRewriter:
 
 def _in_name(mention: Mention, doc: Any) -> bool:
     """Whether a mention is a language, or part of a longer name of something else than a people."""
+    token = mention.token
+    while token.dep_ == "conj":  # "French and German", of which only the former may be known for a language
+        token = token.head
+    if token.ent_type_ == LANGUAGE or (token.dep_ == "dobj" and token.head.lower_ in _SPEAK and token.tag_[-1] != "S"):
+        return True
     for entity in doc.ents:
         if entity.start_char <= mention.start and mention.end <= entity.end_char:
             words = [token for token in entity if token.lower_ != "the" and token.tag_ != "POS"]
             longer = len(words) > len(mention.found.split()) and entity.label_ not in (GROUP, "PERSON")
-            return bool(entity.label_ == LANGUAGE or (longer and _is_named(entity)))
+            return bool(longer and _is_named(entity))
     return False
 
 

@@ -144,7 +144,8 @@ class ModelSummary:
                 list(texts[start : start + self.batch_size]), return_tensors="pt", padding=True, truncation=True
             )
             longest = max(8, given["input_ids"].shape[1] // 2)
+            read = {name: given[name] for name in ("input_ids", "attention_mask")}
             with torch.no_grad():
-                found = self.model.generate(**given, max_length=longest, min_length=0, do_sample=False)
+                found = self.model.generate(**read, max_length=longest, min_length=0, do_sample=False)
             made += [text.strip() for text in self.tokenizer.batch_decode(found, skip_special_tokens=True)]
         return made
