@@ -70,6 +70,8 @@ class Biasers:
         ):
             if value not in known:
                 raise FairlabError(f"augmentation.{setting} must be {' or '.join(known)}, not {value}")
+        if not isinstance(rewriter, BiaserRewriter):
+            raise FairlabError("the augmentation biasers replaces words by rewriter=biasers alone; leave rewriter out")
         self.rewriter = rewriter
         self.mentions: Literal["first", "each"] = mentions
         self.morph = morph

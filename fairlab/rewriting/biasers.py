@@ -111,6 +111,19 @@ class BiaserRewriter:
             )
         return found
 
+    def groups(self, texts: Sequence[str]) -> list[Any]:
+        """Not offered.
+
+        Raises:
+            FairlabError: always.
+        """
+        del texts
+        raise FairlabError("rewriter=biasers is for the augmentation biasers alone; use rewriter=rules")
+
+    def swapped(self, texts: Sequence[str]) -> list[str]:
+        """Not offered; see :meth:`groups`."""
+        return self.groups(texts)
+
     def held(self, text: str) -> list[tuple[int, int]]:
         """Start and end of every word of the axis in a text, which no further rewriting may touch."""
         return [(span.start, span.end) for span in self.protected.find(text)]
