@@ -267,7 +267,7 @@ def _unit_blocks(vectors: Array, side: str) -> Iterator[tuple[int, NDArray[np.fl
     """Blocks in unit length, in double precision; a zero vector stays zero."""
     for start, block in _blocks(vectors):
         block_ND = block.astype(np.float64)
-        norms = np.sqrt(np.einsum("nd,nd->n", block_ND, block_ND))
+        norms = np.sqrt(np.einsum("ij,ij->i", block_ND, block_ND))
         if not np.isfinite(norms).all():
             row = start + int(np.flatnonzero(~np.isfinite(norms))[0])
             raise FairlabError(f"the vector of {side} entry {row + 1} holds a value that is not finite; embed it again")

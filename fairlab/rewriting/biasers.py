@@ -33,7 +33,7 @@ _POLITICAL = frozenset(
     """.split()
 )
 _SPEAK = frozenset("speak speaks speaking spoke spoken learn learns learned taught teaches".split())
-_POLITICAL_ENDINGS = ("ist", "ists", "crat", "crats", "ism", "cratic", "istic")
+_POLITICAL_ENDINGS = ("ist", "crat", "ism", "cratic", "istic")  # and their plurals
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,11 @@ class BiaserRewriter:
     def _is_other(self, found: str) -> bool:
         """Whether a group is political or religious, or listed in another sense."""
         last = found.split()[-1]
-        if last in _POLITICAL or last.endswith(_POLITICAL_ENDINGS) or not found.replace(" ", "").isalpha():
+        if (
+            last in _POLITICAL
+            or last.removesuffix("s").endswith(_POLITICAL_ENDINGS)
+            or not found.replace(" ", "").isalpha()
+        ):
             return True
         return found in self.religious or next(self.protected.find(found), None) is not None
 
