@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from fairlab.benchmarks.db_index import NAME, NEAREST
-from fairlab.measuring import items_file
 from fairlab.record import Record
 from fairlab.reporting import plots
 from fairlab.reporting.page import figure, section, table
@@ -28,7 +27,7 @@ def data_bias(record: Record) -> str:
     """Sections for every data set that the record holds the db-index of; nothing where there is none."""
     shown = []
     for phase in record.phases:
-        file = items_file(record.folder, phase, NAME)
+        file = record.folder / "items" / phase / f"{NAME}.safetensors"
         if file.exists() and any(reading.phase == phase and reading.benchmark == NAME for reading in record.readings):
             shown.append(_one(record, phase, load_file(file)))
     if not shown:
