@@ -41,11 +41,13 @@ def augment(config: DictConfig, record: Record) -> None:
     """Stream the input through the augmentation into the run's folder; what earlier runs finished there is kept."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it reports every request
     values = with_rewriter(config)
+    if config.limit is not None and config.limit < 1:
+        raise FairlabError(f"limit must be at least 1, or null for no limit, not {config.limit}")
 
     from fairlab.augmentation.biasers import COPIES, WITH_BIASER, verdict
     from fairlab.data.manifest import Manifest, dataset_facts
     from fairlab.data.shards import make_shards
-    from fairlab.data.subsample import subsample
+    from fairlab.data.subsample import WHOLE, subsample
     from fairlab.reporting.augmentation import data_card, write_quality_report
 
     source = dataset_facts(config.input)
@@ -70,7 +72,7 @@ def augment(config: DictConfig, record: Record) -> None:
     shards = make_shards(
         shown(rows_of(config)),
         builder,
-        record.folder,
+        record.folder if config.limit is None else record.folder / WHOLE,
         shard_rows=config.shard_rows,
         num_proc=config.num_proc,
         engine=config.engine,

@@ -11,9 +11,10 @@ from typing import Any
 
 from fairlab.data.manifest import Manifest
 from fairlab.files import sha256, whole
-from fairlab.types import FairlabError
 
-FILE = "sample.jsonl"
+WHOLE = "whole"  # folder of all that was made
+LEFT_OUT = "left out by the limit"
+FILE = "data-00000.jsonl"
 
 
 def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
@@ -43,32 +44,28 @@ def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
 
 
 def subsample(manifest: Manifest, folder: Path, limit: int, seed: int) -> None:
-    """Put a fair subsample of the data in its place in the manifest, where there are more than ``limit`` rows.
+    """Write a fair subsample of the data made in ``folder / WHOLE`` as the data of ``folder``, and list it alone.
 
-    Entries are one group, and the rows made for every member one each. The whole expansion stays in ``data-*.jsonl``.
-
-    Raises:
-        FairlabError: ``limit`` is below 1.
+    Entries are one group, and the rows made for every member one each. The whole expansion stays where it is.
     """
-    if limit < 1:
-        raise FairlabError(f"limit must be at least 1, or null for no limit, not {limit}")
-    if manifest.made <= limit:
-        return
     names = manifest.files("data")
-    groups = [row.get("biaser", "") for name in names for row in _rows(folder / name)]
+    groups = [row.get("biaser", "") for name in names for row in _rows(folder / WHOLE / name)]
     chosen = set(fair_choice(groups, limit, seed))
     place = 0
     with whole(folder / FILE) as temporary, temporary.open("w", encoding="utf-8") as written:
         for name in names:
-            with (folder / name).open(encoding="utf-8") as file:
+            with (folder / WHOLE / name).open(encoding="utf-8") as file:
                 for line in file:
                     if place in chosen:
                         written.write(line)
                     place += 1
     for shard in manifest.shards:
         shard.pop("data", None)
-    manifest.shards.append({"data": {"file": FILE, "rows": len(chosen), "sha256": sha256(folder / FILE)}})
-    manifest.counts["left out by the limit"] = place - len(chosen)
+        for entry in shard.values():
+            entry["file"] = f"{WHOLE}/{entry['file']}"
+    if chosen:
+        manifest.shards.append({"data": {"file": FILE, "rows": len(chosen), "sha256": sha256(folder / FILE)}})
+    manifest.counts[LEFT_OUT] = place - len(chosen)
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlab.augmentation.biasers import TO
 from fairlab.data.manifest import Manifest
-from fairlab.data.subsample import FILE
+from fairlab.data.subsample import LEFT_OUT, WHOLE
 from fairlab.files import write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.reporting import plots
@@ -65,7 +65,7 @@ def data_card(manifest: Manifest) -> str:
         "---",
         "configs:",
         "- config_name: default",
-        f'  data_files: "{_data(manifest)}"',
+        '  data_files: "data-*.jsonl"',
         "language: en",
         "tags: [fairness, counterfactual]",
         "---",
@@ -89,13 +89,11 @@ def data_card(manifest: Manifest) -> str:
         "",
         "## Files",
         "",
-        f"`{_data(manifest)}` is the data, `manifest.json` lists its files with their SHA-256. `rejected-*.jsonl` "
+        "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. `rejected-*.jsonl` "
         "holds rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could not be read, with "
         "their line."
         + (" Rows without a word of the axis are only counted." if NO_WORD in manifest.counts else "")
-        + (
-            " `data-*.jsonl` is the whole expansion that the data is a fair subsample of." if _sampled(manifest) else ""
-        ),
+        + (f" The data is a fair subsample of what lies in `{WHOLE}/`." if LEFT_OUT in manifest.counts else ""),
         "",
         "## Limits",
         "",
@@ -109,15 +107,6 @@ def data_card(manifest: Manifest) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _sampled(manifest: Manifest) -> bool:
-    return manifest.files("data") == [FILE]
-
-
-def _data(manifest: Manifest) -> str:
-    """The files of the data, as a pattern."""
-    return FILE if _sampled(manifest) else "data-*.jsonl"
 
 
 def _title(manifest: Manifest) -> str:

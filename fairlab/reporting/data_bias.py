@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
+import yaml
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
@@ -19,8 +21,7 @@ from fairlab.reporting import plots
 from fairlab.reporting.page import figure, section, table
 
 Items = Mapping[str, NDArray[np.floating]]
-# Table 1: data set, db-index before and after augmentation.
-PUBLISHED = [["sample A, 10 entries", "0.56", "0.49"], ["sample B, 50 entries", "0.71", "0.65"]]
+PUBLISHED = Path(__file__).parent / "published" / "db_index.yaml"
 
 
 def data_bias(record: Record) -> str:
@@ -32,10 +33,11 @@ def data_bias(record: Record) -> str:
             shown.append(_one(record, phase, load_file(file)))
     if not shown:
         return ""
+    table_1 = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["table_1"]
+    rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in table_1["rows"].items()]
     published = (
-        "<p><b>Published</b> (Mondal and Lipizzi 2024, table 1; embedding and comparison set are not named, there is "
-        "no spread): fall from the original to the augmented data.</p>"
-        + table(["", "original", "augmented"], PUBLISHED)
+        f"<p><b>Published</b> ({table_1['where']}): {table_1['setting']}.</p>"
+        + table(["", *table_1["columns"]], rows)
         + "<p class='note'>Values depend on what embeds the texts and on the comparison set; compare data sets within "
         "one run, and directions with the paper's.</p>"
     )

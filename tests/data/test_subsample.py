@@ -3,14 +3,12 @@
 import json
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.data.manifest import Manifest, data_files
-from fairlab.data.subsample import FILE, fair_choice, subsample
+from fairlab.data.subsample import FILE, WHOLE, fair_choice, subsample
 from fairlab.files import sha256
-from fairlab.types import FairlabError
 
 
 @given(groups=st.lists(st.sampled_from("abcd"), max_size=60), limit=st.integers(1, 70), seed=st.integers(0, 5))
@@ -32,10 +30,11 @@ def test_rows_of_a_group_are_drawn_from_all_of_it():
 
 def expansion(folder):
     manifest = Manifest("0", {"name": "x"}, {})
+    (folder / WHOLE).mkdir(exist_ok=True)
     for number in range(2):
         name = f"data-{number:05}.jsonl"
         lines = [{"id": f"{number}-{k}", **({"biaser": "ab"[k % 2]} if k else {})} for k in range(9)]
-        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (folder / WHOLE / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
         manifest.add(
             {"read": 1, "reasons": {}, "counts": {}, "files": {"data": {"file": name, "rows": 9, "sha256": "x"}}}
         )
@@ -57,9 +56,9 @@ def test_the_manifest_lists_the_sample_in_place_of_the_data(tmp_path):
     assert sha256(tmp_path / FILE) == first
 
 
-def test_where_there_are_no_more_nothing_changes(tmp_path):
+def test_where_there_are_no_more_all_is_taken(tmp_path):
     manifest = expansion(tmp_path)
     subsample(manifest, tmp_path, 18, seed=0)
-    assert len(manifest.files("data")) == 2
-    with pytest.raises(FairlabError, match="limit must be at least 1, or null for no limit, not 0"):
-        subsample(manifest, tmp_path, 0, seed=0)
+    assert manifest.made == 18
+    made = [json.loads(line)["id"] for line in (tmp_path / FILE).read_text().splitlines()]
+    assert made == [f"{number}-{k}" for number in range(2) for k in range(9)]

@@ -59,7 +59,9 @@ def test_a_limit_writes_a_fair_sample(tmp_path):
     assert len(made) == 8
     assert max(counts.values()) - min(counts.values()) <= 1
     assert set(counts) == {"entry", "american", "chinese", "swedish"}
-    assert 'data_files: "sample.jsonl"' in (tmp_path / "out" / "README.md").read_text()
+    assert len(rows(tmp_path / "out")) == 8
+    assert len(rows(tmp_path / "out" / "whole")) > 8
+    assert "fair subsample of what lies in `whole/`" in (tmp_path / "out" / "README.md").read_text()
 
 
 def test_a_set_from_a_language_model_stays_in_the_run(tmp_path):
