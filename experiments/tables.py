@@ -30,7 +30,14 @@ DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
 AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
 BESIDE_HEADLINES = ["minilm_mlm/stereoset/gender/lms", "minilm_mlm/stereoset/gender/ss"]
-PERFORMANCE = ["ccd_training", "rewriting", "seat_permutations", "likelihoods", "llm_ledger"]  # scripts in perf/
+PERFORMANCE = [
+    "ccd_training",
+    "rewriting",
+    "seat_permutations",
+    "likelihoods",
+    "llm_ledger",
+    "db_index",
+]  # scripts in perf/
 
 
 def readings(name: str) -> dict[str, Reading]:

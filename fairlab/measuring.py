@@ -1,12 +1,13 @@
-"""Running benchmarks on a model and keeping what they give in the run's record, so that nothing is measured twice."""
+"""Running benchmarks on a model or on data, and keeping what they give in the record: nothing is measured twice."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairlab.files import whole
 from fairlab.metrics.association import holm
@@ -15,7 +16,7 @@ from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
 if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
-    from fairlab.benchmarks.measured import Benchmark
+    from fairlab.benchmarks.measured import Benchmark, DataBenchmark
 
 EVERYTHING = "all"
 
@@ -39,22 +40,12 @@ def measure(
         earlier: phase of the model to compare with, measured before in the same run.
         change: phase under which the comparisons stand.
     """
-    from safetensors.numpy import load_file, save_file
+    from safetensors.numpy import load_file
 
     for benchmark in benchmarks:
-        file = items_file(record.folder, phase, benchmark.name)
-        if file.exists():
-            continue
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
         before = load_file(other) if other is not None and other.exists() else None
-        try:
-            outcome = benchmark.measure(backbone, before)
-        except (CannotScore, DataUnavailable) as error:
-            outcome = Outcome(not_run=[NotRun(benchmark.name, EVERYTHING, str(error))])
-        file.parent.mkdir(parents=True, exist_ok=True)
-        add(outcome, phase, record, change)
-        with whole(file) as temporary:
-            save_file(outcome.items, temporary)
+        _keep(benchmark.name, partial(benchmark.measure, backbone, before), phase, record, change)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
 
@@ -90,6 +81,44 @@ def take(phase: str, folder: Path, record: Record) -> None:
     record.notes += [note for note in other.notes if note.phase == phase or note.item]
     record.provenance[f"{phase}_taken_from"] = {"folder": str(folder), "revision": other.provenance["revision"]}
     record.save()
+
+
+def measure_data(
+    benchmark: DataBenchmark,
+    dataset: str,
+    field: str,
+    embed: Callable[[Sequence[str]], Any],
+    phase: str,
+    record: Record,
+) -> None:
+    """Run a benchmark of data, unless the record holds it already for this data set.
+
+    Args:
+        benchmark: to run.
+        dataset: as the benchmark takes it.
+        field: of its texts.
+        embed: texts to vectors.
+        phase: the data set's label; empty for the only one.
+        record: as of :func:`measure`.
+    """
+    _keep(benchmark.name, partial(benchmark.measure_data, dataset, field, embed, record.folder), phase, record)
+
+
+def _keep(name: str, measuring: Callable[[], Outcome], phase: str, record: Record, change: str = "change") -> None:
+    """Take a measurement into the record, unless it is there; what cannot be measured is said so."""
+    from safetensors.numpy import save_file
+
+    file = items_file(record.folder, phase, name)
+    if file.exists():
+        return
+    try:
+        outcome = measuring()
+    except (CannotScore, DataUnavailable) as error:
+        outcome = Outcome(not_run=[NotRun(name, EVERYTHING, str(error))])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    add(outcome, phase, record, change)
+    with whole(file) as temporary:
+        save_file(outcome.items, temporary)
 
 
 def items_file(folder: Path, phase: str, benchmark: str) -> Path:

@@ -87,3 +87,12 @@ def test_likelihoods_equal_those_of_one_masked_copy_at_a_time(monkeypatch, tiny_
     result = likelihoods.measure(model, pairs=3, examples=4, repeats=1)  # asserts equal results
     assert [row["items"] for row in result["tasks"].values()] == [3, 4]
     assert "| CrowS-Pairs | 3 | " in likelihoods.table(result)
+
+
+def test_the_db_index_is_the_loops(monkeypatch):
+    db_index = load("db_index", monkeypatch)
+    result = db_index.measure(repeats=1, entries=60, part=6)
+    assert result["values"]["ours"] == pytest.approx(result["values"]["loop"], abs=1e-9)
+    result["large"] = db_index.large(3000)
+    assert result["large"]["clusters"] == 6
+    assert "| Python double loop | " in db_index.table(result)

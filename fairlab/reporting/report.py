@@ -18,6 +18,7 @@ from fairlab.benchmarks.cced import distances, held_out_groups, set_name
 from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
+from fairlab.reporting.data_bias import data_bias
 from fairlab.reporting.page import figure, page, section, table
 from fairlab.reporting.summary import moved, summary_lines
 from fairlab.types import Group
@@ -36,6 +37,7 @@ def write_report(record: Record) -> Path:
         if trained
         else "",
         _embeddings(record),
+        data_bias(record),
         section("Beside the published numbers", _published(record)) if trained else "",
         _notes(record),
         section("Not run", _not_run(record)),
@@ -72,7 +74,7 @@ def _about_training(record: Record) -> str:
 
 
 def _about_evaluation(record: Record) -> str:
-    models = record.config["model"]
+    models = record.config.get("dataset") or record.config["model"]
     names = ", ".join(map(str, models)) if isinstance(models, list) else models
     if isinstance(models, dict):
         names = ", ".join(f"{label} ({name})" for label, name in models.items())

@@ -101,7 +101,7 @@ class RuleRewriter:
         for index, doc in zip(chosen, parse(texts[index] for index in chosen), strict=True):
             syntax = Syntax(doc)
             mentions = self.finder.find(texts[index], syntax)
-            rewritten[index] = self._apply(texts[index], syntax, choices[index](mentions, syntax))
+            rewritten[index] = self.turn(texts[index], syntax, choices[index](mentions, syntax))
         return rewritten
 
     def rewrite_entity(self, text: str, word: str | int, target: str) -> str:
@@ -137,7 +137,7 @@ class RuleRewriter:
                     changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or selected
                     if mention.start in chain and changes and mention.sense.attribute != target:
                         turned.setdefault(mention.start, (mention, target))
-            rewritten.append(self._apply(text, syntax, list(turned.values())))
+            rewritten.append(self.turn(text, syntax, list(turned.values())))
         return rewritten
 
     def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
@@ -154,7 +154,8 @@ class RuleRewriter:
             found.append(people.spans(people.at(_offset(text, word))))
         return found
 
-    def _apply(self, text: str, syntax: Syntax, turned: list[tuple[Mention, str]]) -> str:
+    def turn(self, text: str, syntax: Syntax, turned: list[tuple[Mention, str]]) -> str:
+        """The text with some of its mentions, as the finder gives them, each turned to its target."""
         named = any(mention.sense.pos == "name" for mention, _ in turned)
         taken = {word.casefold() for word in re.findall(r"\w+", text)} if named else set()
         edits: list[Edit] = []
