@@ -47,6 +47,7 @@ def load_backbone(
     stands_for: str | None = None,
     adapters: str | None = None,
     adapters_sha256: str | None = None,
+    fresh: int | None = None,
 ) -> Backbone:
     """A transformers model as an encoder of text, with the heads its checkpoint holds.
 
@@ -68,6 +69,8 @@ def load_backbone(
         adapters: name of trained adapters that come with fairlab; they are merged into the weights, and the model
             becomes the masked LM whose head they hold.
         adapters_sha256: expected hash of their file.
+        fresh: seed of weights that are drawn anew in place of the checkpoint's, for pretraining a masked LM; None takes
+            the checkpoint's.
 
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
@@ -100,6 +103,9 @@ def load_backbone(
     max_length = min(limit, LONGEST) if max_length is None else max_length
     if not MIN_LENGTH <= max_length <= limit:
         raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {max_length}")
+    if fresh is not None:
+        model = _fresh(config, fresh)
+        return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
     model, loading = _kind(config, folder, gguf).from_pretrained(
         folder, gguf_file=gguf, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True
     )
@@ -129,6 +135,14 @@ def _no_bar_without_a_terminal() -> None:
     from transformers import modeling_gguf_pytorch_utils
 
     vars(modeling_gguf_pytorch_utils)["tqdm"] = partial(tqdm, disable=None)
+
+
+def _fresh(config: PretrainedConfig, seed: int) -> PreTrainedModel:
+    import torch
+    from transformers import AutoModelForMaskedLM
+
+    torch.manual_seed(seed)
+    return AutoModelForMaskedLM.from_config(config).eval()
 
 
 def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:

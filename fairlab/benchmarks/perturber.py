@@ -103,7 +103,9 @@ class PerturberQuality:
         items = {name: np.asarray(values, dtype=np.float32) for name, values in items.items()}
         notes = [Note(self.name, examples(pairs, made["perturber"]))]
         if self.path is None:
-            notes.append(Note(self.name, "the references are the rule rewriter's: agreement with them repeats its errors"))
+            notes.append(
+                Note(self.name, "the references are the rule rewriter's: agreement with them repeats its errors")
+            )
         if perturber.cut:
             notes.append(Note(self.name, f"{perturber.cut} texts were too long for the model and left as they are"))
         return outcome(
@@ -156,7 +158,9 @@ def likelihoods(perturber: Perturber, pairs: Sequence[Pair]) -> dict[str, Array]
                 sums[row, batch] = torch.where(kept, found_NT, 0).sum(dim=1).double().numpy()
                 counts[row, batch] = kept.sum(dim=1).numpy()
     names = ("log_likelihoods", "tokens")
-    return {f"{name}{end}": values[row] for name, values in zip(names, (sums, counts), strict=True) for row, end in ENDS}
+    return {
+        f"{name}{end}": values[row] for name, values in zip(names, (sums, counts), strict=True) for row, end in ENDS
+    }
 
 
 ENDS = ((0, ""), (1, "_changed"))
@@ -186,9 +190,7 @@ def quantities(items: Items) -> list[Quantity]:
         own = rewriter == "perturber"
         found += [
             _bleu(items[f"{rewriter}_bleu"], rewriter, "bleu", headline=own),
-            quantity(
-                _percent, items[f"{rewriter}_rouge_2"], subset=rewriter, name="rouge_2", unit="%", ideal=100.0
-            ),
+            quantity(_percent, items[f"{rewriter}_rouge_2"], subset=rewriter, name="rouge_2", unit="%", ideal=100.0),
             quantity(
                 mean, items[f"{rewriter}_levenshtein"], subset=rewriter, name="levenshtein", unit="words", ideal=0.0
             ),
@@ -199,13 +201,13 @@ def quantities(items: Items) -> list[Quantity]:
         samples = (items[f"log_likelihoods{end}"], items[f"tokens{end}"])
         name = f"perplexity{end}"
         tokens = int(items[f"tokens{end}"].sum())
-        found.append(quantity(perplexity, *samples, subset="perturber", name=name, unit="perplexity", ideal=1.0, n=tokens))
+        found.append(
+            quantity(perplexity, *samples, subset="perturber", name=name, unit="perplexity", ideal=1.0, n=tokens)
+        )
     return found
 
 
-def _bleu(
-    counts: NDArray[np.floating], subset: str, name: str, ideal: float | None = 100.0, **more: bool
-) -> Quantity:
+def _bleu(counts: NDArray[np.floating], subset: str, name: str, ideal: float | None = 100.0, **more: bool) -> Quantity:
     return quantity(bleu, *counts, subset=subset, name=name, unit="BLEU", ideal=ideal, **more)
 
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import lightning
 import numpy as np
@@ -26,13 +26,13 @@ from fairlab.data.corpus import (
     TextBatch,
     held_out,
     joined,
-    read,
     text_files,
 )
 from fairlab.data.rows import PROBED, BadRow, read_rows
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
 
+Item = TypeVar("Item")
 AT_ONCE = 2000  # sentences tokenized together
 ROWS = (".jsonl", ".csv", ".tsv", ".parquet")
 START, END = re.compile(r"\*\*\* ?START OF"), re.compile(r"\*\*\* ?END OF|End of (?:the )?Project Gutenberg")
@@ -51,8 +51,8 @@ class PackedText(lightning.LightningDataModule):
     The text is streamed: its tokens lie in an unnamed temporary file, and memory does not grow with it.
 
     Args:
-        paths: as of :class:`fairlab.data.corpus.Corpus`, or files of rows (.jsonl, .csv, .tsv, .parquet), or an output
-            folder of ``fairlab.augment``. A row is a passage.
+        paths: plain-text files, folders of ``.txt`` files, files of rows (.jsonl, .csv, .tsv, .parquet), or output
+            folders of ``fairlab.augment``; a relative path may also lie below ``FAIRLAB_DATA``. A row is a passage.
         field: of a row's text.
         original: field of the text that a row was made of, by which it is held out and which is validated on; a row
             without it is original itself.
@@ -105,7 +105,7 @@ class PackedText(lightning.LightningDataModule):
         self.files = {split: tempfile.TemporaryFile() for split in SPLITS}  # noqa: SIM115  # they go with the process
         self.original_tokens = 0
         passages = up_to(self.passages(passage), limit_characters)
-        for some in iter(lambda: list(islice(passages, AT_ONCE)), []):
+        for some in in_lots(passages):
             self._add(some, twin, validation)
         self.tokens = {split: self._stored(split) for split in SPLITS}
         for split in SPLITS:
@@ -116,17 +116,15 @@ class PackedText(lightning.LightningDataModule):
 
     def passages(self, size: int) -> Iterator[tuple[str, str]]:
         """Every passage of the paths as its original text and what stands in its place there."""
-        for path in self.paths:
-            for file, embedded in _files(path):
-                self.hashes[file.name] = sha256(file)
-                if file.suffix in ROWS and not embedded:
-                    yield from self._rows(file)
-                    continue
-                texts = (text for _, _, blocks in read(path) for _, text in blocks) if embedded else paragraphs(file)
-                sentences = (sentence for text in texts for sentence in SENTENCE_END.split(text))
-                for some in iter(lambda of=sentences: list(islice(of, AT_ONCE)), []):
-                    lengths = [len(ids) for ids in self._ids(some)]
-                    yield from ((text, text) for text in joined(some, lengths, size))
+        for file in (file for path in self.paths for file in _files(path)):
+            self.hashes[file.name] = sha256(file)
+            if file.suffix in ROWS:
+                yield from self._rows(file)
+                continue
+            sentences = (sentence for text in paragraphs(file) for sentence in SENTENCE_END.split(text))
+            for some in in_lots(sentences):
+                lengths = [len(ids) for ids in self._ids(some)]
+                yield from ((text, text) for text in joined(some, lengths, size))
 
     def _rows(self, file: Path) -> Iterator[tuple[str, str]]:
         for row in read_rows(str(file), self.field):
@@ -197,13 +195,15 @@ class PackedText(lightning.LightningDataModule):
         # A perturbed text may fill a block more or less than the original: the last batches are left out or come again.
         passes = self.epochs + 1
         batches = BucketedBatches(
-            np.ones(self.blocks("train")), self.batch_size, epochs=passes, seed=self.seed, skip=done
+            np.ones(self.blocks("train"), np.int8), self.batch_size, epochs=passes, seed=self.seed, skip=done
         )
         return self._loader("train", First(batches, self.total_batches, done))
 
     def val_dataloader(self) -> DataLoader[int]:
         """Blocks of the passages held out, always in the same order."""
-        return self._loader("validation", BucketedBatches(np.ones(self.blocks("validation")), self.batch_size, epochs=1, seed=0))
+        return self._loader(
+            "validation", BucketedBatches(np.ones(self.blocks("validation"), np.int8), self.batch_size, epochs=1, seed=0)
+        )
 
     def _loader(self, split: str, batches: Any) -> DataLoader[int]:
         tokenizer = self.encoder.tokenizer
@@ -254,16 +254,15 @@ def up_to(passages: Iterator[tuple[str, str]], characters: int | None) -> Iterat
         yield original, text
 
 
-def _files(path: str) -> list[tuple[Path, bool]]:
-    """The files of a path, and whether they come with fairlab."""
-    if path.startswith("embedded/"):
-        from fairlab.data.groups import groups_files
+def in_lots(items: Iterator[Item]) -> Iterator[list[Item]]:
+    """The items in lists of ``AT_ONCE``."""
+    while lot := list(islice(items, AT_ONCE)):
+        yield lot
 
-        return [(file, True) for file in groups_files(path)]
-    made = sorted(Path(path).glob("data-*.jsonl"))
-    if made:
-        return [(file, False) for file in made]
-    return [(file, False) for file in text_files(path)]
+
+def _files(path: str) -> list[Path]:
+    """The files of a path: what ``fairlab.augment`` wrote there, else text files."""
+    return sorted(Path(path).glob("data-*.jsonl")) or text_files(path)
 
 
 def paragraphs(file: Path) -> Iterator[str]:

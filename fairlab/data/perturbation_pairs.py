@@ -153,7 +153,7 @@ class Encoded:
 
 
 def encode(backbone: Backbone, pairs: Sequence[Pair], format: str) -> list[Encoded]:
-    """Pairs in tokens, cut at the backbone's ``max_length``; what is changed is told by a longest common subsequence."""
+    """Pairs in tokens, cut at the backbone's ``max_length``; what is not in a longest common subsequence is changed."""
     sources = backbone.tokenize(source_text(format, pair.word, pair.target, pair.original) for pair in pairs)
     originals = backbone.tokenize(pair.original for pair in pairs)
     targets = backbone.tokenize(pair.perturbed for pair in pairs)

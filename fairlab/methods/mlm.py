@@ -251,11 +251,12 @@ class MLM(lightning.LightningModule):
 def continuations(tokenizer: PreTrainedTokenizerBase) -> Tensor:
     """Whether each token of the vocabulary, (V,), goes on with the word before it."""
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
-    marked = any(token.startswith(WORD_STARTS) for token in tokens)
     special = set(tokenizer.all_special_tokens)
-    return torch.tensor(
-        [token not in special and (not token.startswith(WORD_STARTS) if marked else token[:2] == "##") for token in tokens]
-    )
+    if any(token.startswith(WORD_STARTS) for token in tokens):
+        continues = [not token.startswith(WORD_STARTS) and token not in special for token in tokens]
+    else:
+        continues = [token.startswith("##") for token in tokens]
+    return torch.tensor(continues)
 
 
 def mask_tokens(

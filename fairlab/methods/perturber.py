@@ -46,8 +46,8 @@ class PerturberTraining(lightning.LightningModule):
 
     title = "perturber"
     limits = (
-        "Rewrites what it was trained to rewrite: names, words and grammar that its pairs do not hold it may spoil, and "
-        "what it was asked to keep it may change. Read a sample before use; a rewritten text is not what anybody said."
+        "Rewrites what it was trained to rewrite: names, words and grammar that its pairs do not hold it may spoil, "
+        "and what it was asked to keep it may change. Read a sample before use; nobody said or wrote what it gives."
     )
 
     def __init__(
