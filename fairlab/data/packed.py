@@ -202,7 +202,8 @@ class PackedText(lightning.LightningDataModule):
     def val_dataloader(self) -> DataLoader[int]:
         """Blocks of the passages held out, always in the same order."""
         return self._loader(
-            "validation", BucketedBatches(np.ones(self.blocks("validation"), np.int8), self.batch_size, epochs=1, seed=0)
+            "validation",
+            BucketedBatches(np.ones(self.blocks("validation"), np.int8), self.batch_size, epochs=1, seed=0),
         )
 
     def _loader(self, split: str, batches: Any) -> DataLoader[int]:

@@ -178,12 +178,17 @@ class PerturberTraining(lightning.LightningModule):
 
 
 def add_markers(backbone: Backbone, seed: int) -> None:
-    """Add the markers to the vocabulary, where they are not in it, with embeddings drawn around the mean one."""
+    """Add the markers to the vocabulary, where they are not in it, with embeddings drawn like the others."""
     markers = [marker for marker in (PERT_SEP, SEP) if marker not in backbone.tokenizer.get_vocab()]
     if not markers:
         return
     added: list[Any] = [*backbone.tokenizer.extra_special_tokens, *markers]
     backbone.tokenizer.add_special_tokens({"extra_special_tokens": added})
-    if len(backbone.tokenizer) > backbone.model.get_input_embeddings().num_embeddings:
-        torch.manual_seed(seed)
-        backbone.model.resize_token_embeddings(len(backbone.tokenizer), mean_resizing=True)
+    old = backbone.model.get_input_embeddings().weight.detach()
+    if len(backbone.tokenizer) > len(old):
+        backbone.model.resize_token_embeddings(len(backbone.tokenizer), mean_resizing=False)
+        shape = (len(backbone.tokenizer) - len(old), old.shape[1])
+        drawn = torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(old)
+        with torch.no_grad():
+            rows = backbone.model.get_input_embeddings().weight[len(old) :]
+            rows.copy_(old.mean(dim=0) + old.std(dim=0) * drawn)

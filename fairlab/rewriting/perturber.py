@@ -168,7 +168,7 @@ class Perturber:
 def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[int]]:
     """Greedily decoded tokens of every input, as ``generate`` without beams and sampling gives them one by one.
 
-    Every step runs the decoder on the sequences that are not finished alone. Where the device has it, bfloat16 is used.
+    Every step runs the decoder on the sequences that are not finished alone.
 
     Args:
         backbone: an encoder-decoder.
@@ -185,7 +185,7 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
     most = torch.tensor([min(len(ids) + ROOM, backbone.max_length) for ids in token_ids])
     outputs: list[list[int]] = [[] for _ in token_ids]
     rows = list(range(len(token_ids)))
-    with backbone.measuring(), torch.autocast(device.type, torch.bfloat16, enabled=has_bfloat16(device)):
+    with backbone.measuring():
         states = model.get_encoder()(input_ids=input_ids_NS, attention_mask=mask_NS).last_hidden_state
         next_N1 = torch.full((len(rows), 1), settings.decoder_start_token_id, device=device)
         cache: Any = None
@@ -235,14 +235,6 @@ def shifted(model: PreTrainedModel, targets_NT: Tensor, padding_id: int) -> Tens
     return torch.cat([torch.full_like(targets_NT[:, :1], start), before], dim=1)
 
 
-def has_bfloat16(device: torch.device) -> bool:
-    """Whether bfloat16 is fast on a device: on GPUs that say so, and on processors with matrix instructions for it."""
-    if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
-    return device.type == "cpu" and bool(capabilities.get("amx_bf16") or capabilities.get("avx512_bf16"))
-
-
 def in_the_case_of(original: str, rewritten: str, fold: Callable[[str], str]) -> str:
     """A lower-case rewriting in the case and spacing of the original, from which most of it was copied.
 
@@ -281,7 +273,7 @@ class PerturberWords:
         lexicon: of the axis; a perturber needs none, and it is taken for the sake of the interface.
         model: folder or hub name of an encoder-decoder, such as the ``model`` of a run of ``+experiment=perturber``.
         format: of its input, one of :data:`FORMATS`; None takes the one it was trained with by fairlab.
-        budget: padded input tokens decoded together.
+        dtype: of the weights, by torch name; ``auto`` is bfloat16 on a GPU that has it, else float32.
         seed: greedy decoding draws nothing.
 
     Raises:
@@ -289,10 +281,10 @@ class PerturberWords:
     """
 
     def __init__(
-        self, *, lexicon: Lexicon, model: str, format: str | None = None, budget: int = TOKENS_AT_ONCE, seed: int = 0
+        self, *, lexicon: Lexicon, model: str, format: str | None = None, dtype: str = "auto", seed: int = 0
     ) -> None:
         self.lexicon = lexicon
-        self.perturber = load_perturber(model, format, budget)
+        self.perturber = load_perturber(model, format, dtype)
         self.provenance: dict[str, Any] = {"rewriter": "perturber", "model": model, "format": self.perturber.format}
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selected]) -> list[str]:
@@ -320,8 +312,10 @@ class PerturberWords:
 
 
 @cache
-def load_perturber(model: str, format: str | None, budget: int) -> Perturber:
+def load_perturber(model: str, format: str | None, dtype: str) -> Perturber:
     """The perturber of a folder or hub name, on a GPU where there is one; loaded once for all axes."""
-    backbone = load_backbone(model, pooling="mean", max_length=None, normalize=False)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return Perturber(backbone.to(device), format=format, budget=budget)
+    gpu = torch.cuda.is_available()
+    if dtype == "auto":
+        dtype = "bfloat16" if gpu and torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    backbone = load_backbone(model, pooling="mean", max_length=None, normalize=False, dtype=dtype)
+    return Perturber(backbone.to("cuda" if gpu else "cpu"), format=format)

@@ -7,7 +7,11 @@ import sacrebleu
 from fairlab.metrics.perplexity import perplexity
 from fairlab.metrics.rewriting import bleu, bleu_counts, rouge_2, word_levenshtein
 
-MADE = ["He saw his cat in the old garden today.", "They left early, it seems.", "A man and his dog walked home slowly."]
+MADE = [
+    "He saw his cat in the old garden today.",
+    "They left early, it seems.",
+    "A man and his dog walked home slowly.",
+]
 REFERENCES = [
     "She saw her cat in the old garden today.",
     "They left early, it seems.",

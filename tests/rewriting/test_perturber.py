@@ -96,7 +96,7 @@ def test_the_decoder_sees_the_tokens_before(tokenizer):
 @pytest.mark.parametrize(
     ("original", "rewritten", "expected"),
     [
-        ("He said: \"I'd go\".", 'she said : " i \' d go " .', "She said: \"I'd go\"."),
+        ('He said: "I\'d go".', 'she said : " i \' d go " .', 'She said: "I\'d go".'),
         ("An Asian doctor (MR. Smith) left.", "a doctor ( mrs. smith ) left .", "A doctor (MRS. Smith) left."),
         ("The café is HIS.", "the cafe is hers .", "The café is HERS."),
         ("He and she left", "they left", "They left"),
