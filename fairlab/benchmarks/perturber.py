@@ -76,7 +76,7 @@ class PerturberQuality:
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
         perturber = Perturber(backbone, format=self.format)  # first: a model that is none is said at once
-        pairs, _ = find_pairs(self.path, self.paths, self.axes, self.seed)
+        pairs, _ = find_pairs(self.path, self.paths, self.axes, self.seed, self.limit)
         if self.limit is not None and self.limit < len(pairs):
             chosen = sorted(Random(self.seed).sample(range(len(pairs)), self.limit))
             pairs = [pairs[k] for k in chosen]

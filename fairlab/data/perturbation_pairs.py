@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import lightning
 import torch
@@ -31,6 +32,7 @@ from fairlab.types import NEUTRAL, FairlabError
 
 SPLITS = ("train", "validation")
 FIELDS = ("original", "selected_word", "target_attribute", "perturbed")
+AT_ONCE = 1000  # sentences parsed together
 WORDS = (4, 40)  # of a sentence that silver pairs are made of
 
 
@@ -70,42 +72,57 @@ def read_pairs(source: str) -> list[Pair]:
     return pairs
 
 
-def silver_pairs(texts: Iterable[str], axes: Sequence[str], seed: int) -> list[Pair]:
+def silver_pairs(texts: Iterable[str], axes: Sequence[str], seed: int, limit: int | None = None) -> list[Pair]:
     """Pairs made by the rule rewriter: of every text and axis one word and one target, drawn uniformly; changed ones.
 
     Args:
         texts: sentences.
         axes: of lexicons whose attributes PANDA has; *neutral* stands for ``non-binary`` and is a target of gender
             alone.
-        seed: of the draws, which depend on the text beside it.
+        seed: of the draws, which depend on the text beside it, and of the order of the texts where there is a limit.
+        limit: about so many pairs are enough.
     """
-    pairs: list[Pair] = []
     kept = [text for text in dict.fromkeys(texts) if WORDS[0] <= len(text.split()) <= WORDS[1]]
-    for axis in axes:
-        rewriter = RuleRewriter(load_lexicon(axis), seed=seed)
-        targets = [*rewriter.vocabulary.lexicon.attributes, *([NEUTRAL] if axis == "gender" else [])]
-        listed = [text for text in kept if rewriter.finder.may_change(text)]
-        drawn = []
-        for text, doc in zip(listed, parse(listed), strict=True):
-            found = [m for m in rewriter.finder.find(text, Syntax(doc)) if m.sense.attribute != NEUTRAL]
-            choices = [(m, target) for m in found for target in targets if target != m.sense.attribute]
-            if choices:
-                drawn.append((text, *random.Random(f"{seed} {axis} {text}").choice(choices)))
-        rewritten = rewriter.rewrite_entities(
-            [text for text, _, _ in drawn], [[(mention.start, target)] for _, mention, target in drawn]
-        )
-        pairs += [
-            Pair(text, mention.found, "non-binary" if target == NEUTRAL else target, new)
-            for (text, mention, target), new in zip(drawn, rewritten, strict=True)
-            if new != text
-        ]
+    if limit is not None:
+        random.Random(seed).shuffle(kept)
+    rewriters = {axis: RuleRewriter(load_lexicon(axis), seed=seed) for axis in axes}
+    pairs: list[Pair] = []
+    for start in range(0, len(kept), AT_ONCE):
+        if limit is not None and len(pairs) >= limit:
+            break
+        some = kept[start : start + AT_ONCE]
+        listed = [text for text in some if any(one.finder.may_change(text) for one in rewriters.values())]
+        docs = list(parse(listed))
+        for axis, rewriter in rewriters.items():
+            pairs += _silver(listed, docs, axis, rewriter, seed)
     return pairs
 
 
+def _silver(texts: Sequence[str], docs: Sequence[Any], axis: str, rewriter: RuleRewriter, seed: int) -> list[Pair]:
+    """The pairs of one axis."""
+    targets = [*rewriter.vocabulary.lexicon.attributes, *([NEUTRAL] if axis == "gender" else [])]
+    drawn = []
+    for text, doc in zip(texts, docs, strict=True):
+        found = [m for m in rewriter.finder.find(text, Syntax(doc)) if m.sense.attribute != NEUTRAL]
+        choices = [(m, target) for m in found for target in targets if target != m.sense.attribute]
+        if choices:
+            drawn.append((text, doc, *random.Random(f"{seed} {axis} {text}").choice(choices)))
+    rewritten = rewriter.rewrite_entities(
+        [text for text, *_ in drawn],
+        [[(mention.start, target)] for *_, mention, target in drawn],
+        [doc for _, doc, *_ in drawn],
+    )
+    return [
+        Pair(text, mention.found, "non-binary" if target == NEUTRAL else target, new)
+        for (text, _, mention, target), new in zip(drawn, rewritten, strict=True)
+        if new != text
+    ]
+
+
 def find_pairs(
-    path: str | None, paths: Sequence[str] | None, axes: Sequence[str], seed: int
+    path: str | None, paths: Sequence[str] | None, axes: Sequence[str], seed: int, limit: int | None = None
 ) -> tuple[list[Pair], dict[str, str]]:
-    """Pairs of a file or a hub data set, or silver pairs of plain text; and SHA-256 by file.
+    """Pairs of a file or a hub data set, or silver pairs of plain text, ``limit`` or a few more; SHA-256 by file.
 
     Raises:
         FairlabError: there are none.
@@ -116,7 +133,7 @@ def find_pairs(
     else:
         files = [file for place in paths or () for file in read(place)]
         texts = [text for _, _, blocks in files for _, block in blocks for text in SENTENCE_END.split(block)]
-        pairs = silver_pairs(texts, axes, seed)
+        pairs = silver_pairs(texts, axes, seed, limit)
         hashes = {name: digest for name, digest, _ in files}
     if not pairs:
         raise FairlabError(f"{path or ', '.join(paths or ())} give no pair; give texts about people")
@@ -246,7 +263,9 @@ class PerturbationPairs(lightning.LightningDataModule):
         self.encoder = encoder
         self.epochs = epochs
         self.seed = seed
-        pairs, self.hashes = find_pairs(path, paths, axes, seed)
+        pairs, self.hashes = find_pairs(
+            path, paths, axes, seed, None if limit_train is None else round(limit_train / (1 - validation))
+        )
         kept = [pair for pair in pairs if not held_out(pair.original, validation)]
         random.Random(seed).shuffle(kept)
         held = [pair for pair in pairs if held_out(pair.original, validation)]

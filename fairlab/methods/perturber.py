@@ -148,7 +148,12 @@ class PerturberTraining(lightning.LightningModule):
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
         trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
-        return {"title": self.title, "limits": self.limits, "trained_parameters": trained}
+        return {
+            "title": self.title,
+            "limits": self.limits,
+            "pipeline": "text2text-generation",
+            "trained_parameters": trained,
+        }
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""

@@ -35,7 +35,7 @@ def bart(**changes):
 
 
 def t5():
-    size = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_decoder_layers": 2, "num_heads": 2}
+    size = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2}
     return T5ForConditionalGeneration(T5Config(vocab_size=30522, **IDS, **size, initializer_factor=3.0))
 
 
