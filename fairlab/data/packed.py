@@ -192,11 +192,11 @@ class PackedText(lightning.LightningDataModule):
     def train_dataloader(self) -> DataLoader[int]:
         """Batches of all epochs as one stream; a resumed run skips those it has used."""
         done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
-        # A perturbed text may fill a block more or less than the original: the last batches are left out or come again.
-        passes = self.epochs + 1
-        batches = BucketedBatches(
-            np.ones(self.blocks("train"), np.int8), self.batch_size, epochs=passes, seed=self.seed, skip=done
-        )
+        # A perturbed text may fill more blocks or fewer than the original: the last are left out, the first come again.
+        blocks = self.blocks("train")
+        passes = -(-self.total_batches // -(-blocks // self.batch_size))
+        lengths = np.ones(blocks, np.int8)
+        batches = BucketedBatches(lengths, self.batch_size, epochs=passes, seed=self.seed, skip=done)
         return self._loader("train", First(batches, self.total_batches, done))
 
     def val_dataloader(self) -> DataLoader[int]:

@@ -58,7 +58,7 @@ def test_rewriters_side_by_side(backbone, path, monkeypatch):
     assert found["perturber", "bleu"] > found["original", "bleu"]
     assert 0 < found["word_swap", "rouge_2"] <= 100
     again = benchmark.measure(backbone, outcome.items)
-    assert {entry.value for entry in again.comparisons} == {0.0}
+    assert {entry.difference for entry in again.comparisons} == {0.0}
 
 
 def test_perplexity_of_all_and_of_changed_tokens_pair_by_pair(backbone, path):
