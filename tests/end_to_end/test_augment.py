@@ -156,7 +156,10 @@ def test_a_missing_output_augmentation_or_verifier(capsys, tmp_path):
     assert augment_here(*CDA) == 1
     assert "output has no value" in capsys.readouterr().err
     assert augment_here("input=texts.jsonl", "output=out") == 1
-    assert "add +augmentation=NAME with: cda, cda_text, counterfactual_groups, prompt_search" in capsys.readouterr().err
+    assert (
+        "add +augmentation=NAME with: cda, cda_text, counterfactual_groups, perturbed_text, prompt_search"
+        in capsys.readouterr().err
+    )
     assert augment_here(*GROUPS, "augmentation.verify=[taste]", "output=other") == 1
     assert "there is no verifier 'taste'; there are: polarity, words" in capsys.readouterr().err
     assert not list(tmp_path.glob("*/data*"))
@@ -227,6 +230,12 @@ def test_training_takes_no_augmentation_of_texts():
     node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / "counterfactual_groups.yaml")
     with pytest.raises(FairlabError, match="this augmentation makes groups of texts, not of groups; run python -m"):
         build_augmentation_of_groups(node)
+
+
+@pytest.mark.parametrize("name", ["cda_text", "perturbed_text"])
+def test_training_takes_an_augmentation_of_running_text(name):
+    node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / f"{name}.yaml")
+    assert build_augmentation_of_groups(node).texts("The bridge was closed to him.")
 
 
 def test_groups_by_a_language_model_and_its_replay(tmp_path, monkeypatch):
