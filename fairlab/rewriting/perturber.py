@@ -26,7 +26,7 @@ from fairlab.types import NEUTRAL, CannotScore, FairlabError
 PERT_SEP, SEP = "<PERT_SEP>", "<SEP>"  # added to the tokenizer; the latter joins the fields of a task
 IGNORED = -100  # no target of the loss
 TOKENS_AT_ONCE = 8192  # padded input tokens decoded together
-WORD_OR_SIGN = re.compile(r"<SEP>|\w+|[^\w\s]")
+WORD_OR_SIGN = re.compile(r"<SEP>|\[UNK\]|\w+|[^\w\s]")
 ROOM = 16  # tokens by which a rewriting may be longer than its text
 
 # Attributes by PANDA's name, with their axis; and as table 1 and section 2 of the paper write them.
@@ -157,12 +157,19 @@ class Perturber:
     def _text(self, token_ids: list[int], original: str) -> str:
         """Generated tokens as text."""
         tokenizer = self.backbone.tokenizer
-        dropped = set(tokenizer.all_special_ids) - {tokenizer.convert_tokens_to_ids(SEP)}
-        ids = [token for token in token_ids if token not in dropped]
-        text = str(tokenizer.decode(ids)).strip()
+        kept = {tokenizer.convert_tokens_to_ids(SEP), tokenizer.unk_token_id}
+        dropped = set(tokenizer.all_special_ids) - kept
+        text = str(tokenizer.decode([token for token in token_ids if token not in dropped])).strip()
         if tokenizer.tokenize("A") != tokenizer.tokenize("a"):
             return text
-        return in_the_case_of(original, text, lambda word: tokenizer.backend_tokenizer.normalizer.normalize_str(word))
+        return in_the_case_of(original, text, self._folded)
+
+    def _folded(self, word: str) -> str:
+        """A word as it comes out of a tokenizer that knows lower case only."""
+        tokenizer = self.backbone.tokenizer
+        if word == SEP or tokenizer.tokenize(word) == [tokenizer.unk_token]:
+            return SEP if word == SEP else str(tokenizer.unk_token)
+        return str(tokenizer.backend_tokenizer.normalizer.normalize_str(word))
 
 
 def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -1,5 +1,6 @@
 """The perturber's input formats, its decoding against transformers' own, and its text."""
 
+import copy
 from dataclasses import dataclass
 
 import pytest
@@ -113,9 +114,10 @@ def test_case_and_spaces_come_from_the_original(tokenizer, original, rewritten, 
 
 
 def test_a_text_copied_by_the_model_comes_back_as_it_was(tokenizer, monkeypatch):
-    backbone = backbone_of(bart(), tokenizer)
+    backbone = backbone_of(bart(), copy.deepcopy(tokenizer))
+    add_markers(backbone, seed=0)
     perturber = Perturber(backbone, format="paper")
-    text = 'Amélie\'s  "old" T-shirt, size 3.5 (blue) -- gone!'
+    text = 'Amélie\'s  "old" T-shirt, size 3.5 (blue) -- gone! \U0001f9a9 <SEP> Yes.'
     monkeypatch.setattr("fairlab.rewriting.perturber.greedy", lambda _, rows: backbone.tokenize([text] * len(rows)))
     assert perturber.rewrite([text], ["Amélie"], ["man"]) == [text]
 
@@ -145,7 +147,7 @@ class Chosen:
 
 def test_an_exported_model_loads_as_a_rewriter(tokenizer, tmp_path):
     torch.manual_seed(0)
-    backbone = backbone_of(bart(), tokenizer.__class__.from_pretrained(tokenizer.name_or_path))
+    backbone = backbone_of(bart(), copy.deepcopy(tokenizer))
     add_markers(backbone, seed=0)
     backbone.model.config.perturber_format = "facebook/perturber"
     export_backbone(backbone, tmp_path / "model", "card")
