@@ -59,7 +59,7 @@ class PerturberQuality:
         paths: Sequence[str] | None,
         axes: Sequence[str],
         limit: int | None,
-        format: str | None = None,
+        format: str | None,
         seed: int = 0,
     ) -> None:
         if limit is not None and limit < 2:

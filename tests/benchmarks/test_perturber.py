@@ -84,7 +84,7 @@ def test_perplexity_of_all_and_of_changed_tokens_pair_by_pair(backbone, path):
 def test_silver_references_are_said_to_be_the_rules_own(backbone, tmp_path):
     (tmp_path / "x.txt").write_text("\n\n".join(pair[0] for pair in PAIRS))
     backbone.model.config.perturber_format = "paper"
-    outcome = PerturberQuality(None, [str(tmp_path / "x.txt")], ["gender"], None).measure(backbone)
+    outcome = PerturberQuality(None, [str(tmp_path / "x.txt")], ["gender"], None, None).measure(backbone)
     assert any("repeats its errors" in note.text for note in outcome.notes)
     assert ("rules", "bleu") not in values(outcome)
     assert ("word_swap", "bleu") in values(outcome)
@@ -92,8 +92,8 @@ def test_silver_references_are_said_to_be_the_rules_own(backbone, tmp_path):
 
 def test_what_cannot_be_measured_is_said(backbone, path):
     with pytest.raises(CannotScore, match="not trained as a perturber"):
-        PerturberQuality(path, None, [], None).measure(backbone)
+        PerturberQuality(path, None, [], None, None).measure(backbone)
     with pytest.raises(FairlabError, match=r"give benchmark\.perturber\.path"):
-        PerturberQuality(None, None, [], None)
+        PerturberQuality(None, None, [], None, None)
     with pytest.raises(FairlabError, match="must be at least 2"):
-        PerturberQuality(path, None, [], 1)
+        PerturberQuality(path, None, [], 1, None)
