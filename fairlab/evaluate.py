@@ -19,8 +19,7 @@ from fairlab.runs import run_folder
 from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype")
-# What the model a run started from had, not what it trained.
-OF_THE_BASE = ("package", "gguf", "weights_sha256", "revision", "adapters", "adapters_sha256")
+LOAD = "fairlab.backbones.loading.load_backbone"
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
@@ -130,10 +129,11 @@ def backbone_node(config: DictConfig, model: str) -> DictConfig:
         trained = Path(model) / "model"
         if not trained.is_dir():
             raise FairlabError(f"the run in {model} has exported no model; let it finish with ckpt={model}")
-        node = Record.load(Path(model)).config["backbone"] | {"name": str(trained)} | dict.fromkeys(OF_THE_BASE)
+        recorded = Record.load(Path(model)).config["backbone"]
+        own = {name: recorded[name] for name in SETTINGS if name in recorded}
+        node = {"_target_": LOAD, "name": str(trained)} | FALLBACK | own
     else:
-        own = published_settings(find_weights(model))
-        node = {"_target_": "fairlab.backbones.loading.load_backbone", "name": model} | FALLBACK | own
+        node = {"_target_": LOAD, "name": model} | FALLBACK | published_settings(find_weights(model))
     chosen = {name: config[name] for name in SETTINGS if config[name] is not None}
     return OmegaConf.create({**node, **chosen})
 

@@ -102,8 +102,8 @@ def build_augmentation_of_groups(node: DictConfig) -> Any:
     Raises:
         FairlabError: it is one of texts.
     """
-    parameters = inspect.signature(get_object(node["_target_"])).parameters.values()
-    if any(parameter.default is parameter.empty for parameter in parameters):
+    parameters = inspect.signature(get_object(node["_target_"])).parameters.items()
+    if any(parameter.default is parameter.empty and name not in node for name, parameter in parameters):
         raise FairlabError(
             "this augmentation makes groups of texts, not of groups; run python -m fairlab.augment +augmentation=NAME "
             "input=FILE output=DIR, then train with data.path=DIR"
@@ -135,14 +135,16 @@ def make_trainer(
         raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
     terminal = sys.stderr.isatty()
     loggers = [build(logger, save_dir=str(record.folder)) for logger in config.logger.values()]
+    steps = getattr(method, "steps", None) or total_batches
+    accumulated = hardware.get("accumulate_grad_batches", 1)
     choice = {name: getattr(method, name) for name in ("monitor", "patience") if hasattr(method, name)}
     callbacks: list[Any] = [history, Checkpoints(record.folder / "checkpoints", every, **choice)]
     try:
         trainer = lightning.Trainer(
             **hardware,
             max_epochs=1,
-            max_steps=total_batches,
-            val_check_interval=min(method.validate_every, total_batches),
+            max_steps=min(steps, total_batches),
+            val_check_interval=min(method.validate_every * accumulated, total_batches),
             num_sanity_val_steps=0,
             log_every_n_steps=1,
             logger=loggers,

@@ -124,7 +124,7 @@ def sweep(name: str, values: Sequence[float], columns: Mapping[str, Sequence[tup
         line.line.color = COLOURS[(place - 1) % len(COLOURS)]
         figure.add_trace(line, row=1, col=place)
         figure.update_xaxes(title_text=name, row=1, col=place)
-    return _layout(figure, 380)
+    return laid_out(figure, 380)
 
 
 def distance_scatter(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[str]) -> go.Figure:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.edits import Edit, apply_edits, recase
@@ -118,13 +118,22 @@ class RuleRewriter:
         return self.rewrite_entities([text], [[(word, target)]])[0]
 
     def rewrite_entities(
-        self, texts: Sequence[str], selections: Sequence[Iterable[tuple[str | int, str]]]
+        self,
+        texts: Sequence[str],
+        selections: Sequence[Iterable[tuple[str | int, str]]],
+        docs: Iterable[Any] | None = None,
     ) -> list[str]:
-        """For every text, its selected words with their targets, rewritten as in :meth:`rewrite_entity`."""
+        """For every text, its selected words with their targets, rewritten as in :meth:`rewrite_entity`.
+
+        Args:
+            texts: the texts.
+            selections: of each.
+            docs: the texts as parsed, where that has been done.
+        """
         if self.mode == "lexical":
             raise FairlabError("mode=lexical knows no entities; use mode=syntax to rewrite one person of a text")
         rewritten = []
-        for text, doc, chosen in zip(texts, parse(texts), selections, strict=True):
+        for text, doc, chosen in zip(texts, parse(texts) if docs is None else docs, selections, strict=True):
             syntax = Syntax(doc)
             mentions = self.finder.find(text, syntax)
             turned: dict[int, tuple[Mention, str]] = {}

@@ -231,6 +231,12 @@ def test_training_takes_no_augmentation_of_texts():
         build_augmentation_of_groups(node)
 
 
+@pytest.mark.parametrize("name", ["cda_text", "perturbed_text"])
+def test_training_takes_an_augmentation_of_running_text(name):
+    node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / f"{name}.yaml")
+    assert build_augmentation_of_groups(node).texts("The bridge was closed to him.")
+
+
 def test_groups_by_a_language_model_and_its_replay(tmp_path, monkeypatch):
     key = "sk-0123456789abcdef"
     monkeypatch.setenv("SOME_API_KEY", key)
