@@ -40,6 +40,16 @@ class Example:
     options: tuple[str, ...] = ()
 
     @property
+    def fields(self) -> list[str]:
+        """All its texts: the first, the second where there is one, the answers."""
+        return [self.first, *([] if self.second is None else [self.second]), *self.options]
+
+    def with_fields(self, fields: Sequence[str]) -> Example:
+        """The example with other texts, as many as it has."""
+        paired = self.second is not None
+        return Example(fields[0], fields[1] if paired else None, self.label, tuple(fields[1 + paired :]))
+
+    @property
     def pairs(self) -> list[tuple[str, str | None]]:
         """What a model reads: the texts, or one pair for each answer, which stands where the question has its blank."""
         if not self.options:
@@ -77,6 +87,12 @@ class Task:
     written: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     options: bool = False
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of an example's fields: columns of its last layout, and the answers by their letters."""
+        columns = self.layouts[-1][: 2 if self.options else -1]
+        return [*columns, *(f"option_{label}" for label in self.labels if self.options)]
 
     @property
     def dev_splits(self) -> list[str]:
