@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,9 +17,18 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import __version__, cli
-from fairlab.build import augment_lexicon, build, build_augmentation, build_llm, build_rewriter
-from fairlab.files import sha256, whole
+from fairlab.build import (
+    augment_lexicon,
+    build,
+    build_augmentation,
+    build_choosing,
+    build_llm,
+    build_perturbation,
+    build_rewriter,
+)
+from fairlab.files import sha256, whole, write_whole
 from fairlab.job import job, refuse_changed_inputs
+from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.record import Note, Reading, Record, environment
 from fairlab.runs import output_folder, plain_config
 from fairlab.types import FairlabError, Row
@@ -41,29 +51,30 @@ def augment(config: DictConfig, record: Record) -> None:
     """Stream the input through the augmentation into the run's folder; what earlier runs finished there is kept."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it reports every request
     values = with_rewriter(config)
-    lexicon = augment_lexicon(values)
+    perturbing = "axes" in values["augmentation"]
+    made_by = describe_perturbation(config) if perturbing else describe_groups(config, augment_lexicon(values))
     source = describe(config.input)
     refuse_changed_inputs(record, {"input": source})
 
     from fairlab.data.manifest import Manifest
     from fairlab.data.shards import make_shards
+    from fairlab.reporting.audit import write_sheet
     from fairlab.reporting.augmentation import data_card, write_quality_report
 
     record.provenance |= environment() | {"input": source, "rewriter": values["rewriter"]}
     record.save()
-    examples = search_prompt(values, record) if values.get("search") else None
-    builder = partial(build_augmentation, values, examples)
-    made_by = {
-        "augmentation": HydraConfig.get().runtime.choices["augmentation"],
-        "axis": lexicon.axis,
-        "attributes": list(lexicon.attributes),
-        "lexicon_sha256": lexicon.sha256,
-        "field": config.field,
-        "seed": config.seed,
-    }
     manifest = Manifest(__version__, source, made_by)
+    if perturbing:
+        choices = make_choices(config, values, record)
+        if values["rewriter"]["_target_"] is None:
+            return
+        rows: Iterator[Row | BadRow] = with_choices_of(rows_of(config), choices)
+        builder = partial(build_perturbation, values)
+    else:
+        examples = search_prompt(values, record) if values.get("search") else None
+        rows, builder = rows_of(config), partial(build_augmentation, values, examples)
     shards = make_shards(
-        shown(rows_of(config)),
+        shown(rows),
         builder,
         record.folder,
         shard_rows=config.shard_rows,
@@ -77,12 +88,122 @@ def augment(config: DictConfig, record: Record) -> None:
     record.provenance["rewriter"] |= builder().rewriter.provenance
     record.provenance |= spent(values)
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
-    record.readings = polarity(manifest, config.seed)
+    record.readings = shares(manifest, config.seed) if perturbing else polarity(manifest, config.seed)
     record.notes = notes(manifest)
     record.status = "finished"
     (record.folder / "README.md").write_text(data_card(manifest), encoding="utf-8")
+    if perturbing:
+        write_sheet(manifest, record.folder)
     write_quality_report(record, manifest)
     manifest.write(record.folder)
+
+
+def describe_groups(config: DictConfig, lexicon: Lexicon) -> dict[str, Any]:
+    """What makes an output on one axis."""
+    return {
+        "augmentation": HydraConfig.get().runtime.choices["augmentation"],
+        "axis": lexicon.axis,
+        "attributes": list(lexicon.attributes),
+        "lexicon_sha256": lexicon.sha256,
+        "field": config.field,
+        "seed": config.seed,
+    }
+
+
+def describe_perturbation(config: DictConfig) -> dict[str, Any]:
+    """What makes a perturbation.
+
+    Raises:
+        FairlabError: an axis or attributes were given as for the other augmentations.
+    """
+    if config.axis != "gender" or config.attributes is not None:
+        raise FairlabError(
+            "perturbation takes its axes from augmentation.axes, such as augmentation.axes=[race]; leave out axis and "
+            "attributes"
+        )
+    node = plain_config(config)["augmentation"]
+    lexicons = [load_lexicon(axis) for axis in node["axes"]]
+    return {
+        "augmentation": HydraConfig.get().runtime.choices["augmentation"],
+        "axis": ", ".join(lexicon.axis for lexicon in lexicons),
+        "sampling": node["sampling"],
+        "lexicon_sha256": [lexicon.sha256 for lexicon in lexicons],
+        "field": fields_of(config),
+        "seed": config.seed,
+    }
+
+
+def fields_of(config: DictConfig) -> str | list[str]:
+    """Names of the text's field, or fields."""
+    if config.input.startswith("task:"):
+        from fairlab.data.glue import find_task
+
+        return find_task(config.input.split(":")[1]).field_names
+    return config.field if isinstance(config.field, str) else list(config.field)
+
+
+def make_choices(config: DictConfig, values: dict[str, Any], record: Record) -> Path:
+    """The manifest of a perturbation's choices: the one given, or one that is made in the run's folder, in shards."""
+    from fairlab.data.perturbed import CHOICES
+    from fairlab.data.shards import make_shards
+
+    if values["augmentation"]["choices"] is not None:
+        return Path(values["augmentation"]["choices"])
+    folder = record.folder / "choices"
+    folder.mkdir(exist_ok=True)
+    weights = axis_weights(config, values, folder / "weights.json")
+    builder = partial(build_choosing, values, weights)
+    made = make_shards(
+        shown(rows_of(config)),
+        builder,
+        folder,
+        shard_rows=config.shard_rows,
+        num_proc=config.num_proc,
+        engine=config.engine,
+    )
+    names, read = list[str](), 0
+    for summary in made:
+        read += summary["read"]
+        names += [summary["files"]["data"]["file"]] if "data" in summary["files"] else []
+    path = record.folder / CHOICES
+    gather(path, [folder / name for name in names])
+    with path.open("rb") as lines:
+        count = sum(1 for _ in lines)
+    record.provenance["choices"] = {"rows": count, "sha256": sha256(path), "weights": weights}
+    record.notes = [Note("augmentation", f"{count:,} choices of {read:,} rows")]
+    record.status = "finished" if values["rewriter"]["_target_"] is None else record.status
+    record.save()
+    return path
+
+
+def axis_weights(config: DictConfig, values: dict[str, Any], file: Path) -> dict[str, float]:
+    """The axes' weights in the draw, from all texts; counted once."""
+    if not file.exists():
+        perturbation = build_choosing(values, {}).perturbation
+        weights = perturbation.weights(row.text for row in rows_of(config) if isinstance(row, Row))
+        write_whole(file, json.dumps(weights) + "\n")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def with_choices_of(rows: Iterator[Row | BadRow], file: Path) -> Iterator[Row | BadRow]:
+    """Rows with their choices."""
+    from fairlab.data.perturbed import with_choices
+
+    return with_choices(rows, file)
+
+
+def shares(manifest: Manifest, seed: int) -> list[Reading]:
+    """Per cent of rows that really changed, in all and by axis: table 13 of Qian et al. 2022."""
+    from fairlab.metrics.proportions import wilson_interval
+
+    readings = []
+    for axis in ("all", *manifest.made_by["axis"].split(", ")):
+        count = manifest.counts.get("perturbed" if axis == "all" else f"perturbed/{axis}", 0)
+        low, high = (100.0 * bound for bound in wilson_interval(count, manifest.read))
+        value = 100.0 * count / manifest.read
+        place = ("perturbation", axis, "perturbed")
+        readings.append(Reading(*place, value, "%", None, manifest.read, low, high, headline=axis == "all", seed=seed))
+    return readings
 
 
 def with_rewriter(config: DictConfig) -> dict[str, Any]:
@@ -94,6 +215,8 @@ def with_rewriter(config: DictConfig) -> dict[str, Any]:
             "no augmentation was chosen; add +augmentation=NAME with: "
             + ", ".join(name for name in cli.choices("augmentation") if name != "none")
         )
+    if values["rewriter"].get("_target_", "") is None and "axes" not in values["augmentation"]:
+        raise FairlabError(f"rewriter=none only chooses words, for perturbation; choose another one for {augmentation}")
     if "_target_" not in values["rewriter"]:
         if augmentation not in values["rewriter"]:
             raise FairlabError(f"choose a rewriter for {augmentation}: rewriter=word_swap, rules or llm")
@@ -104,6 +227,10 @@ def with_rewriter(config: DictConfig) -> dict[str, Any]:
 
 def describe(source: str) -> dict[str, Any]:
     """Name and hash of the input: a file's without its folder, or a hub data set, which is not hashed."""
+    if source.startswith("task:"):
+        from fairlab.data.glue import digest, read_task
+
+        return {"name": source, "sha256": digest(read_task(*source.removeprefix("task:").split(":")))}
     path = Path(source)
     if not path.is_file():
         return {"name": source, "sha256": "not taken: streamed from the hub"}
@@ -114,7 +241,7 @@ def rows_of(config: DictConfig) -> Iterator[Row | BadRow]:
     """The input's rows."""
     from fairlab.data.rows import read_rows
 
-    return read_rows(config.input, config.field)
+    return read_rows(config.input, fields_of(config))
 
 
 def shown(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
@@ -154,9 +281,14 @@ def gather_quarantine(manifest: Manifest, folder: Path) -> None:
     if not names:
         path.unlink(missing_ok=True)
         return
+    gather(path, [folder / name for name in names])
+
+
+def gather(path: Path, files: Sequence[Path]) -> None:
+    """Several files as one, in order."""
     with whole(path) as temporary, temporary.open("wb") as gathered:
-        for name in names:
-            with (folder / name).open("rb") as file:
+        for name in files:
+            with name.open("rb") as file:
                 shutil.copyfileobj(file, gathered)
 
 

@@ -9,7 +9,9 @@ from typing import Any
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.augmentation.perturbation import Choosing
 from fairlab.lexicons import Lexicon, load_lexicon
+from fairlab.rewriting.word_rewriters import ByAxis
 from fairlab.types import FairlabError
 
 
@@ -67,6 +69,29 @@ def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str
     found = {} if examples is None else {"examples": examples}
     rewriter = build_rewriter(config, llm, **found)
     return _build_with_some(config["augmentation"], {"rewriter": rewriter, "llm": llm, "seed": config["seed"]})
+
+
+def build_perturbation(config: Mapping[str, Any]) -> Any:
+    """The perturbation that an augmenting configuration describes, with its rewriter; every worker calls it anew.
+
+    A rewriter of one axis is built for each, any other once.
+    """
+    node = config["rewriter"]
+    objects = {"llm": build_llm(config), "seed": config["seed"]}
+    if "lexicon" in inspect.signature(get_object(node["_target_"])).parameters:
+        lexicons = [load_lexicon(axis) for axis in config["augmentation"]["axes"]]
+        of_axis = {one.axis: _build_with_some(node, objects | {"lexicon": one}) for one in lexicons}
+        return _perturbation(config, rewriter=ByAxis(of_axis))
+    return _perturbation(config, rewriter=_build_with_some(node, objects))
+
+
+def build_choosing(config: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
+    """What draws the choices of a perturbation, without its rewriter."""
+    return Choosing(_perturbation(config), weights)
+
+
+def _perturbation(config: Mapping[str, Any], **objects: Any) -> Any:
+    return build(OmegaConf.create(dict(config["augmentation"])), seed=config["seed"], **objects)
 
 
 def _build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:

@@ -11,7 +11,8 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Literal
 
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.rewriting.group_rewriters import NO_WORD, RuleGroups
@@ -59,6 +60,7 @@ class Perturbation:
             race/ethnicity"; this is ours.
         mode: how words are found, see :class:`fairlab.rewriting.perturbable.PerturbableWords`.
         verify: names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; fields are always counted.
+        choices: a manifest of choices made earlier on the same data (``choices.jsonl``), taken instead of drawing.
         rewriter: that carries choices out; None takes the rules.
         seed: of the draw, and of the rules' first names.
 
@@ -77,6 +79,7 @@ class Perturbation:
         sampling: Literal["uniform", "inverse_frequency"],
         mode: Literal["syntax", "lexical"] = "syntax",
         verify: Sequence[str] = ("harms",),
+        choices: str | None = None,
         rewriter: WordRewriter | None = None,
         seed: int = 0,
     ) -> None:
@@ -87,6 +90,7 @@ class Perturbation:
         self.lexicons = [load_lexicon(axis) for axis in axes]
         self.words = PerturbableWords(self.lexicons, mode)
         self.sampling = sampling
+        self.choices = None if choices is None else Path(choices)
         self.seed = seed
         self.verifiers = {lexicon.axis: load_verifiers(verify, lexicon) for lexicon in self.lexicons}
         self.rewriter = rewriter or rules(self.lexicons, seed=seed, mode=mode)
@@ -176,7 +180,9 @@ class Perturbation:
             **self.rewriter.provenance,
             "changed": {choice.target: changes(row.text, join_fields(found.fields))},
         }
-        return Made(rows=({**original, **dict(zip(row.names, found.fields, strict=True)), **provenance},), counts=counts)
+        return Made(
+            rows=({**original, **dict(zip(row.names, found.fields, strict=True)), **provenance},), counts=counts
+        )
 
 
 class Choosing:

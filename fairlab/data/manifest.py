@@ -58,7 +58,7 @@ class Manifest:
 
     def rows(self) -> dict[str, int]:
         """What became of the rows, for tables."""
-        rest = {name: count for name, count in self.counts.items() if not name.startswith(("judged", "right/"))}
+        rest = {name: count for name, count in self.counts.items() if name != "judged" and "/" not in name}
         order = {name: rest.pop(name) for name in (BAD, NO_WORD) if name in rest}
         return {"read": self.read, **order, "rejected": sum(self.reasons.values()), **rest, "written": self.made}
 

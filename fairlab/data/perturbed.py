@@ -40,11 +40,15 @@ def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | Bad
             continue
         number, digest, choice = following
         if text_sha256(row.text) != digest:
-            raise FairlabError(f"{file} chooses a word of another text than row {number} has; give the data it was made of")
+            raise FairlabError(
+                f"{file} chooses a word of another text than row {number} has; give the data it was made of"
+            )
         yield replace(row, extra={**row.extra, CHOICE: asdict(choice)})
         following = next(choices, None)
     if following is not None:
-        raise FairlabError(f"{file} chooses a word of row {following[0]}, which is not there; give the data it was made of")
+        raise FairlabError(
+            f"{file} chooses a word of row {following[0]}, which is not there; give the data it was made of"
+        )
 
 
 def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
@@ -57,7 +61,9 @@ def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
                 row = json.loads(line)
                 yield row.pop("number"), row.pop("sha256"), Selection(**row)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise FairlabError(f"{file} line {place} is no choice of a perturbation; make the file again") from error
+                raise FairlabError(
+                    f"{file} line {place} is no choice of a perturbation; make the file again"
+                ) from error
 
 
 @dataclass(frozen=True)
@@ -86,12 +92,13 @@ def perturb_examples(examples: Sequence[Example], perturbation: Perturbation) ->
     They are the same texts that ``fairlab.augment`` makes of the task's split.
     """
     texts = [join_fields(example.fields) for example in examples]
-    weights = perturbation.weights(texts)
-    chosen = {
-        k: choice
-        for k, choice in enumerate(perturbation.choose(texts, range(1, len(texts) + 1), weights))
-        if choice is not None
-    }
+    if perturbation.choices is None:
+        drawn = perturbation.choose(texts, range(1, len(texts) + 1), perturbation.weights(texts))
+        chosen = {k: choice for k, choice in enumerate(drawn) if choice is not None}
+    else:
+        rows = [Row(str(k + 1), text, {}, f"row {k + 1}", k + 1) for k, text in enumerate(texts)]
+        named = (row for row in with_choices(rows, perturbation.choices) if isinstance(row, Row))
+        chosen = {row.number - 1: Selection(**row.extra[CHOICE]) for row in named if CHOICE in row.extra}
     made = perturbation.rewrite([examples[k].fields for k in chosen], list(chosen.values())) if chosen else []
     perturbed, axes = list(examples), [""] * len(examples)
     counts = Counter(examples=len(examples), chosen=len(chosen))

@@ -81,9 +81,7 @@ def task_rows(name: str, split: str = "train") -> Iterator[Row]:
         yield Row(str(number), text, {"label": label}, f"row {number}", number, parts=parts)
 
 
-def _rows(
-    found: Iterator[tuple[str, dict[str, Any]] | BadRow], field: str | Sequence[str]
-) -> Iterator[Row | BadRow]:
+def _rows(found: Iterator[tuple[str, dict[str, Any]] | BadRow], field: str | Sequence[str]) -> Iterator[Row | BadRow]:
     names = [field] if isinstance(field, str) else list(field)
     for number, item in enumerate(found, start=1):
         if isinstance(item, BadRow):

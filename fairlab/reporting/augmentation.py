@@ -9,12 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from fairlab.augmentation.perturbation import CHOICE
 from fairlab.data.manifest import Manifest
 from fairlab.files import write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.reporting import plots
 from fairlab.reporting.page import figure, page, section, table
 from fairlab.text.difference import pieces, stretches
+from fairlab.text.fields import join_fields
 
 EXAMPLES = 30  # rows shown
 REJECTS = 5  # shown of every reason
@@ -26,6 +28,8 @@ COLUMNS = {
     "source_id, source_place, source_text": "the row of the input it was made of",
     "augmentation, rewriter": "what made it, with seed, or model and hash of the prompt",
     "lexicon_sha256": "hash of the word lists",
+    "perturbed": "whether the row's text really changed; if not, it is as it was",
+    "choice": "of a perturbed row: the word, where it starts, its axis and attribute, and the target",
     "changed": "by version, words that changed: what stood there, what stands there now",
     "check": "what the verifiers found",
     "confidence": "the language model's own",
@@ -39,7 +43,9 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
     sections = [
         f"<h1>{html.escape(_title(manifest))}</h1><p>From {html.escape(manifest.source['name'])}.</p>",
         section("Rows", table(["", "rows"], [[name, f"{count:,}"] for name, count in manifest.rows().items()])),
-        section("Polarity", _polarity(record)),
+        section("Perturbed", _perturbed(record, manifest))
+        if _perturbs(manifest)
+        else section("Polarity", _polarity(record)),
         section("Rejected", _reasons(manifest) + "".join(_rejects(folder, manifest))),
         section("Prompt search", figure(plots.rounds(record.history)) + _rounds(folder)) if record.history else "",
         section("Examples", "".join(_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest))),
@@ -85,7 +91,12 @@ def data_card(manifest: Manifest) -> str:
         "",
         "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. `rejected-*.jsonl` holds "
         "rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could not be read, with their "
-        "line. Rows without a word of the axis are only counted.",
+        "line. "
+        + (
+            "Every row is there, perturbed or as it was; with `choices.jsonl` the same data is made again."
+            if _perturbs(manifest)
+            else "Rows without a word of the axis are only counted."
+        ),
         "",
         "## Limits",
         "",
@@ -103,6 +114,33 @@ def _title(manifest: Manifest) -> str:
 
 def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _perturbs(manifest: Manifest) -> bool:
+    return "sampling" in manifest.made_by
+
+
+def _perturbed(record: Record, manifest: Manifest) -> str:
+    """Shares by axis (table 13 of Qian et al. 2022) and texts by attribute before and after (figure 2)."""
+    shares = [
+        [reading.subset, f"{reading.value:.1f} [{reading.low:.1f}, {reading.high:.1f}]", f"{reading.n:,}"]
+        for reading in record.readings
+    ]
+    counts = manifest.counts
+    places = sorted({name.partition("/")[2] for name in counts if name.startswith(("before/", "after/"))})
+    attributes = [
+        [place, *(f"{counts.get(f'{side}/{place}', 0):,}" for side in ("before", "after"))] for place in places
+    ]
+    turned = [
+        [*name.split("/")[1:], f"{count:,}"]
+        for name, count in counts.items()
+        if name.startswith("perturbed/") and name.count("/") == 3
+    ]
+    return (
+        table(["axis", "per cent of rows perturbed", "rows"], shares)
+        + table(["attribute", "perturbed texts with a word of it, before", "after"], attributes)
+        + table(["axis", "from", "to", "rows"], turned)
+    )
 
 
 def _polarity(record: Record) -> str:
@@ -153,7 +191,11 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-def _example(row: dict[str, Any], field: str) -> str:
+def _example(row: dict[str, Any], field: str | list[str]) -> str:
+    if CHOICE in row:
+        title = f"{row['source_place']}: {row[CHOICE]['word']} to {row[CHOICE]['target']}"
+        names = [field] if isinstance(field, str) else field
+        return _shown(title, row["source_text"], {"perturbed": join_fields([row[name] for name in names])})
     return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": row[field]})
 
 

@@ -234,7 +234,11 @@ class _Work:
                 continue
             sense = vocabulary.senses[term][0]
             target = self.target or next(a for a in vocabulary.lexicon.attributes if a != sense.attribute)
-            if sense.attribute in (target, NEUTRAL) or sense.entry is None or self.source not in (None, sense.attribute):
+            if (
+                sense.attribute in (target, NEUTRAL)
+                or sense.entry is None
+                or self.source not in (None, sense.attribute)
+            ):
                 return True
             found = "".join(self.pieces[place : last + 1])
             if sense.pos == "name" and not (found[:1].isupper() and self.rules.swap_names):

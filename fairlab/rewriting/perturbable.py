@@ -91,7 +91,8 @@ class PerturbableWords:
         return [
             target
             for target in targets
-            if target != sense.attribute and (entry is None or target == NEUTRAL or entry.forms[vocabulary.column(target)])
+            if target != sense.attribute
+            and (entry is None or target == NEUTRAL or entry.forms[vocabulary.column(target)])
         ]
 
     def attributes(self, text: str) -> Counter[str]:

@@ -203,9 +203,7 @@ class RuleRewriter:
         return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
 
 
-def _of_person(
-    doc: Any, start: int, mentions: Sequence[Mention], target: str
-) -> dict[int, tuple[Mention, str]]:
+def _of_person(doc: Any, start: int, mentions: Sequence[Mention], target: str) -> dict[int, tuple[Mention, str]]:
     """By offset, the mentions of the person meant by the word at ``start`` that are to be turned."""
     chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in mentions])
     turned = {}
@@ -220,7 +218,7 @@ def _of_person(
 def _in_other_fields(
     text: str, start: int, turned: Mapping[int, tuple[Mention, str]], mentions: Sequence[Mention]
 ) -> list[int]:
-    """Offsets of nouns of the same form as turned ones in the other fields of a text: there they mean the same person."""
+    """Offsets of nouns and names in the other fields that have the form of a turned one, and mean the same person."""
     if SEPARATOR not in text:
         return []
     own = text.count(SEPARATOR, 0, start)

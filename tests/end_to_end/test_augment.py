@@ -17,7 +17,7 @@ from fairlab import cli
 from fairlab.data.groups import read_groups
 from fairlab.files import sha256
 from fairlab.record import Record
-from fairlab.train import build_augmentation_of_groups
+from fairlab.train import build_augmentation_in_training
 from fairlab.types import FairlabError
 from tests.end_to_end.augmenting import (
     TEXTS,
@@ -226,7 +226,7 @@ def test_groups_of_rules_feed_training(run, tmp_path, tiny_folders):
 def test_training_takes_no_augmentation_of_texts():
     node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / "counterfactual_groups.yaml")
     with pytest.raises(FairlabError, match="this augmentation makes groups of texts, not of groups; run python -m"):
-        build_augmentation_of_groups(node)
+        build_augmentation_in_training(node)
 
 
 def test_groups_by_a_language_model_and_its_replay(tmp_path, monkeypatch):
