@@ -51,8 +51,9 @@ def augment(config: DictConfig, record: Record) -> None:
     """Stream the input through the augmentation into the run's folder; what earlier runs finished there is kept."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it reports every request
     values = with_rewriter(config)
-    perturbing = "axes" in values["augmentation"]
-    made_by = describe_perturbation(config) if perturbing else describe_groups(config, augment_lexicon(values))
+    perturbing = "sampling" in values["augmentation"]
+    on_axes = "axes" in values["augmentation"]
+    made_by = describe_on_axes(config) if on_axes else describe_groups(config, augment_lexicon(values))
     source = describe(config.input)
     refuse_changed_inputs(record, {"input": source})
 
@@ -85,7 +86,8 @@ def augment(config: DictConfig, record: Record) -> None:
         manifest.add(summary)
     gather_quarantine(manifest, record.folder)
     refuse_nothing(manifest, config.input, record.folder)
-    record.provenance["rewriter"] |= builder().rewriter.provenance
+    if values["rewriter"]["_target_"] is not None:
+        record.provenance["rewriter"] |= builder().rewriter.provenance
     record.provenance |= spent(values)
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
     record.readings = shares(manifest, config.seed) if perturbing else polarity(manifest, config.seed)
@@ -110,15 +112,15 @@ def describe_groups(config: DictConfig, lexicon: Lexicon) -> dict[str, Any]:
     }
 
 
-def describe_perturbation(config: DictConfig) -> dict[str, Any]:
-    """What makes a perturbation.
+def describe_on_axes(config: DictConfig) -> dict[str, Any]:
+    """What makes an output on several axes.
 
     Raises:
         FairlabError: an axis or attributes were given as for the other augmentations.
     """
     if config.axis != "gender" or config.attributes is not None:
         raise FairlabError(
-            "perturbation takes its axes from augmentation.axes, such as augmentation.axes=[race]; leave out axis and "
+            "this augmentation takes its axes from augmentation.axes, such as augmentation.axes=[race]; leave out axis and "
             "attributes"
         )
     node = plain_config(config)["augmentation"]
@@ -126,7 +128,7 @@ def describe_perturbation(config: DictConfig) -> dict[str, Any]:
     return {
         "augmentation": HydraConfig.get().runtime.choices["augmentation"],
         "axis": ", ".join(lexicon.axis for lexicon in lexicons),
-        "sampling": node["sampling"],
+        **{name: node[name] for name in ("sampling", "at_least") if name in node},
         "lexicon_sha256": [lexicon.sha256 for lexicon in lexicons],
         "field": fields_of(config),
         "seed": config.seed,

@@ -42,13 +42,15 @@ def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:
 
 
 def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
-    """The rewriter of an augmenting configuration.
+    """The rewriter of an augmenting configuration; None where it names none.
 
     Args:
         config: as plain containers.
         llm: the language model, for a rewriter that asks one.
         settings: that no configuration holds, such as the examples that prompt search found.
     """
+    if config["rewriter"]["_target_"] is None:
+        return None
     objects = {"lexicon": augment_lexicon(config), "llm": llm, "seed": config["seed"], **settings}
     return _build_with_some(config["rewriter"], objects)
 

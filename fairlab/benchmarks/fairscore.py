@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,9 @@ class Fairscore:
     """How often a sequence classifier's label changes between development examples and their perturbed versions.
 
     Quantities, in per cent of the examples that really changed: ``fairscore`` (differing labels; lower is fairer),
-    ``both_correct`` and ``neither_correct``, for all of them and for those of each axis:
-    ``rte_fairscore/dev/fairscore``, ``rte_fairscore/dev_gender/fairscore`` and so on. Examples are resampled.
+    ``both_correct`` and ``neither_correct``; and ``perturbed``, how many those are of all, as in table 13. They are
+    given for all of them and for those of each axis: ``rte_fairscore/dev/fairscore``,
+    ``rte_fairscore/dev_gender/fairscore`` and so on. Examples are resampled.
 
     Args:
         task: one of :data:`fairlab.data.glue.TASKS` with labels.
@@ -100,7 +102,8 @@ class Fairscore:
             items[f"{split}_original"] = predictions(classifier, self.task, originals)
             items[f"{split}_perturbed"] = predictions(classifier, self.task, versions)
             items[f"{split}_labels"] = np.array([example.label for example in originals], dtype=np.float32)
-            items[f"{split}_axes"] = np.array([self.axes.index(made.axes[k]) for k in made.changed], dtype=np.float32)
+            places = {axis: k for k, axis in enumerate(self.axes)}
+            items[f"{split}_axes"] = np.array([places.get(axis, -1) for axis in made.axes], dtype=np.float32)
             notes.append(Note(self.name, said(split, made)))
         notes += cut_notes(self.name, classifier.cut, backbone.max_length)
         later, earlier = quantities(items, self.axes), quantities(before, self.axes) if before else []
@@ -115,20 +118,35 @@ def said(split: str, made: PerturbedExamples) -> str:
 
 
 def quantities(items: Items, axes: Sequence[str]) -> list[Quantity]:
-    """The shares over all changed examples of each split, and over those of each axis that has any."""
+    """The shares over all changed examples of each split, and over those of each axis that has any.
+
+    Args:
+        items: of each split, predictions and labels of the changed examples, and of all examples the place of the axis
+            among ``axes``, or -1.
+        axes: names.
+    """
     found = []
     for split in [name.removesuffix("_axes") for name in items if name.endswith("_axes")]:
         arrays = [items[f"{split}_{name}"] for name in ("original", "perturbed", "labels")]
         places = items[f"{split}_axes"]
+        changed = places[places >= 0]
         for axis in (ALL, *axes):
-            chosen = np.full(len(places), True) if axis == ALL else places == list(axes).index(axis)
+            number = None if axis == ALL else list(axes).index(axis)
+            chosen = changed >= 0 if number is None else changed == number
+            perturbed = places >= 0 if number is None else places == number
             subset = split if axis == ALL else f"{split}_{axis}"
+            more: dict[str, Any] = {"subset": subset, "unit": "%", "ideal": None}
+            found.append(quantity(_percent, perturbed, name="perturbed", **more))
             samples = [array[chosen] for array in arrays]
             if chosen.any():
                 found += [
                     _share(name, share, subset, samples, headline=axis == ALL) for name, share in FAIRSCORES.items()
                 ]
     return found
+
+
+def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+    return 100 * values.mean(axis=axis)
 
 
 def _share(

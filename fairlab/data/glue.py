@@ -181,6 +181,7 @@ TASKS = {
             [("question", "sentence", "label")],
             labels=ENTAILMENT,
             files=dict.fromkeys(("train", "dev"), "glue/QNLI/dev.tsv"),
+            hub=("nyu-mll/glue", "qnli"),
             halves=True,
         ),
         _glue("rte", "glue/RTE", [SENTENCES], labels=ENTAILMENT),
@@ -224,7 +225,7 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
     """
     task = find_task(name)
     if path == HUB:
-        examples, place = read_hub(task, split), f"{task.hub[0]} ({task.hub[1]}, {split})"
+        examples, place = read_hub(task, "dev" if task.halves else split), f"{task.hub[0]} ({task.hub[1]}, {split})"
     else:
         file = locate(task.files[split]) if path is None else _file_in(Path(path), split)
         examples, place = parse(file, task), str(file)
