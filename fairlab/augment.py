@@ -120,8 +120,8 @@ def describe_on_axes(config: DictConfig) -> dict[str, Any]:
     """
     if config.axis != "gender" or config.attributes is not None:
         raise FairlabError(
-            "this augmentation takes its axes from augmentation.axes, such as augmentation.axes=[race]; leave out axis and "
-            "attributes"
+            "this augmentation takes its axes from augmentation.axes, such as augmentation.axes=[race]; leave out axis "
+            "and attributes"
         )
     node = plain_config(config)["augmentation"]
     lexicons = [load_lexicon(axis) for axis in node["axes"]]

@@ -34,8 +34,8 @@ class Perturbable:
     def __init__(self, *, axes: Sequence[str], m0: float, m1: float, entities: bool, at_least: float) -> None:
         if m0 < 0 or m1 < 0 or at_least <= 0:
             raise FairlabError(
-                f"augmentation.m0 and augmentation.m1 must be 0 or more, and augmentation.at_least above 0: {m0}, {m1}, "
-                f"{at_least}"
+                f"augmentation.m0 and augmentation.m1 must be 0 or more, and augmentation.at_least above 0: "
+                f"{m0}, {m1}, {at_least}"
             )
         self.words = PerturbableWords([load_lexicon(axis) for axis in axes], "lexical")
         self.m0, self.m1, self.entities, self.at_least = m0, m1, entities, at_least
