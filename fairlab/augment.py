@@ -67,7 +67,7 @@ def augment(config: DictConfig, record: Record) -> None:
     manifest = Manifest(__version__, source, made_by)
     if perturbing:
         choices = make_choices(config, values, record)
-        if values["rewriter"]["_target_"] is None:
+        if not values["rewriter"]:
             return
         rows: Iterator[Row | BadRow] = with_choices_of(rows_of(config), choices)
         builder = partial(build_perturbation, values)
@@ -86,7 +86,7 @@ def augment(config: DictConfig, record: Record) -> None:
         manifest.add(summary)
     gather_quarantine(manifest, record.folder)
     refuse_nothing(manifest, config.input, record.folder)
-    if values["rewriter"]["_target_"] is not None:
+    if values["rewriter"]:
         record.provenance["rewriter"] |= builder().rewriter.provenance
     record.provenance |= spent(values)
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
@@ -173,7 +173,7 @@ def make_choices(config: DictConfig, values: dict[str, Any], record: Record) -> 
         count = sum(1 for _ in lines)
     record.provenance["choices"] = {"rows": count, "sha256": sha256(path), "weights": weights}
     record.notes = [Note("augmentation", f"{count:,} choices of {read:,} rows")]
-    record.status = "finished" if values["rewriter"]["_target_"] is None else record.status
+    record.status = record.status if values["rewriter"] else "finished"
     record.save()
     return path
 
@@ -217,11 +217,13 @@ def with_rewriter(config: DictConfig) -> dict[str, Any]:
             "no augmentation was chosen; add +augmentation=NAME with: "
             + ", ".join(name for name in cli.choices("augmentation") if name != "none")
         )
-    if values["rewriter"].get("_target_", "") is None and "axes" not in values["augmentation"]:
+    if not values["rewriter"] and "axes" not in values["augmentation"]:
         raise FairlabError(f"rewriter=none only chooses words, for perturbation; choose another one for {augmentation}")
-    if "_target_" not in values["rewriter"]:
+    if values["rewriter"] and "_target_" not in values["rewriter"]:
         if augmentation not in values["rewriter"]:
             raise FairlabError(f"choose a rewriter for {augmentation}: rewriter=word_swap, rules or llm")
+        if values["rewriter"][augmentation] == "none":
+            return values | {"rewriter": {}}
         chosen = hydra.compose(overrides=[f"+rewriter={values['rewriter'][augmentation]}"]).rewriter
         values["rewriter"] = OmegaConf.to_container(chosen, resolve=True)
     return values

@@ -49,7 +49,7 @@ def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
         llm: the language model, for a rewriter that asks one.
         settings: that no configuration holds, such as the examples that prompt search found.
     """
-    if config["rewriter"]["_target_"] is None:
+    if not config["rewriter"]:
         return None
     objects = {"lexicon": augment_lexicon(config), "llm": llm, "seed": config["seed"], **settings}
     return _build_with_some(config["rewriter"], objects)
