@@ -2,8 +2,8 @@
 
     python experiments/perturbation/audit.py SHEET [SECOND_SHEET] [--toxicity]
 
-One sheet gives the share of labels kept (appendix J of Qian et al. 2022); two sheets of the same rows give table 9's rates
-of tags beside it; --toxicity names the rows to read again.
+One sheet gives the share of labels kept (appendix J of Qian et al. 2022); two sheets of the same rows give table 9's
+rates of tags beside it; --toxicity names the rows to read again.
 """
 
 from __future__ import annotations
