@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import sys
-from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,8 +13,9 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import __version__, cli
-from fairlab.build import augment_lexicon, build, build_augmentation, build_llm, build_rewriter
-from fairlab.files import whole
+from fairlab.build import augment_lexicon, build, build_augmentation, build_llm, build_perturbation, build_rewriter
+from fairlab.choosing import describe_on_axes, make_choices, shares
+from fairlab.files import gather
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.record import Note, Reading, Record, environment
 from fairlab.runs import output_folder, plain_config
@@ -25,7 +23,6 @@ from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
     from fairlab.data.manifest import Manifest
-    from fairlab.data.rows import BadRow
 
 OmegaConf.register_new_resolver("output_folder", output_folder, replace=True)
 
@@ -46,8 +43,11 @@ def augment(config: DictConfig, record: Record) -> None:
 
     from fairlab.augmentation.biasers import COPIES, WITH_BIASER, verdict
     from fairlab.data.manifest import Manifest, dataset_facts
+    from fairlab.data.perturbed import with_choices
+    from fairlab.data.rows import fields_of, read_rows, shown
     from fairlab.data.shards import make_shards
     from fairlab.data.subsample import WHOLE, subsample
+    from fairlab.reporting.audit import write_sheet
     from fairlab.reporting.augmentation import data_card, write_quality_report
 
     source = dataset_facts(config.input)
@@ -57,20 +57,19 @@ def augment(config: DictConfig, record: Record) -> None:
     if values.get("biaser_set"):
         asked = build(OmegaConf.create(values["biaser_set"]), llm=build_llm(values), seed=config.seed)
         values["axis"] = str(asked(values["axis"], record.folder))
-    lexicon = augment_lexicon(values)
-    examples = search_prompt(values, record) if values.get("search") else None
-    builder = partial(build_augmentation, values, examples)
-    made_by = {
-        "augmentation": HydraConfig.get().runtime.choices["augmentation"],
-        "axis": lexicon.axis,
-        "attributes": list(lexicon.attributes),
-        "lexicon_sha256": lexicon.sha256,
-        "field": config.field,
-        "seed": config.seed,
-    }
-    manifest = Manifest(__version__, source, made_by)
+    perturbing = "sampling" in values["augmentation"]
+    manifest = Manifest(__version__, source, made_by(config, values))
+    rows = read_rows(config.input, fields_of(config.input, config.field))
+    if perturbing:
+        choices = make_choices(config, values, record)
+        if not values["rewriter"]:
+            return
+        rows, builder = with_choices(rows, choices), partial(build_perturbation, values)
+    else:
+        examples = search_prompt(values, record) if values.get("search") else None
+        builder = partial(build_augmentation, values, examples)
     shards = make_shards(
-        shown(rows_of(config)),
+        shown(rows),
         builder,
         record.folder if config.limit is None else record.folder / WHOLE,
         shard_rows=config.shard_rows,
@@ -84,18 +83,36 @@ def augment(config: DictConfig, record: Record) -> None:
         subsample(manifest, record.folder, config.limit, config.seed)
     gather_quarantine(manifest, record.folder)
     refuse_nothing(manifest, config.input, record.folder)
-    record.provenance["rewriter"] |= builder().rewriter.provenance
+    if values["rewriter"]:
+        record.provenance["rewriter"] |= builder().rewriter.provenance
     record.provenance |= spent(values)
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
-    record.readings = polarity(manifest, config.seed)
+    record.readings = shares(manifest, config.seed) if perturbing else polarity(manifest, config.seed)
     record.notes = notes(manifest)
     if COPIES in manifest.counts or WITH_BIASER in manifest.counts:
-        text = verdict(manifest.read, len(lexicon.attributes), written)
+        text = verdict(manifest.read, len(manifest.made_by["attributes"]), written)
         record.notes.append(Note("augmentation", text))
     record.status = "finished"
     (record.folder / "README.md").write_text(data_card(manifest), encoding="utf-8")
+    if perturbing:
+        write_sheet(manifest, record.folder)
     write_quality_report(record, manifest)
     manifest.write(record.folder)
+
+
+def made_by(config: DictConfig, values: dict[str, Any]) -> dict[str, Any]:
+    """What an output is made by: the augmentation, its lexicons and its seed."""
+    if "axes" in values["augmentation"]:
+        return describe_on_axes(config)
+    lexicon = augment_lexicon(values)
+    return {
+        "augmentation": HydraConfig.get().runtime.choices["augmentation"],
+        "axis": lexicon.axis,
+        "attributes": list(lexicon.attributes),
+        "lexicon_sha256": lexicon.sha256,
+        "field": config.field,
+        "seed": config.seed,
+    }
 
 
 def with_rewriter(config: DictConfig) -> dict[str, Any]:
@@ -106,29 +123,14 @@ def with_rewriter(config: DictConfig) -> dict[str, Any]:
     if augmentation not in known:
         what = f"{augmentation} is applied in training only" if augmentation else "no augmentation was chosen"
         raise FairlabError(f"{what}; add +augmentation=NAME with: {', '.join(known)}")
-    if "_target_" not in values["rewriter"]:
+    if not values["rewriter"] and "axes" not in values["augmentation"]:
+        raise FairlabError(f"rewriter=none only chooses words, for perturbation; choose another one for {augmentation}")
+    if values["rewriter"] and "_target_" not in values["rewriter"]:
+        if values["rewriter"][augmentation] == "none":
+            return values | {"rewriter": {}}
         chosen = hydra.compose(overrides=[f"+rewriter={values['rewriter'][augmentation]}"]).rewriter
         values["rewriter"] = OmegaConf.to_container(chosen, resolve=True)
     return values
-
-
-def rows_of(config: DictConfig) -> Iterator[Row | BadRow]:
-    """The input's rows."""
-    from fairlab.data.rows import read_rows
-
-    return read_rows(config.input, config.field)
-
-
-def shown(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
-    """The rows, with their number on a terminal."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} rows read"), TimeElapsedColumn())
-    with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress:
-        task = progress.add_task("", total=None)
-        for row in rows:
-            progress.advance(task)
-            yield row
 
 
 def search_prompt(values: dict[str, Any], record: Record) -> list[dict[str, str]]:
@@ -156,10 +158,7 @@ def gather_quarantine(manifest: Manifest, folder: Path) -> None:
     if not names:
         path.unlink(missing_ok=True)
         return
-    with whole(path) as temporary, temporary.open("wb") as gathered:
-        for name in names:
-            with (folder / name).open("rb") as file:
-                shutil.copyfileobj(file, gathered)
+    gather(path, [folder / name for name in names])
 
 
 def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.augmentation.perturbation import Choosing
 from fairlab.lexicons import Lexicon, load_lexicon
+from fairlab.rewriting.word_rewriters import ByAxis
 from fairlab.types import FairlabError
 
 
@@ -40,13 +42,15 @@ def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:
 
 
 def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
-    """The rewriter of an augmenting configuration.
+    """The rewriter of an augmenting configuration; None where it names none.
 
     Args:
         config: as plain containers.
         llm: the language model, for a rewriter that asks one.
         settings: that no configuration holds, such as the examples that prompt search found.
     """
+    if not config["rewriter"]:
+        return None
     whole = load_lexicon(config["axis"])
     objects = {"lexicon": augment_lexicon(config), "whole": whole, "llm": llm, "seed": config["seed"], **settings}
     return _build_with_some(config["rewriter"], objects)
@@ -72,6 +76,29 @@ def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str
     if "language_model" in node:
         objects["language_model"] = build(OmegaConf.create(node.pop("language_model")))
     return _build_with_some(node, objects)
+
+
+def build_perturbation(config: Mapping[str, Any]) -> Any:
+    """The perturbation that an augmenting configuration describes, with its rewriter; every worker calls it anew.
+
+    A rewriter of one axis is built for each, any other once.
+    """
+    node = config["rewriter"]
+    objects = {"llm": build_llm(config), "seed": config["seed"]}
+    if "lexicon" in inspect.signature(get_object(node["_target_"])).parameters:
+        lexicons = [load_lexicon(axis) for axis in config["augmentation"]["axes"]]
+        of_axis = {one.axis: _build_with_some(node, objects | {"lexicon": one}) for one in lexicons}
+        return _perturbation(config, rewriter=ByAxis(of_axis))
+    return _perturbation(config, rewriter=_build_with_some(node, objects))
+
+
+def build_choosing(config: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
+    """What draws the choices of a perturbation, without its rewriter."""
+    return Choosing(_perturbation(config), weights)
+
+
+def _perturbation(config: Mapping[str, Any], **objects: Any) -> Any:
+    return build(OmegaConf.create(dict(config["augmentation"])), seed=config["seed"], **objects)
 
 
 def _build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import hashlib
 import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,6 +53,14 @@ def write_whole(path: Path, text: str) -> None:
     """
     with no_space_is_one_sentence(path), whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def gather(path: Path, files: Sequence[Path]) -> None:
+    """Several files as one, in order."""
+    with whole(path) as temporary, temporary.open("wb") as gathered:
+        for name in files:
+            with name.open("rb") as file:
+                shutil.copyfileobj(file, gathered)
 
 
 def sha256(*paths: Path) -> str:

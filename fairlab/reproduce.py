@@ -43,7 +43,8 @@ def reproduce(config: DictConfig) -> None:
         raise FairlabError("paper has no value; give one, for example paper=ccd")
     output = Path(config.output)
     matrix = chosen(read_matrix(EXPERIMENTS / config.paper / "matrix.yaml", config.scale.name), config)
-    needed = dict.fromkeys(row.run for table in matrix.tables.values() for row in table.rows if row.run in matrix.runs)
+    asked = (row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns)
+    needed = dict.fromkeys(run for run in asked if run in matrix.runs)
     jobs = [(run, seed) for seed in matrix.seeds for run in needed]
     failed = []
     for number, (run, seed) in enumerate(jobs, start=1):

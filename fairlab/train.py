@@ -58,7 +58,7 @@ def train(config: DictConfig, record: Record) -> None:
     warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
     seed_everything(config.seed, workers=True, verbose=False)
     method = build(config.method, encoder, seed=config.seed)
-    augmentation = build_augmentation_of_groups(config.augmentation) if config.augmentation else None
+    augmentation = build_augmentation_in_training(config.augmentation) if config.augmentation else None
     data = build(config.data, encoder=encoder, epochs=method.epochs, seed=config.seed, augmentation=augmentation)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
     inputs = {"data": data.facts(), "weights": weights_facts(config.backbone)}
@@ -96,14 +96,14 @@ def train(config: DictConfig, record: Record) -> None:
     write_report(record)
 
 
-def build_augmentation_of_groups(node: DictConfig) -> Any:
-    """The augmentation that training applies to its groups.
+def build_augmentation_in_training(node: DictConfig) -> Any:
+    """The augmentation that training applies to its data.
 
     Raises:
-        FairlabError: it is one of texts.
+        FairlabError: it needs a rewriter, as only ``fairlab.augment`` builds it.
     """
-    parameters = inspect.signature(get_object(node["_target_"])).parameters.items()
-    if any(parameter.default is parameter.empty and name not in node for name, parameter in parameters):
+    parameters = inspect.signature(get_object(node["_target_"])).parameters.values()
+    if any(parameter.default is parameter.empty and parameter.name not in node for parameter in parameters):
         raise FairlabError(
             "this augmentation makes groups of texts, not of groups; run python -m fairlab.augment +augmentation=NAME "
             "input=FILE output=DIR, then train with data.path=DIR"

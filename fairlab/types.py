@@ -69,11 +69,12 @@ class Row:
 
     Attributes:
         id: the row's ``id``, else its number in the input, counted from 1.
-        text: what is to be rewritten.
+        text: what is to be rewritten; several fields are joined by ``<SEP>``.
         extra: every other field.
         place: where it came from, such as ``line 12``.
         number: of the row in the input, counted from 1; unique where ids may not be.
         field: the name of the text's field.
+        parts: names and texts of the fields that a text is joined of; empty where it is one.
     """
 
     id: str
@@ -82,6 +83,17 @@ class Row:
     place: str
     number: int
     field: str = "text"
+    parts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the text's fields."""
+        return [name for name, _ in self.parts] or [self.field]
+
+    @property
+    def fields(self) -> list[str]:
+        """The text's fields."""
+        return [text for _, text in self.parts] or [self.text]
 
 
 @dataclass(frozen=True)

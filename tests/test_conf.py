@@ -145,6 +145,48 @@ def test_baselines_at_quickstart_scale_need_nothing_but_what_comes_with_fairlab(
     assert config.data.get("path", config.data.get("paths")) in ("embedded/people", ["embedded/people"])
 
 
+# Qian et al. 2022, table 12.
+FAIRTUNING = {
+    "fairtune_glue": {
+        "method.weight_decay": 0.1,
+        "method.epochs": 10,
+        "method.warmup": 0.06,
+        "method.rank": None,
+        "backbone.name": "FacebookAI/roberta-base",
+        "augmentation.axes": ["gender", "race", "age"],
+        "augmentation.sampling": "inverse_frequency",
+        "benchmark.fairscore.sampling": "inverse_frequency",
+    },
+    "fairtune_race": {
+        "method.lr": 1e-5,
+        "data.batch_size": 16,
+        "method.weight_decay": 0.1,
+        "method.epochs": 3,
+        "method.warmup": 0.06,
+    },
+}
+
+
+@pytest.mark.parametrize(("experiment", "values"), FAIRTUNING.items())
+def test_fairtuning_at_paper_scale_holds_table_12(experiment, values):
+    config = composed(f"+experiment={experiment}", "scale=paper")
+    assert {key: OmegaConf.select(config, key) for key in values} == values
+
+
+def test_the_sweep_of_table_12_covers_it_on_the_task_named():
+    config = composed("+experiment=fairtune_glue", "+sweep=fairtuning", "scale=paper", "task=rte")
+    assert (config.data.task, config.benchmark.glue.task, config.benchmark.fairscore.task) == ("rte",) * 3
+    params = OmegaConf.load(Path(conf_dir()) / "sweep" / "fairtuning.yaml").hydra.sweeper.params
+    values = {name: [float(value) for value in str(params[name]).split(",")] for name in params}
+    assert values == {"method.lr": [1e-5, 2e-5, 3e-5], "data.batch_size": [16, 32], "seed": [1, 2, 3]}
+
+
+def test_finetuning_on_the_originals_is_the_same_but_for_the_data():
+    fair, original = (composed("+experiment=fairtune_glue", "task=cola", *more) for more in ([], ["augmentation=none"]))
+    assert original.augmentation == {}
+    assert {key for key in fair if fair[key] != original[key]} == {"augmentation"}
+
+
 @pytest.mark.parametrize("method", ["ccd", "dpce", "adept", "sentence_debias", "inlp"])
 @pytest.mark.parametrize("backbone", ["minilm", "paper/bert", "paper/roberta"])
 def test_methods_on_groups_compose_with_every_backbone(backbone, method):

@@ -26,10 +26,11 @@ LAYERS = [
     {"runs", "build", "measuring"},
     {"cli"},
     {"job"},
+    {"choosing"},
     {"train", "evaluate", "augment", "report", "reproduce", "score"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY = {"cli", "job", "runs", "build", "train", "evaluate", "augment", "report", "reproduce", "score"}
+ENTRY = {"cli", "job", "choosing", "runs", "build", "train", "evaluate", "augment", "report", "reproduce", "score"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

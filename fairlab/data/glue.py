@@ -40,6 +40,16 @@ class Example:
     options: tuple[str, ...] = ()
 
     @property
+    def fields(self) -> list[str]:
+        """All its texts: the first, the second where there is one, the answers."""
+        return [self.first, *([] if self.second is None else [self.second]), *self.options]
+
+    def with_fields(self, fields: Sequence[str]) -> Example:
+        """The example with other texts, as many as it has."""
+        paired = self.second is not None
+        return Example(fields[0], fields[1] if paired else None, self.label, tuple(fields[1 + paired :]))
+
+    @property
     def pairs(self) -> list[tuple[str, str | None]]:
         """What a model reads: the texts, or one pair for each answer, which stands where the question has its blank."""
         if not self.options:
@@ -66,6 +76,7 @@ class Task:
         written: the labels as files have them where that is not their names.
         columns: of a file without a header.
         options: whether an answer is to be chosen; the labels are the answers' places.
+        halves: whether both splits are halves of one file, no first text in both.
     """
 
     name: str
@@ -77,6 +88,13 @@ class Task:
     written: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     options: bool = False
+    halves: bool = False
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of an example's fields: columns of its last layout, and the answers by their letters."""
+        columns = self.layouts[-1][: 2 if self.options else -1]
+        return [*columns, *(f"option_{label}" for label in self.labels if self.options)]
 
     @property
     def dev_splits(self) -> list[str]:
@@ -157,6 +175,15 @@ TASKS = {
             columns=("label", "premise", "hypothesis"),
         ),
         _glue("qnli", "glue/QNLI", [("question", "sentence", "label")], labels=ENTAILMENT),
+        _glue(  # where the training file cannot be had
+            "qnli_halves",
+            "glue/QNLI",
+            [("question", "sentence", "label")],
+            labels=ENTAILMENT,
+            files=dict.fromkeys(("train", "dev"), "glue/QNLI/dev.tsv"),
+            hub=("nyu-mll/glue", "qnli"),
+            halves=True,
+        ),
         _glue("rte", "glue/RTE", [SENTENCES], labels=ENTAILMENT),
         _glue("wnli", "glue/WNLI", [SENTENCES], labels=ENTAILMENT, written=DIGITS),
         Task(
@@ -198,12 +225,19 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
     """
     task = find_task(name)
     if path == HUB:
-        examples, place = read_hub(task, split), f"{task.hub[0]} ({task.hub[1]}, {split})"
+        examples, place = read_hub(task, "dev" if task.halves else split), f"{task.hub[0]} ({task.hub[1]}, {split})"
     else:
         file = locate(task.files[split]) if path is None else _file_in(Path(path), split)
         examples, place = parse(file, task), str(file)
+    if task.halves:
+        examples = [example for example in examples if _in_first_half(example.first) == (split == "train")]
     refuse_one_label(examples, task, place)
     return examples
+
+
+def _in_first_half(text: str) -> bool:
+    """A fixed choice of half of all texts, another one than of those held out for choosing weights."""
+    return hashlib.sha256(f"half {text}".encode()).digest()[0] < 128
 
 
 def _file_in(folder: Path, split: str) -> Path:

@@ -10,11 +10,13 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.backbones.classification import Encoded, encode
 from fairlab.data.batching import BucketedBatches
 from fairlab.data.corpus import held_out
 from fairlab.data.glue import Example, digest, find_task, label_counts, read_task, refuse_one_label
+from fairlab.data.perturbed import perturb_examples
 from fairlab.types import FairlabError
 
 
@@ -58,11 +60,13 @@ class LabelledTexts(lightning.LightningDataModule):
         encoder: whose tokenizer and maximal length are used.
         epochs: passes over the training examples.
         seed: of the order of the batches.
-        augmentation: None; those there are work on counterfactual groups.
+        augmentation: perturbs the training examples, not those held out, so that weights are chosen on the same texts
+            with and without it; None leaves them as they are.
 
     Attributes:
         task: the task.
         examples: by split, ``train`` and ``validation``.
+        perturbed: what became of the training examples; None without an augmentation.
 
     Raises:
         FairlabError: on bad data or values, naming file, row or key.
@@ -86,8 +90,10 @@ class LabelledTexts(lightning.LightningDataModule):
             raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
         if batch_size < 1 or (limit_train is not None and limit_train < 1):
             raise FairlabError(f"data.batch_size and data.limit_train must be at least 1: {batch_size}, {limit_train}")
-        if augmentation is not None:
-            raise FairlabError("this augmentation works on counterfactual groups, not on a task: augmentation=none")
+        if augmentation is not None and not isinstance(augmentation, Perturbation):
+            raise FairlabError(
+                "this augmentation works on counterfactual groups, not on a task: augmentation=fairtuning or none"
+            )
         self.task = find_task(task)
         self.path = path
         self.batch_size = batch_size
@@ -105,6 +111,9 @@ class LabelledTexts(lightning.LightningDataModule):
             if not part:
                 raise FairlabError(f"{task} has no example for {split}; give more examples or change data.validation")
             refuse_one_label(part, self.task, f"the {split} part of {task}")
+        self.perturbed = perturb_examples(self.examples["train"], augmentation) if augmentation else None
+        if self.perturbed:
+            self.examples["train"] = self.perturbed.examples
         self.encoded = {split: encode(encoder, pairs(part)) for split, part in self.examples.items()}
 
     @property
@@ -127,6 +136,7 @@ class LabelledTexts(lightning.LightningDataModule):
             "trained_on": f"{len(train)} examples of {self.task.name}",
             **{f"{split}_examples": len(examples) for split, examples in self.examples.items()},
             **{f"{split}_labels": label_counts(examples, self.task) for split, examples in self.examples.items()},
+            **({"perturbed": self.perturbed.counts} if self.perturbed else {}),
             "texts_cut": sum(encoded.cut for encoded in self.encoded.values()),
         }
 

@@ -10,7 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fairlab.data.rows import BadRow, read_rows, text_files
+from fairlab.data.glue import digest, read_task
+from fairlab.data.rows import TASK, BadRow, read_rows, text_files
 from fairlab.data.shards import BAD
 from fairlab.files import sha256, write_whole
 from fairlab.rewriting.group_rewriters import NO_WORD
@@ -60,7 +61,7 @@ class Manifest:
 
     def rows(self) -> dict[str, int]:
         """What became of the rows, for tables."""
-        rest = {name: count for name, count in self.counts.items() if not name.startswith(("judged", "right/", "to/"))}
+        rest = {name: count for name, count in self.counts.items() if name != "judged" and "/" not in name}
         order = {name: rest.pop(name) for name in (BAD, NO_WORD) if name in rest}
         return {"read": self.read, **order, "rejected": sum(self.reasons.values()), **rest, "written": self.made}
 
@@ -82,7 +83,9 @@ def dataset_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
 
 
 def dataset_facts(source: str) -> dict[str, Any]:
-    """Name and hash of a data set: of a file, of a folder's data, or of the hub, which is not hashed."""
+    """Name and hash of a data set: a file's, a folder's data's, a task's, or the hub's, which is not hashed."""
+    if source.startswith(TASK):
+        return {"name": source, "sha256": digest(read_task(*source.removeprefix(TASK).split(":")))}
     path = Path(source)
     if path.is_file():
         files = [path]

@@ -8,16 +8,20 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any
 
+from fairlab.data.glue import find_task, read_task
+from fairlab.text.fields import join_fields
 from fairlab.text.sentences import SENTENCE_END
 from fairlab.types import DataUnavailable, FairlabError, Row
 
 FORMATS = (".jsonl", ".csv", ".tsv", ".parquet", ".txt")
+TASK = "task:"  # before the name of a labelled task
 PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
 BLANK_SHARE = 0.02
 LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
@@ -36,21 +40,24 @@ class BadRow:
     content: str
 
 
-def read_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
-    """Rows of a file, or of a data set of the hub, in order.
+def read_rows(source: str, field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
+    """Rows of a file, of a data set of the hub, or of a labelled task, in order.
 
     A text file gives one text a line, or, where its paragraphs are wrapped and end at blank lines, one a sentence. What
     Project Gutenberg puts around a book is left out.
 
     Args:
         source: a file ending in .jsonl, .csv, .tsv, .parquet or .txt, a folder of .txt files, which are read one after
-            the other in order of their names, or ``NAME`` or ``NAME:SPLIT`` on the hub.
-        field: the column of the text.
+            the other in order of their names, ``NAME`` or ``NAME:SPLIT`` on the hub, or ``task:NAME`` or
+            ``task:NAME:SPLIT`` (see :func:`fairlab.data.glue.read_task`), whose fields are known.
+        field: the column of the text, or several that are joined by ``<SEP>``.
 
     Raises:
         DataUnavailable: there is no such file or data set.
         FairlabError: the file is not of its kind, or of none that is known.
     """
+    if source.startswith(TASK):
+        return task_rows(*source.removeprefix(TASK).split(":"))
     path = Path(source)
     if path.is_dir():
         return _rows(_folder(text_files(path)), "text")
@@ -70,6 +77,25 @@ def read_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
     if path.suffix not in readers:
         raise FairlabError(f"{source} has an unknown ending; give a file ending in {', '.join(FORMATS)}")
     return _rows(readers[path.suffix](path), "text" if path.suffix == ".txt" else field)
+
+
+def fields_of(source: str, field: str | Sequence[str]) -> str | list[str]:
+    """Names of the text's field, or fields; a task has its own."""
+    if source.startswith(TASK):
+        return find_task(source.split(":")[1]).field_names
+    return field if isinstance(field, str) else list(field)
+
+
+def shown(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
+    """The rows, with their number on a terminal."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} rows read"), TimeElapsedColumn())
+    with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        for row in rows:
+            progress.advance(task)
+            yield row
 
 
 def text_files(folder: Path) -> list[Path]:
@@ -93,22 +119,36 @@ def _folder(files: list[Path]) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
                 yield f"{file.name}, {item[0]}", item[1]
 
 
-def _rows(found: Iterator[tuple[str, dict[str, Any]] | BadRow], field: str) -> Iterator[Row | BadRow]:
+def task_rows(name: str, split: str = "train") -> Iterator[Row]:
+    """Examples of a labelled task as rows: their fields by the task's own names, and the label's name or score."""
+    task = find_task(name)
+    for number, example in enumerate(read_task(name, split), start=1):
+        parts = tuple(zip(task.field_names, example.fields, strict=True))
+        label = task.labels[int(example.label)] if task.labels else example.label
+        text = join_fields(example.fields)
+        yield Row(str(number), text, {"label": label}, f"row {number}", number, parts=parts)
+
+
+def _rows(found: Iterator[tuple[str, dict[str, Any]] | BadRow], field: str | Sequence[str]) -> Iterator[Row | BadRow]:
+    names = [field] if isinstance(field, str) else list(field)
     for number, item in enumerate(found, start=1):
         if isinstance(item, BadRow):
             yield item
             continue
         place, fields = item
-        text = fields.get(field)
-        if not isinstance(text, str) or not text.strip():
-            reason = f"no text in the field '{field}'; it has: {', '.join(map(str, fields)) or 'none'}"
+        texts = {name: fields.get(name) for name in names}
+        lacking = [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]
+        text = "" if lacking else join_fields(list(texts.values()))  # type: ignore[arg-type]
+        if lacking:
+            reason = f"no text in the field '{lacking[0]}'; it has: {', '.join(map(str, fields)) or 'none'}"
             yield BadRow(place, reason, str(fields)[:SHOWN])
         elif broken := BROKEN.search(text):
             what = "a NUL character" if broken.group() == "\0" else "half a surrogate pair"
             yield BadRow(place, f"the text holds {what}", ascii(text)[:SHOWN])
         else:
-            extra = {key: value for key, value in fields.items() if key not in ("id", field)}
-            yield Row(str(fields.get("id", number)), text, extra, place, number, field)
+            extra = {key: value for key, value in fields.items() if key not in ("id", *names)}
+            parts: Any = tuple(texts.items()) if len(names) > 1 else ()
+            yield Row(str(fields.get("id", number)), text, extra, place, number, names[0], parts)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
@@ -209,7 +249,7 @@ def _plain_text(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
             paragraph = []
 
 
-def _hub_rows(source: str, field: str) -> Iterator[Row | BadRow]:
+def _hub_rows(source: str, field: str | Sequence[str]) -> Iterator[Row | BadRow]:
     """Rows of a hub data set, streamed."""
     from datasets import load_dataset
 

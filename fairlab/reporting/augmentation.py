@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.augmentation.biasers import TO
+from fairlab.augmentation.perturbation import CHOICE
 from fairlab.data.manifest import Manifest
 from fairlab.data.subsample import LEFT_OUT, WHOLE
 from fairlab.files import write_whole
@@ -18,6 +19,7 @@ from fairlab.reporting import plots
 from fairlab.reporting.page import figure, page, section, table
 from fairlab.rewriting.group_rewriters import NO_WORD
 from fairlab.text.difference import pieces, stretches
+from fairlab.text.fields import join_fields
 
 EXAMPLES = 30  # rows shown
 REJECTS = 5  # shown of every reason
@@ -29,6 +31,8 @@ COLUMNS = {
     "source_id, source_place, source_text": "the row of the input it was made of",
     "augmentation, rewriter": "what made it, with seed, or model and hash of the prompt",
     "lexicon_sha256": "hash of the word lists",
+    "perturbed": "whether the row's text really changed; if not, it is as it was",
+    "choice": "of a perturbed row: the word, where it starts, its axis and attribute, and the target",
     "changed": "by version, words that changed: what stood there, what stands there now",
     "kind": "of an expansion by biasers: entry, copy, upshift or downshift",
     "biaser, replaced": "the member a copy was made for, and what it stands in place of",
@@ -45,7 +49,7 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
     sections = [
         f"<h1>{html.escape(_title(manifest))}</h1><p>From {html.escape(manifest.source['name'])}.</p>",
         section("Rows", table(["", "rows"], [[name, f"{count:,}"] for name, count in manifest.rows().items()])),
-        _sizes(record, manifest) or section("Polarity", _polarity(record)),
+        _sizes(record, manifest) or _quality(record, manifest),
         section("Rejected", _reasons(manifest) + "".join(_rejects(folder, manifest))),
         section("Prompt search", figure(plots.rounds(record.history)) + _rounds(folder)) if record.history else "",
         section("Examples", "".join(_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest))),
@@ -89,11 +93,16 @@ def data_card(manifest: Manifest) -> str:
         "",
         "## Files",
         "",
-        "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. `rejected-*.jsonl` "
-        "holds rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could not be read, with "
-        "their line."
+        "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. `rejected-*.jsonl` holds "
+        "rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could not be read, with their "
+        "line."
         + (" Rows without a word of the axis are only counted." if NO_WORD in manifest.counts else "")
-        + (f" The data is a fair subsample of what lies in `{WHOLE}/`." if LEFT_OUT in manifest.counts else ""),
+        + (f" The data is a fair subsample of what lies in `{WHOLE}/`." if LEFT_OUT in manifest.counts else "")
+        + (
+            " Every row is there, perturbed or as it was; with `choices.jsonl` the same data is made again."
+            if _perturbs(manifest)
+            else ""
+        ),
         "",
         "## Limits",
         "",
@@ -125,6 +134,39 @@ def _sizes(record: Record, manifest: Manifest) -> str:
     rows = [[name, f"{count:,}"] for name, count in members.items()]
     note = f"<p class='note'>{html.escape(record.notes[-1].text)}.</p>" if record.notes else ""
     return section("Rows by biaser", table(["biaser", "copies and their morphs"], rows) + note)
+
+
+def _quality(record: Record, manifest: Manifest) -> str:
+    if _perturbs(manifest):
+        return section("Perturbed", _perturbed(record, manifest))
+    return section("Polarity", _polarity(record))
+
+
+def _perturbs(manifest: Manifest) -> bool:
+    return "sampling" in manifest.made_by
+
+
+def _perturbed(record: Record, manifest: Manifest) -> str:
+    """Shares by axis (table 13 of Qian et al. 2022) and texts by attribute before and after (figure 2)."""
+    shares = [
+        [reading.subset, f"{reading.value:.1f} [{reading.low:.1f}, {reading.high:.1f}]", f"{reading.n:,}"]
+        for reading in record.readings
+    ]
+    counts = manifest.counts
+    places = sorted({name.partition("/")[2] for name in counts if name.startswith(("before/", "after/"))})
+    attributes = [
+        [place, *(f"{counts.get(f'{side}/{place}', 0):,}" for side in ("before", "after"))] for place in places
+    ]
+    turned = [
+        [*name.split("/")[1:], f"{count:,}"]
+        for name, count in counts.items()
+        if name.startswith("perturbed/") and name.count("/") == 3
+    ]
+    return (
+        table(["axis", "per cent of rows perturbed", "rows"], shares)
+        + table(["attribute", "perturbed texts with a word of it, before", "after"], attributes)
+        + table(["axis", "from", "to", "rows"], turned)
+    )
 
 
 def _polarity(record: Record) -> str:
@@ -175,7 +217,11 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-def _example(row: dict[str, Any], field: str) -> str:
+def _example(row: dict[str, Any], field: str | list[str]) -> str:
+    if CHOICE in row:
+        title = f"{row['source_place']}: {row[CHOICE]['word']} to {row[CHOICE]['target']}"
+        names = [field] if isinstance(field, str) else field
+        return _shown(title, row["source_text"], {"perturbed": join_fields([row[name] for name in names])})
     return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": row[field]})
 
 

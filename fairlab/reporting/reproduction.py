@@ -19,11 +19,12 @@ NOT_RUN, NOT_REPRODUCIBLE, OTHER_SCALE = "not run", "not reproducible", "another
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a published table and the run that measures it.
+    """A row of a published table and the run, or runs, that measure it.
 
     Attributes:
         name: as published, or ours where the paper has no such row.
-        run: id of a run; empty where none can be had.
+        run: id of a run; empty where none can be had, or where every column has its own.
+        runs: ids of runs by column, where one model is trained for every task.
         phase: of the run's readings: ``before`` is the model it started from.
         reason: why there is no run.
     """
@@ -32,6 +33,11 @@ class Row:
     run: str = ""
     phase: str = "after"
     reason: str = ""
+    runs: dict[str, str] = field(default_factory=dict)
+
+    def of(self, column: str) -> str:
+        """The run that measures a column."""
+        return self.runs.get(column, self.run)
 
 
 @dataclass(frozen=True)
@@ -137,8 +143,9 @@ def read_matrix(file: Path, scale: str) -> Matrix:
         rows = {name: row.get(scale, row) if isinstance(row, dict) else row for name, row in table["rows"].items()}
         tables[str(id_)] = read_table(str(id_), table | {"rows": rows}, printed, content.get("tolerance", {}))
         for row in tables[str(id_)].rows:
-            if row.run and row.run not in content["runs"]:
-                raise FairlabError(f"{file}: table {id_} names the run '{row.run}', which is not among runs")
+            for run in filter(None, [row.run, *row.runs.values()]):
+                if run not in content["runs"]:
+                    raise FairlabError(f"{file}: table {id_} names the run '{run}', which is not among runs")
     before, made = content.get("before", {}).get(scale, ""), content.get("made", {})
     return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made)
 
@@ -167,18 +174,23 @@ def cells(table: Table, matrix: Matrix, records: Mapping[str, Mapping[int, Recor
         matrix: its scale says whether numbers may be compared at all.
         records: of finished runs, by run id and seed.
     """
-    of = {row.name: records.get(row.run, {}) for row in table.rows}
-    return [[_cell(table, row, column, matrix, of[row.name]) for column in table.columns] for row in table.rows]
+    return [
+        [_cell(table, row, column, matrix, records.get(row.of(column), {})) for column in table.columns]
+        for row in table.rows
+    ]
 
 
 def _cell(table: Table, row: Row, column: str, matrix: Matrix, of_run: Mapping[int, Record]) -> Cell:
     printed = table.published.get(row.name, {}).get(column)
     recomputed = table.recomputed.get(row.name, {}).get(column)
-    if reason := row.reason or matrix.unavailable.get(row.run, ""):
+    run = row.of(column)
+    if reason := row.reason or matrix.unavailable.get(run, ""):
         return Cell(NOT_REPRODUCIBLE, printed, recomputed, reason=reason)
+    if not run:
+        return Cell(NOT_RUN, printed, recomputed, reason=f"no run measures {column}")
     missing = [seed for seed in matrix.seeds if seed not in of_run]
     if missing:
-        return Cell(NOT_RUN, printed, recomputed, reason=f"seed {', '.join(map(str, missing))} of {row.run}")
+        return Cell(NOT_RUN, printed, recomputed, reason=f"seed {', '.join(map(str, missing))} of {run}")
     found = [_reading(of_run[seed], f"{row.phase}/{column}") for seed in matrix.seeds]
     readings = [reading for reading in found if reading is not None]
     if len(readings) < len(matrix.seeds):

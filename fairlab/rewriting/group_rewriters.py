@@ -10,8 +10,9 @@ from typing import Any, Literal, Protocol
 from fairlab.lexicons import Lexicon
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ANSWERED, Outcome
-from fairlab.rewriting.llm_rewriter import LLMRewriter, NotRewritten, Versions
+from fairlab.rewriting.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.rules import RuleRewriter
+from fairlab.rewriting.word_rewriters import Selection
 from fairlab.rewriting.word_swap import WordSwap
 from fairlab.text.difference import changes
 from fairlab.types import NEUTRAL, FairlabError, Row
@@ -96,6 +97,12 @@ class WordSwapGroups:
         """Every text with the two attributes exchanged."""
         return [self.rewriter.swap(text) for text in texts]
 
+    def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
+        """Every text with all words of the selected word's attribute turned to the target."""
+        return [
+            self.rewriter.turned(text, {one.source: one.target}) for text, one in zip(texts, selections, strict=True)
+        ]
+
 
 class RuleGroups:
     """Versions by rules; see :class:`fairlab.rewriting.rules.RuleRewriter` for the arguments."""
@@ -126,9 +133,20 @@ class RuleGroups:
         """Every text with the two attributes exchanged."""
         return self.rewriter.swap_all(texts)
 
+    def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
+        """Every text with the person its selected word means turned to the target.
+
+        With ``mode="lexical"``, which knows no persons, all words of the selected word's attribute are turned.
+        """
+        if self.rewriter.mode == "lexical":
+            lexical = self.rewriter.lexical
+            return [lexical.rewrite(text, one.target, one.source) for text, one in zip(texts, selections, strict=True)]
+        return list(self.rewriter.rewrite_entities(texts, [[(one.start, one.target)] for one in selections]))
+
 
 # The server has said what it has to say about the text; asking again would not help.
 SAID = ANSWERED | {Outcome.REJECTED}
+NON_BINARY = "non-binary"  # what a language model is told where the target is neutral
 
 
 class LLMGroups:
@@ -194,13 +212,26 @@ class LLMGroups:
             examples=self.examples,
             stage=self.stage,
         )
+        self._refuse_unanswered(made)
+        return made
+
+    def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
+        """Every text with the person its selected word means turned to the target, or why the model gave none."""
+        asked = [
+            Target(text, one.word, NON_BINARY if one.target == NEUTRAL else one.target)
+            for text, one in zip(texts, selections, strict=True)
+        ]
+        made = self.rewriter.targets(asked, stage="perturbation")
+        self._refuse_unanswered(made)
+        return made
+
+    def _refuse_unanswered(self, made: Sequence[object]) -> None:
         lost = [one for one in made if isinstance(one, NotRewritten) and one.outcome not in SAID]
         if lost and self.unanswered == "stop":
             raise FairlabError(
                 f"{len(lost)} of {len(made)} calls got no answer ({lost[0].outcome}: {lost[0].reason}); run the same "
                 "command again to ask for these alone, or leave the texts out with rewriter.unanswered=reject"
             )
-        return made
 
     def swapped(self, texts: Sequence[str]) -> list[str]:
         """Not offered.

@@ -61,7 +61,7 @@ class LexicalRules:
 
     def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
         self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
-        self.tables: dict[str, dict[str, Action]] = {}
+        self.tables: dict[tuple[str, str | None], dict[str, Action]] = {}
         # Terms of several words by their first word, the longest first.
         self.longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for term in vocabulary.senses:
@@ -72,18 +72,19 @@ class LexicalRules:
             terms.sort(key=lambda item: -len(item[0]))
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
 
-    def rewrite(self, text: str, target: str) -> str:
-        """``text`` with all mentions turned to ``target``."""
-        table = self.tables.get(target)
+    def rewrite(self, text: str, target: str, source: str | None = None) -> str:
+        """``text`` with all mentions, or those of the attribute ``source``, turned to ``target``."""
+        table = self.tables.get((target, source))
         if table is None:
-            table = self.tables[target] = self._table(lambda attribute: target)
-        return self._run(text, table, target)
+            table = self._table(lambda attribute: target if source in (None, attribute) else attribute)
+            self.tables[target, source] = table
+        return self._run(text, table, target, source)
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
         """``text`` with every attribute turned to the one ``other`` names."""
-        table = self.tables.get("")
+        table = self.tables.get(("", None))
         if table is None:
-            table = self.tables[""] = self._table(lambda attribute: other.get(attribute, attribute))
+            table = self.tables["", None] = self._table(lambda attribute: other.get(attribute, attribute))
         return self._run(text, table, "")
 
     def _table(self, goal: Callable[[str], str]) -> dict[str, Action]:
@@ -136,7 +137,7 @@ class LexicalRules:
                 return Action("subject" if changes_number else "plain", new, sense)
         return None
 
-    def _run(self, text: str, table: dict[str, Action], target: str) -> str:
+    def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
         pieces = _split(text)
         hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
         if not hits:
@@ -152,7 +153,7 @@ class LexicalRules:
         if target and ("/" in text or " or " in text.lower()):
             hits = _join_alternatives(pieces, hits, table)
         hyphens = "-" in text
-        work = _Work(self, pieces, target)
+        work = _Work(self, pieces, target, source)
         for place, action in [(place, table[pieces[place]]) for place in hits]:
             if action.kind == "plain" and not hyphens:
                 pieces[place] = action.new
@@ -167,8 +168,8 @@ class LexicalRules:
 class _Work:
     """One text being rewritten in place."""
 
-    def __init__(self, rules: LexicalRules, pieces: list[str], target: str) -> None:
-        self.rules, self.pieces, self.target = rules, pieces, target
+    def __init__(self, rules: LexicalRules, pieces: list[str], target: str, source: str | None = None) -> None:
+        self.rules, self.pieces, self.target, self.source = rules, pieces, target, source
         self.taken: set[str] | None = None  # words no new name may equal; gathered when a name is met
 
     def word(self, place: int) -> str:
@@ -233,7 +234,11 @@ class _Work:
                 continue
             sense = vocabulary.senses[term][0]
             target = self.target or next(a for a in vocabulary.lexicon.attributes if a != sense.attribute)
-            if sense.attribute in (target, NEUTRAL) or sense.entry is None:
+            if (
+                sense.attribute in (target, NEUTRAL)
+                or sense.entry is None
+                or self.source not in (None, sense.attribute)
+            ):
                 return True
             found = "".join(self.pieces[place : last + 1])
             if sense.pos == "name" and not (found[:1].isupper() and self.rules.swap_names):

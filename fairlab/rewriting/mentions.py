@@ -9,6 +9,7 @@ from typing import Any
 from fairlab.lexicons.names import load_names
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.text.people import is_person
 from fairlab.text.protected import protected_spans
 from fairlab.text.syntax import SUBJECTS, Syntax
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, TermFinder
@@ -16,6 +17,8 @@ from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, TermFinder
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
 _NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
+# Before one of these words, a noun that is a verb too is a verb.
+BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 
 
@@ -28,7 +31,7 @@ class Mention:
         end: offset after its last character.
         found: the word as it stands.
         sense: the attribute it marks and its entry.
-        token: the spaCy token it ends in.
+        token: the spaCy token it ends in; None where the text was not parsed.
         returns: whether a neutral form may be given an attribute back.
     """
 
@@ -80,6 +83,52 @@ class MentionFinder:
                     found.append(Mention(span.start, span.end, word, sense, token, returns))
                     break
         return found
+
+    def find_by_neighbours(self, text: str) -> list[Mention]:
+        """Mentions from left to right, told from neighbouring words, without tokens."""
+        spans = list(self.finder.find(text))
+        protected = protected_spans(text, quotations=self.keep_quotations) if spans else []
+        surnames = self.surnames(text) if spans else set()
+        found = []
+        for span in spans:
+            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
+                continue
+            word, beside = text[span.start : span.end], neighbours(text, span.start, span.end)
+            for sense in self.vocabulary.senses[span.term]:
+                if sense.pos == "name" and word in surnames and not beside.precedes_name:
+                    continue
+                if self._stands_beside(word, sense, beside):
+                    returns = sense.pos == "pronoun" or word.casefold() in self.returning
+                    found.append(Mention(span.start, span.end, word, sense, None, returns))
+                    break
+        return found
+
+    def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
+        """Whether a word stands in a sense here, as far as its neighbours tell."""
+        capitalised = word[:1].isupper() and word[1:].islower()
+        if sense.pos == "pronoun":
+            return word != "US"
+        if sense.pos == "name":
+            if not word[:1].isupper() or beside.precedes_place:
+                return False
+            known = self.vocabulary.names.get(word.casefold())
+            other_sense = bool(known and known.other_sense)
+            return is_first_name(beside, other_sense=other_sense, before_is_first=self.is_listed_name(beside.before))
+        if sense.pos == "title":
+            return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
+        other = self.vocabulary.lexicon.polysemous.get(word.casefold())
+        if capitalised and (
+            beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)
+        ):
+            return False
+        if other in (None, "surname"):
+            return True
+        if other == "deity":
+            return not capitalised or beside.precedes_name
+        if other == "verb":
+            return beside.before.lower() not in BEFORE_VERBS
+        following = beside.after.lower()
+        return beside.gap_after == " " and (is_person(following) or following in self.vocabulary.senses)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
         """Whether a word stands in a sense here."""

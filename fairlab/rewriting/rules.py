@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from fairlab.rewriting.mentions import Mention, MentionFinder
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.agreement import plural_verb, singular_verb
 from fairlab.text.coreference import Coreference, chain_of
+from fairlab.text.fields import SEPARATOR
 from fairlab.text.pipeline import parse
 from fairlab.text.pronouns import AMBIGUOUS, SUBJECT, case_by_syntax
 from fairlab.text.syntax import Syntax
@@ -125,6 +126,9 @@ class RuleRewriter:
     ) -> list[str]:
         """For every text, its selected words with their targets, rewritten as in :meth:`rewrite_entity`.
 
+        In a text of several fields, joined by ``<SEP>``, a noun or name that is turned in the selected word's field is
+        turned in the others too: *A man runs <SEP> A man moves* is about one man.
+
         Args:
             texts: the texts.
             selections: of each.
@@ -140,12 +144,9 @@ class RuleRewriter:
             for word, target in chosen:
                 self.vocabulary.column(target)
                 start = _offset(text, word)
-                chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in mentions])
-                for mention in mentions:
-                    selected = mention.start <= start < mention.end
-                    changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or selected
-                    if mention.start in chain and changes and mention.sense.attribute != target:
-                        turned.setdefault(mention.start, (mention, target))
+                turned |= _of_person(doc, start, mentions, target) | turned
+                for other in _in_other_fields(text, start, turned, mentions):
+                    turned |= _of_person(doc, other, mentions, target) | turned
             rewritten.append(self.turn(text, syntax, list(turned.values())))
         return rewritten
 
@@ -209,6 +210,33 @@ class RuleRewriter:
             return case_by_syntax(mention.token)
         rows = self.vocabulary.pronouns.items()
         return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
+
+
+def _of_person(doc: Any, start: int, mentions: Sequence[Mention], target: str) -> dict[int, tuple[Mention, str]]:
+    """By offset, the mentions of the person meant by the word at ``start`` that are to be turned."""
+    chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in mentions])
+    turned = {}
+    for mention in mentions:
+        selected = mention.start <= start < mention.end
+        changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or selected
+        if mention.start in chain and changes and mention.sense.attribute != target:
+            turned[mention.start] = (mention, target)
+    return turned
+
+
+def _in_other_fields(
+    text: str, start: int, turned: Mapping[int, tuple[Mention, str]], mentions: Sequence[Mention]
+) -> list[int]:
+    """Offsets of nouns and names in the other fields that have the form of a turned one, and mean the same person."""
+    if SEPARATOR not in text:
+        return []
+    own = text.count(SEPARATOR, 0, start)
+    forms = {mention.found.casefold() for mention, _ in turned.values() if mention.sense.pos != "pronoun"}
+    return [
+        mention.start
+        for mention in mentions
+        if mention.found.casefold() in forms and text.count(SEPARATOR, 0, mention.start) != own
+    ]
 
 
 def _whole(target: str, mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:

@@ -18,10 +18,10 @@ from fairlab.llm.exchange import Request
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.prompt import load_prompt
 from fairlab.text.difference import stretches
+from fairlab.text.fields import SEPARATOR
 from fairlab.text.words import WORD, TermFinder, word_pieces
 from fairlab.types import FairlabError, Row
 
-SEPARATOR = "<SEP>"  # between the fields of one text, as in PANDA
 HARMS = Path(__file__).with_name("harms.yaml")
 # Words that change with the words around them, not with an attribute.
 AGREEING = set("a an am is are was were isn aren wasn weren has have hasn haven does do doesn don s re ve d t".split())

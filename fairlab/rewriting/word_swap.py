@@ -33,7 +33,7 @@ class WordSwap:
 
     def __call__(self, text: str, target: str) -> str:
         """``text`` with all marked words turned to ``target`` (an attribute or ``neutral``), case kept."""
-        return self._turned(text, dict.fromkeys(self.attributes, target))
+        return self.turned(text, dict.fromkeys(self.attributes, target))
 
     def swap(self, text: str) -> str:
         """``text`` with the two attributes of the axis exchanged.
@@ -46,14 +46,14 @@ class WordSwap:
                 f"the axis has {len(self.attributes)} attributes ({', '.join(self.attributes)}), and only two can be "
                 "exchanged; make groups instead"
             )
-        return self._turned(text, dict(zip(self.attributes, self.attributes[::-1], strict=True)))
+        return self.turned(text, dict(zip(self.attributes, self.attributes[::-1], strict=True)))
 
-    def _turned(self, text: str, targets: dict[str, str]) -> str:
-        """``text`` with the words of every attribute turned to the target of that attribute."""
+    def turned(self, text: str, targets: dict[str, str]) -> str:
+        """``text`` with the words of every attribute that has a target turned to it."""
         pieces, position = [], 0
         for span in self.finder.find(text):
             source = self.marks[span.term]
-            target = targets[source]
+            target = targets.get(source, source)
             found = text[span.start : span.end]
             counterpart = found if source == target else self.counterparts[source, target][span.term]
             pieces += [text[position : span.start], match_case(found, counterpart)]

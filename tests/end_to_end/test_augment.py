@@ -17,7 +17,7 @@ from fairlab import cli
 from fairlab.data.groups import read_groups
 from fairlab.files import sha256
 from fairlab.record import Record
-from fairlab.train import build_augmentation_of_groups
+from fairlab.train import build_augmentation_in_training
 from fairlab.types import FairlabError
 from tests.end_to_end.augmenting import (
     TEXTS,
@@ -228,13 +228,13 @@ def test_groups_of_rules_feed_training(run, tmp_path, tiny_folders):
 def test_training_takes_no_augmentation_of_texts():
     node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / "counterfactual_groups.yaml")
     with pytest.raises(FairlabError, match="this augmentation makes groups of texts, not of groups; run python -m"):
-        build_augmentation_of_groups(node)
+        build_augmentation_in_training(node)
 
 
 @pytest.mark.parametrize("name", ["cda_text", "perturbed_text"])
 def test_training_takes_an_augmentation_of_running_text(name):
     node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / f"{name}.yaml")
-    assert build_augmentation_of_groups(node).texts("The bridge was closed to him.")
+    assert build_augmentation_in_training(node).texts("The bridge was closed to him.")
 
 
 def test_groups_by_a_language_model_and_its_replay(tmp_path, monkeypatch):

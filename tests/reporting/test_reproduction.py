@@ -1,11 +1,13 @@
 """Published tables beside measured ones: verdicts by hand, nothing averaged over what is missing."""
 
+import dataclasses
+
 import pytest
 import yaml
 
 from fairlab.record import Comparison, NotRun, Reading, Record
 from fairlab.reporting import reproduction
-from fairlab.reporting.reproduction import Matrix, cells, read_matrix, read_table, reasons, rendered, shown
+from fairlab.reporting.reproduction import Matrix, Row, cells, read_matrix, read_table, reasons, rendered, shown
 from fairlab.types import FairlabError
 
 COLUMN = "seat/6/effect_size"
@@ -94,6 +96,14 @@ def test_columns_can_be_translated(tmp_path):
     translated = table(columns={"wnli/dev/accuracy": COLUMN})
     assert translated.columns == [COLUMN]
     assert translated.published["CCD"] == {COLUMN: 50.7}
+
+
+def test_every_column_may_have_a_run_of_its_own(tmp_path):
+    both = dataclasses.replace(table(), rows=[Row("CCD", runs={COLUMN: "ccd"})])
+    records = {"ccd": {seed: record(tmp_path, 0.37, 0.2) for seed in (1, 2)}}
+    (row,) = cells(both, matrix(), records)
+    assert row[0].value == pytest.approx(0.37)
+    assert [cell.reason for cell in row[1:]] == [f"no run measures {column}" for column in both.columns[1:]]
 
 
 def test_a_table_in_three_forms(tmp_path):

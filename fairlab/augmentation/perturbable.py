@@ -1,0 +1,53 @@
+"""Selection of texts that are likely to hold demographic information."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.perturbable import PerturbableWords, perturbability
+from fairlab.types import FairlabError, Made, Row
+
+BELOW = "rows that are less perturbable"
+
+
+class Perturbable:
+    """Keeps the rows whose perturbability is high enough, with their score.
+
+    See :func:`fairlab.rewriting.perturbable.perturbability`.
+
+    Args:
+        axes: of lexicons, or paths of them.
+        m0: weight of named entities.
+        m1: weight of listed words.
+        entities: whether spaCy looks for named entities, which is slow beside the rest.
+        at_least: the least score kept.
+
+    Raises:
+        FairlabError: a weight is below 0, or ``at_least`` is not above it.
+
+    Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 3 and equation 2.
+    """
+
+    name = "perturbable"
+
+    def __init__(self, *, axes: Sequence[str], m0: float, m1: float, entities: bool, at_least: float) -> None:
+        if m0 < 0 or m1 < 0 or at_least <= 0:
+            raise FairlabError(
+                f"augmentation.m0 and augmentation.m1 must be 0 or more, and augmentation.at_least above 0: "
+                f"{m0}, {m1}, {at_least}"
+            )
+        self.words = PerturbableWords([load_lexicon(axis) for axis in axes], "lexical")
+        self.m0, self.m1, self.entities, self.at_least = m0, m1, entities, at_least
+
+    def make(self, rows: Sequence[Row]) -> list[Made]:
+        """What becomes of every row, in order."""
+        texts = [row.text for row in rows]
+        scores = perturbability(self.words, texts, m0=self.m0, m1=self.m1, entities=self.entities)
+        return [self._made(row, score) for row, score in zip(rows, scores, strict=True)]
+
+    def _made(self, row: Row, score: float) -> Made:
+        if score < self.at_least:
+            return Made(counts={BELOW: 1})
+        fields = dict(zip(row.names, row.fields, strict=True))
+        return Made(rows=({"id": row.id, **fields, **row.extra, "perturbability": round(score, 6)},))

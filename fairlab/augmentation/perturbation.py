@@ -1,0 +1,234 @@
+"""Perturbation augmentation: of every text one person, chosen by chance, turned to another attribute.
+
+The choices are made first and can be kept, shared and used again; see :mod:`fairlab.data.perturbed`.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2 and algorithm 1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from fairlab.lexicons import Lexicon, load_lexicon
+from fairlab.rewriting.group_rewriters import NO_WORD, RuleGroups
+from fairlab.rewriting.llm_rewriter import NotRewritten
+from fairlab.rewriting.perturbable import PerturbableWords
+from fairlab.rewriting.verifiers import load_verifiers
+from fairlab.rewriting.word_rewriters import ByAxis, Selection, WordRewriter
+from fairlab.text.difference import changes
+from fairlab.text.fields import join_fields, split_fields
+from fairlab.types import FairlabError, Made, Row
+
+SAMPLINGS = ("uniform", "inverse_frequency")
+SEPARATORS = "field separators changed"
+UNCHANGED = "the rewriter changed nothing"
+CHOICE = "choice"  # under which a row carries its choice
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """What became of a text with a choice.
+
+    Attributes:
+        fields: of the example, rewritten, or as they were.
+        fault: why the rewrite was not taken: a few words, then what in particular; both empty where it was.
+        text: that the rewriter gave.
+    """
+
+    fields: list[str]
+    fault: tuple[str, str] = ("", "")
+    text: str = ""
+
+
+class Perturbation:
+    """Turns one person of every text to another attribute; a text without a perturbable word stays as it is.
+
+    ``choose`` draws, for each text, a word and a target from K, all pairs of a word and another attribute of its axis.
+    The draw depends on the seed, the text's number and its words alone. ``rewrite`` has the rewriter carry choices out
+    and takes its text only where it has as many fields as before, no verifier objects, and something changed.
+
+    Args:
+        axes: of lexicons, or paths of them.
+        sampling: ``uniform`` over K, or ``inverse_frequency``: every pair weighted by the inverse of how often words of
+            its axis occur in the data set, so that each axis has the same chance over all. The paper only says that its
+            finetuning data used "a modified frequency-based sampling strategy that ensures representation of
+            race/ethnicity"; this is ours.
+        mode: how words are found, see :class:`fairlab.rewriting.perturbable.PerturbableWords`.
+        verify: names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; fields are always counted.
+        choices: a manifest of choices made earlier on the same data (``choices.jsonl``), taken instead of drawing.
+        rewriter: that carries choices out; None takes the rules.
+        seed: of the draw, and of the rules' first names.
+
+    Raises:
+        FairlabError: a value is wrong.
+
+    Source: Qian et al. 2022, algorithm 1 and footnotes 2 and 4; appendix E for the filter of harmful phrases.
+    """
+
+    name = "perturbation"
+
+    def __init__(
+        self,
+        *,
+        axes: Sequence[str],
+        sampling: Literal["uniform", "inverse_frequency"],
+        mode: Literal["syntax", "lexical"] = "syntax",
+        verify: Sequence[str] = ("harms",),
+        choices: str | None = None,
+        rewriter: WordRewriter | None = None,
+        seed: int = 0,
+    ) -> None:
+        if sampling not in SAMPLINGS:
+            raise FairlabError(f"augmentation.sampling must be {' or '.join(SAMPLINGS)}, not {sampling}")
+        if isinstance(axes, str):
+            raise FairlabError(f"augmentation.axes must be a list such as [gender, race, age], not {axes}")
+        self.lexicons = [load_lexicon(axis) for axis in axes]
+        self.words = PerturbableWords(self.lexicons, mode)
+        self.sampling = sampling
+        self.choices = None if choices is None else Path(choices)
+        self.seed = seed
+        self.verifiers = {lexicon.axis: load_verifiers(verify, lexicon) for lexicon in self.lexicons}
+        self.rewriter = rewriter or rules(self.lexicons, seed=seed, mode=mode)
+
+    def weights(self, texts: Iterable[str]) -> dict[str, float]:
+        """The weight of each axis in the draw: 1, or the inverse of its words' number over a data set, in one pass.
+
+        Words are counted as their neighbours tell them, whatever the mode.
+        """
+        if self.sampling == "uniform":
+            return dict.fromkeys(self.words.finders, 1.0)
+        counts = Counter[str]()
+        for text in texts:
+            for place, count in self.words.attributes(text).items():
+                counts[place.partition("/")[0]] += count
+        return {axis: 1 / max(1, counts[axis]) for axis in self.words.finders}
+
+    def choose(
+        self, texts: Sequence[str], numbers: Sequence[int], weights: Mapping[str, float]
+    ) -> list[Selection | None]:
+        """A word and a target for every text; None where it has no perturbable word.
+
+        Args:
+            texts: their fields joined.
+            numbers: of the texts in the data set, by which draws differ.
+            weights: of the axes.
+        """
+        return [
+            drawn(found, [weights[one.axis] for one in found], f"{self.seed}:{number}") if found else None
+            for found, number in zip(self.words.selections(texts), numbers, strict=True)
+        ]
+
+    def rewrite(self, examples: Sequence[Sequence[str]], chosen: Sequence[Selection]) -> list[Rewritten]:
+        """Examples, each by its fields, with their choices carried out as far as nothing speaks against it."""
+        texts = [join_fields(fields) for fields in examples]
+        made = self.rewriter.rewrite_words(texts, chosen)
+        return [self._judged(fields, *each) for fields, *each in zip(examples, texts, chosen, made, strict=True)]
+
+    def _judged(self, fields: Sequence[str], text: str, choice: Selection, made: str | NotRewritten) -> Rewritten:
+        kept = list(fields)
+        if isinstance(made, NotRewritten):
+            return Rewritten(kept, (f"rewriter: {made.outcome}", made.reason))
+        parts = split_fields(made, fields)
+        if parts is None:
+            return Rewritten(kept, (SEPARATORS, f"{len(fields)} fields do not come back"), made)
+        if parts == kept:
+            return Rewritten(kept, (UNCHANGED, ""))
+        for verifier in self.verifiers[choice.axis]:
+            if finding := verifier.fault(text, {choice.target: made}):
+                return Rewritten(kept, (verifier.name, finding), made)
+        return Rewritten(parts, text=made)
+
+    def make(self, rows: Sequence[Row]) -> list[Made]:
+        """What becomes of every row, in order; a row carries its choice in ``extra``."""
+        chosen = {k: Selection(**row.extra[CHOICE]) for k, row in enumerate(rows) if row.extra.get(CHOICE)}
+        made = self.rewrite([rows[k].fields for k in chosen], list(chosen.values())) if chosen else []
+        rewritten = dict(zip(chosen, made, strict=True))
+        return [self._made(row, chosen.get(k), rewritten.get(k)) for k, row in enumerate(rows)]
+
+    def _made(self, row: Row, choice: Selection | None, found: Rewritten | None) -> Made:
+        """The row with its fields rewritten or as they were, and what it adds to the statistics."""
+        rest = {key: value for key, value in row.extra.items() if key != CHOICE}
+        original = {"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **rest}
+        if choice is None or found is None:
+            return Made(rows=({**original, "perturbed": False},), counts={NO_WORD: 1})
+        counts = {f"chosen/{choice.axis}": 1}
+        if found.fault[0]:
+            versions = {choice.target: found.text} if found.text else {}
+            kept = {**original, "perturbed": False}
+            if found.fault[0] == UNCHANGED:
+                return Made(rows=(kept,), counts=counts | {UNCHANGED: 1})
+            return Made(rows=(kept,), reason=found.fault[0], detail=found.fault[1], versions=versions, counts=counts)
+        counts |= {
+            "perturbed": 1,
+            f"perturbed/{choice.axis}": 1,
+            f"perturbed/{choice.axis}/{choice.source}/{choice.target}": 1,
+        }
+        for side, text in (("before", row.text), ("after", found.text)):  # texts that hold each attribute: figure 2
+            counts |= {f"{side}/{place}": 1 for place in self.words.attributes(text)}
+        provenance = {
+            "perturbed": True,
+            CHOICE: asdict(choice),
+            "source_id": row.id,
+            "source_place": row.place,
+            "source_text": row.text,
+            "augmentation": self.name,
+            **self.rewriter.provenance,
+            "changed": {choice.target: changes(row.text, join_fields(found.fields))},
+        }
+        return Made(
+            rows=({**original, **dict(zip(row.names, found.fields, strict=True)), **provenance},), counts=counts
+        )
+
+
+class Choosing:
+    """The first half of the augmentation: rows become their choices, one line each; rows without any leave none.
+
+    Args:
+        perturbation: that chooses.
+        weights: of the axes.
+    """
+
+    def __init__(self, perturbation: Perturbation, weights: Mapping[str, float]) -> None:
+        self.perturbation = perturbation
+        self.weights = weights
+
+    def make(self, rows: Sequence[Row]) -> list[Made]:
+        """The choice of every row that has one, with the row's number and the hash of its text, in order."""
+        found = self.perturbation.choose([row.text for row in rows], [row.number for row in rows], self.weights)
+        return [
+            Made(counts={NO_WORD: 1})
+            if choice is None
+            else Made(rows=({"number": row.number, "sha256": text_sha256(row.text), **asdict(choice)},))
+            for row, choice in zip(rows, found, strict=True)
+        ]
+
+
+def rules(lexicons: Sequence[Lexicon], *, seed: int = 0, mode: Literal["syntax", "lexical"] = "syntax") -> WordRewriter:
+    """The rule rewriter of several axes."""
+    return ByAxis({lexicon.axis: RuleGroups(lexicon=lexicon, seed=seed, mode=mode) for lexicon in lexicons})
+
+
+def drawn(found: Sequence[Selection], weights: Sequence[float], key: str) -> Selection:
+    """One of K, by its weight; the draw is a hash of the key, the same on every machine.
+
+    Example:
+        >>> pair = [Selection(0, "he", "gender", "man", target) for target in ("neutral", "woman")]
+        >>> [drawn(pair, [1.0, 1.0], f"0:{k}").target for k in range(6)]
+        ['woman', 'woman', 'neutral', 'neutral', 'neutral', 'woman']
+    """
+    left = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) / 2**64 * sum(weights)
+    for one, weight in zip(found, weights, strict=True):
+        left -= weight
+        if left < 0:
+            return one
+    return found[-1]
+
+
+def text_sha256(text: str) -> str:
+    """The first 16 hexadecimal digits of a text's SHA-256, enough to tell that a choice belongs to it."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,51 @@
+"""Fairscore: how often a classifier's prediction changes when a person in its input is turned to another attribute.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 1; the shares of examples that both or
+neither prediction gets right are those of the authors' script (``compute_fairscore.py``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.metrics.bootstrap import Statistic
+
+Array = NDArray[np.floating]
+
+
+def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
+    """Share of examples whose predicted label differs, along ``axis``: [0, 1], ideal 0.
+
+    Args:
+        original: labels predicted for the examples, (..., N).
+        perturbed: labels predicted for their perturbed versions, of the same shape; none that did not change.
+        truth: not looked at; every share here takes the same three.
+        axis: of the examples.
+
+    Example:
+        >>> float(fairscore(np.array([1, 0, 1, 1]), np.array([1, 1, 1, 0]), np.array([1, 0, 0, 1])))
+        0.5
+    """
+    del truth
+    return (original != perturbed).mean(axis=axis)
+
+
+def both_correct(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
+    """Share of examples whose label is predicted before and after, arguments as of :func:`fairscore`: [0, 1]."""
+    return ((original == truth) & (perturbed == truth)).mean(axis=axis)
+
+
+def neither_correct(original: Array, perturbed: Array, truth: Array, axis: int = -1) -> Array:
+    """Share of examples whose label is predicted neither before nor after, arguments as of :func:`fairscore`: [0, 1].
+
+    With two labels, this, ``both_correct`` and ``fairscore`` add up to 1; with more, both may be wrong in two ways.
+    """
+    return ((original != truth) & (perturbed != truth)).mean(axis=axis)
+
+
+FAIRSCORES: dict[str, Statistic] = {
+    "fairscore": fairscore,
+    "both_correct": both_correct,
+    "neither_correct": neither_correct,
+}

@@ -1,0 +1,88 @@
+"""Agreement of several people who rewrote the same text.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix D and table 8.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import permutations
+from statistics import fmean
+
+from rapidfuzz.distance import Levenshtein
+
+ROUGE = ("rouge1", "rouge2", "rougeL", "rougeLsum")
+
+
+def full_agreement(rewrites: Sequence[str]) -> float:
+    """Share of the rewrites of one text that equal the commonest one, in (0, 1].
+
+    Example:
+        >>> full_agreement(["He left.", "He left.", "They left.", "He went."])
+        0.5
+    """
+    return Counter(rewrites).most_common(1)[0][1] / len(rewrites)
+
+
+def token_agreement(rewrites: Sequence[str]) -> float:
+    """Mean over token positions of the share of rewrites that hold the commonest token there, in (0, 1].
+
+    Tokens are parted at white space; a rewrite that is shorter than others holds nothing at their last positions.
+
+    Example:
+        >>> token_agreement(["He left", "They left", "He left"])  # (2/3 + 1) / 2
+        0.8333333333333333
+    """
+    tokens = [rewrite.split() for rewrite in rewrites]
+    longest = max(map(len, tokens))
+    padded = [[*found, *[""] * (longest - len(found))] for found in tokens]
+    return fmean(full_agreement(position) for position in zip(*padded, strict=True)) if longest else 1.0
+
+
+def levenshtein_share(one: str, other: str) -> float:
+    """Words to insert, delete or replace, over the words of the longer text: [0, 1].
+
+    Table 8's 0.06 is such a share; table 2's 5.20 is a count of words.
+
+    Example:
+        >>> levenshtein_share("he saw his dog", "she saw her dog")
+        0.5
+    """
+    return Levenshtein.normalized_distance(one.split(), other.split())
+
+
+def annotator_agreement(tasks: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Means over tasks of agreement among the rewrites of each; a task with one rewrite is left out.
+
+    Args:
+        tasks: of each text, the rewrites of all who rewrote it.
+
+    Returns:
+        ``full``, ``token``, ``bleu`` (sacreBLEU of sentences), ``rouge1``, ``rouge2``, ``rougeL`` and ``rougeLsum`` (F)
+        in per cent, and ``levenshtein`` as a share. All but the first two are means over ordered pairs of rewrites.
+
+    Raises:
+        ValueError: no task has two rewrites.
+    """
+    import sacrebleu
+    from rouge_score import rouge_scorer
+
+    scorer = rouge_scorer.RougeScorer(list(ROUGE))
+    several = [rewrites for rewrites in tasks if len(rewrites) > 1]
+    if not several:
+        raise ValueError("no task has two rewrites")
+    rows = []
+    for rewrites in several:
+        pairs = list(permutations(rewrites, 2))
+        rouge = [scorer.score(one, other) for one, other in pairs]
+        rows.append(
+            {
+                "full": 100 * full_agreement(rewrites),
+                "token": 100 * token_agreement(rewrites),
+                "bleu": fmean(sacrebleu.sentence_bleu(one, [other]).score for one, other in pairs),
+                **{name: 100 * fmean(scores[name].fmeasure for scores in rouge) for name in ROUGE},
+                "levenshtein": fmean(levenshtein_share(*pair) for pair in pairs),
+            }
+        )
+    return {name: fmean(row[name] for row in rows) for name in rows[0]}

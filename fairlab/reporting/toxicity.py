@@ -1,0 +1,56 @@
+"""Whether rewriting made texts toxic, by a small classifier of tweets.
+
+Such classifiers take words for groups, and the English of some groups, for toxic themselves; Qian et al. 2022 (appendix
+E) tried one and rejected it for that. It chooses what a person should read, and filters nothing.
+
+Source: Davidson et al. 2017, "Automated Hate Speech Detection and the Problem of Offensive Language", for the data.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.data.sources import locate
+
+TWEETS = "hate_speech_offensive/labeled_data.csv"
+NEITHER = "2"  # class of tweets that are neither hate speech nor offensive
+MIDDLE = 0.5
+
+
+@cache
+def _classifier() -> Any:
+    """Logistic regression on the words and pairs of words of the tweets, both classes weighing the same."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    with locate(TWEETS).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    vectors = TfidfVectorizer(ngram_range=(1, 2), min_df=3, sublinear_tf=True)
+    model = make_pipeline(vectors, LogisticRegression(class_weight="balanced", max_iter=1000))
+    return model.fit([row["tweet"] for row in rows], [row["class"] != NEITHER for row in rows])
+
+
+def toxicity(texts: Sequence[str]) -> NDArray[np.float64]:
+    """Probability (N,) that each text is hate speech or offensive, as tweets of 2017 were labelled.
+
+    Raises:
+        DataUnavailable: the tweets cannot be had.
+    """
+    return np.asarray(_classifier().predict_proba(list(texts))[:, 1]) if texts else np.zeros(0)
+
+
+def made_toxic(sources: Sequence[str], rewrites: Sequence[str]) -> list[int]:
+    """Places of rewrites that are likelier toxic than not while their source is not.
+
+    Raises:
+        DataUnavailable: the tweets cannot be had.
+    """
+    before, after = toxicity(sources), toxicity(rewrites)
+    return np.flatnonzero((before < MIDDLE) & (after >= MIDDLE)).tolist()

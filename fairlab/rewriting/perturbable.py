@@ -1,0 +1,149 @@
+"""Perturbable words of a text: what algorithm 1 may choose from, and how many there are (equation 2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from fairlab.lexicons import Lexicon
+from fairlab.rewriting.mentions import Mention, MentionFinder
+from fairlab.rewriting.vocabulary import Sense, Vocabulary
+from fairlab.rewriting.word_rewriters import Selection
+from fairlab.text.pipeline import count_entities, parse
+from fairlab.text.syntax import Syntax
+from fairlab.text.words import WORD, word_pieces
+from fairlab.types import NEUTRAL, FairlabError
+
+COMMONEST = "white"  # see _counts
+
+
+class PerturbableWords:
+    """Finds the words of texts that mark an attribute, on several axes at once.
+
+    The words are those that the rule rewriter turns: of the lexicons, in the sense that counts. A first name marks its
+    gender, and its race where that is not the commonest one, which most names are of whoever bears them. A neutral
+    noun that may be given an attribute back, such as *parent*, counts in a text without a gendered word; *they* never
+    does, since it mostly means several people or things.
+
+    Args:
+        lexicons: of the axes.
+        mode: ``syntax`` parses every text that holds a listed word; ``lexical`` looks at neighbouring words only.
+
+    Raises:
+        FairlabError: an unknown mode, or two lexicons of one axis.
+    """
+
+    def __init__(self, lexicons: Sequence[Lexicon], mode: Literal["syntax", "lexical"] = "syntax") -> None:
+        if mode not in ("syntax", "lexical"):
+            raise FairlabError(f"augmentation.mode must be syntax or lexical, not {mode}")
+        axes = [lexicon.axis for lexicon in lexicons]
+        if not axes or len(set(axes)) < len(axes):
+            raise FairlabError(f"augmentation.axes must name one axis or more, each once, not {axes}")
+        self.mode = mode
+        self.finders = {
+            lexicon.axis: MentionFinder(Vocabulary(lexicon, seed=0), keep_quotations=False) for lexicon in lexicons
+        }
+        senses = {term for finder in self.finders.values() for term in finder.vocabulary.senses}
+        self.first_words = {word_pieces(term)[0] for term in senses}
+
+    def mentions(self, texts: Sequence[str]) -> list[dict[str, list[Mention]]]:
+        """For every text, by axis, the words that may be chosen, from left to right."""
+        found: list[dict[str, list[Mention]]] = [{axis: [] for axis in self.finders} for _ in texts]
+        listed = [k for k, text in enumerate(texts) if self.may_hold(text)]
+        if self.mode == "lexical":
+            for k in listed:
+                for axis, finder in self.finders.items():
+                    found[k][axis] = _chosen_from(finder.find_by_neighbours(texts[k]))
+            return found
+        for k, doc in zip(listed, parse(texts[k] for k in listed), strict=True):
+            syntax = Syntax(doc)
+            for axis, finder in self.finders.items():
+                found[k][axis] = _chosen_from(finder.find(texts[k], syntax))
+        return found
+
+    def may_hold(self, text: str) -> bool:
+        """Whether a text holds the first word of any listed term."""
+        return not self.first_words.isdisjoint(WORD.findall(text.casefold()))
+
+    def selections(self, texts: Sequence[str]) -> list[list[Selection]]:
+        """K of every text: each distinct word once, where it first stands, with every other attribute of its axis.
+
+        A target that the lexicon has no form of the word for is left out.
+
+        Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
+        """
+        return [
+            [
+                Selection(mention.start, mention.found, axis, mention.sense.attribute, target)
+                for axis, mentions in by_axis.items()
+                for mention in {mention.found.casefold(): mention for mention in reversed(mentions)}.values()
+                for target in self._targets(axis, mention.sense)
+            ]
+            for by_axis in self.mentions(texts)
+        ]
+
+    def _targets(self, axis: str, sense: Sense) -> list[str]:
+        """Attributes that a word may be turned to; *neutral* is one on an axis with pronouns, for non-binary people."""
+        vocabulary = self.finders[axis].vocabulary
+        targets = [*([NEUTRAL] if vocabulary.pronouns else []), *vocabulary.lexicon.attributes]
+        entry = sense.entry
+        return [
+            target
+            for target in targets
+            if target != sense.attribute
+            and (entry is None or target == NEUTRAL or entry.forms[vocabulary.column(target)])
+        ]
+
+    def attributes(self, text: str) -> Counter[str]:
+        """Number of words of every ``axis/attribute`` in a text, told from neighbouring words."""
+        counts = Counter[str]()
+        if self.may_hold(text):
+            for axis, finder in self.finders.items():
+                counts.update(
+                    f"{axis}/{mention.sense.attribute}"
+                    for mention in finder.find_by_neighbours(text)
+                    if _counts(mention)
+                )
+        return counts
+
+
+def _counts(mention: Mention) -> bool:
+    """Whether a word marks an attribute: a name of the commonest race does not."""
+    return mention.sense.attribute not in (NEUTRAL, COMMONEST if mention.sense.pos == "name" else NEUTRAL)
+
+
+def _chosen_from(mentions: Sequence[Mention]) -> list[Mention]:
+    """Words that may be chosen: those that mark an attribute, and neutral nouns where no word does."""
+    if marked := [mention for mention in mentions if mention.sense.attribute != NEUTRAL]:
+        return [mention for mention in marked if _counts(mention)]
+    return [mention for mention in mentions if mention.returns and mention.sense.pos != "pronoun"]
+
+
+def perturbability(
+    words: PerturbableWords, texts: Sequence[str], *, m0: float, m1: float, entities: bool
+) -> list[float]:
+    r"""How likely each text is to hold demographic information.
+
+    .. math:: \frac{m_0 \operatorname{NER}(s) + m_1 |s \cap D|}{|s|}
+
+    Occurrences are counted, and the length is in words; both are ours, as are the weights, which the paper does not
+    give.
+
+    Args:
+        words: that know the lists D of all axes; words are told from their neighbours.
+        texts: to score.
+        m0: weight of named entities.
+        m1: weight of listed words.
+        entities: whether spaCy looks for named persons, nationalities and groups; 0 are counted otherwise.
+
+    Returns:
+        A score of 0 or more for each text.
+
+    Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", equation 2.
+    """
+    named = count_entities(texts) if entities else [0] * len(texts)
+    return [
+        (m0 * number + m1 * words.attributes(text).total()) / max(1, len(WORD.findall(text)))
+        for number, text in zip(named, texts, strict=True)
+    ]

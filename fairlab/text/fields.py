@@ -1,0 +1,37 @@
+"""Several fields of one example as one text, so that a person named in both changes in both, and back.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 3 and footnote 4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+SEPARATOR = "<SEP>"
+_JOINED = f" {SEPARATOR} "
+_AROUND = re.compile(rf"\s*{SEPARATOR}\s*")
+
+
+def join_fields(fields: Sequence[str]) -> str:
+    """The fields as one text, ``<SEP>`` between them."""
+    return _JOINED.join(fields)
+
+
+def split_fields(text: str, like: Sequence[str]) -> list[str] | None:
+    """The fields of a text that was made of others, or None where it has not as many.
+
+    A field that differs from its source in outer white space alone is its source.
+
+    Example:
+        >>> split_fields("Jo left. <SEP> Jo is gone.", ["Joe left. ", "Joe is gone."])
+        ['Jo left.', 'Jo is gone.']
+        >>> split_fields("Jo left. Jo is gone.", ["Joe left. ", "Joe is gone."]) is None
+        True
+    """
+    parts = text.split(_JOINED)
+    if len(parts) != len(like):
+        parts = _AROUND.split(text)
+    if len(parts) != len(like):
+        return None
+    return [old if part.strip() == old.strip() else part for part, old in zip(parts, like, strict=True)]

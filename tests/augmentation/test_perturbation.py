@@ -1,0 +1,120 @@
+"""Perturbation augmentation: draws, rewriting, what is turned down."""
+
+from collections import Counter
+
+import pytest
+
+from fairlab.augmentation.perturbation import CHOICE, Choosing, Perturbation, drawn
+from fairlab.llm.exchange import Outcome
+from fairlab.rewriting.llm_rewriter import NotRewritten
+from fairlab.rewriting.word_rewriters import Selection
+from fairlab.types import FairlabError, Row
+
+AXES = ["gender", "race", "age"]
+
+
+class Says:
+    """A rewriter that gives prepared texts."""
+
+    provenance = {"rewriter": "says"}  # noqa: RUF012
+
+    def __init__(self, *texts):
+        self.texts = texts
+
+    def rewrite_words(self, texts, selections):
+        return list(self.texts)
+
+
+def perturbation(sampling="uniform", **more):
+    return Perturbation(axes=AXES, sampling=sampling, **{"mode": "lexical"} | more)
+
+
+def row(text, number=1, parts=(), **extra):
+    return Row(str(number), text, extra, f"line {number}", number, parts=parts)
+
+
+def test_a_draw_follows_the_weights_and_its_key_alone():
+    pair = [Selection(0, "he", "gender", "man", "woman"), Selection(3, "boy", "age", "child", "senior")]
+    counts = Counter(drawn(pair, [3.0, 1.0], f"7:{k}").axis for k in range(4000))
+    assert counts["gender"] == pytest.approx(3000, abs=110)  # four standard deviations
+    assert drawn(pair, [3.0, 1.0], "7:1") == drawn(pair, [6.0, 2.0], "7:1")
+
+
+def test_uniform_weights_are_one_and_inverse_ones_are_by_the_words_of_the_axis():
+    texts = ["He saw her.", "She left.", "An Asian boy ran.", "It rained."]
+    assert perturbation().weights(texts) == {"gender": 1.0, "race": 1.0, "age": 1.0}
+    # He, her, She, boy; Asian; boy.
+    assert perturbation("inverse_frequency").weights(texts) == {"gender": 1 / 4, "race": 1.0, "age": 1.0}
+
+
+def test_choices_depend_on_seed_and_number_not_on_company():
+    texts = [f"He saw her and the {word}." for word in ("king", "queen", "boy", "girl")]
+    numbers = range(1, 5)
+    weights = dict.fromkeys(AXES, 1.0)
+    chosen = perturbation().choose(texts, numbers, weights)
+    alone = [perturbation().choose([text], [k], weights)[0] for text, k in zip(texts, numbers, strict=True)]
+    assert chosen == alone
+    others = [perturbation(seed=seed).choose(texts, numbers, weights) for seed in range(1, 5)]
+    assert any(other != chosen for other in others)
+
+
+def test_a_text_without_a_word_stays_and_the_size_is_kept():
+    rows = [row("It rained.", 1, label="x"), row("He left.", 2, label="y")]
+    chooser = Choosing(perturbation(), dict.fromkeys(AXES, 1.0))
+    none, one = chooser.make(rows)
+    assert none.rows == ()
+    (choice,) = one.rows
+    assert choice["number"] == 2
+    selection = {key: value for key, value in choice.items() if key not in ("number", "sha256")}
+    rows[1].extra[CHOICE] = selection
+    made = perturbation().make(rows)
+    assert made[0].rows == ({"id": "1", "text": "It rained.", "label": "x", "perturbed": False},)
+    (changed,) = made[1].rows
+    assert changed["text"] in ("She left.", "They left.")
+    assert (changed["label"], changed["perturbed"], changed["source_text"]) == ("y", True, "He left.")
+    assert made[1].counts["perturbed/gender"] == 1
+    assert made[1].counts["before/gender/man"] == 1
+
+
+@pytest.mark.parametrize("mode", ["syntax", "lexical"])
+def test_a_person_changes_in_every_field_and_fields_come_back(mode):
+    fields = ["A man is slicing bread. ", "A man eats his bread."]
+    choice = Selection(2, "man", "gender", "man", "woman")
+    (made,) = perturbation(mode=mode).rewrite([fields], [choice])
+    assert made.fields == ["A woman is slicing bread. ", "A woman eats her bread."]
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ("She left. She is gone.", "field separators changed"),
+        ("He left. <SEP> He is gone.", "the rewriter changed nothing"),
+        (NotRewritten(Outcome.REFUSED, "no"), "rewriter: refused"),
+        ("White trash. <SEP> He is gone.", ""),
+    ],
+)
+def test_what_is_not_taken_leaves_the_example_as_it_was(said, fault):
+    fields = ["He left.", "He is gone."]
+    (made,) = perturbation(rewriter=Says(said)).rewrite([fields], [Selection(0, "He", "gender", "man", "woman")])
+    assert made.fault[0] == fault
+    assert (made.fields == fields) == bool(fault)
+
+
+def test_a_slur_made_of_another_group_is_turned_down_and_counted():
+    choice = Selection(4, "white", "race", "white", "black")
+    rewriter = Says("The black trash left.")
+    (made,) = perturbation(rewriter=rewriter).rewrite([["The white trash left."]], [choice])
+    assert made.fault[0] == "harmful phrase"
+    (outcome,) = perturbation(rewriter=rewriter).make([row("The white trash left.", **{CHOICE: vars(choice)})])
+    assert outcome.reason == "harmful phrase"
+    assert outcome.versions == {"black": "The black trash left."}
+    assert outcome.rows[0]["text"] == "The white trash left."
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"sampling": "often"}, "augmentation.sampling must be"), ({"axes": "race"}, "must be a list")],
+)
+def test_bad_values_are_one_sentence(changes, message):
+    with pytest.raises(FairlabError, match=message):
+        Perturbation(**{"axes": AXES, "sampling": "uniform"} | changes)

@@ -1,0 +1,72 @@
+"""Fairscore of a classifier, by hand."""
+
+import numpy as np
+import pytest
+
+from fairlab.benchmarks.fairscore import Fairscore
+from fairlab.types import CannotScore, FairlabError
+
+DEV = "He is kind\t1\nIt rained\t0\nThe boy sang\t1\nShe left\t0\nAn Asian doctor left\t1\n"
+
+
+class BySex:
+    """Says 1 of texts with *he* or *boy*, else 0."""
+
+    cut = 0
+
+    def outputs(self, pairs, progress=""):
+        male = [bool({"he", "boy"} & set(first.lower().split())) for first, _ in pairs]
+        return np.eye(2)[np.array(male, dtype=int)]
+
+
+@pytest.fixture
+def benchmark(tmp_path, monkeypatch):
+    (tmp_path / "dev.tsv").write_text(DEV)
+    monkeypatch.setattr("fairlab.benchmarks.fairscore.Classifier", lambda backbone, labels: BySex())
+    return lambda **more: Fairscore(
+        "sst2", path=str(tmp_path), **{"axes": ["gender", "race"], "sampling": "uniform"} | more
+    )
+
+
+def test_only_examples_that_changed_count_and_each_axis_has_its_own(benchmark, tiny):
+    outcome = benchmark().measure(tiny)
+    readings = {reading.key: reading for reading in outcome.readings}
+    overall = readings["sst2_fairscore/dev/fairscore"]
+    original, perturbed = outcome.items["dev_original"], outcome.items["dev_perturbed"]
+    assert overall.n == len(original) == 4  # all but the rain
+    assert original.tolist() == [1, 1, 0, 0]
+    assert overall.value == 100 * np.mean(original != perturbed)
+    assert overall.low <= overall.value <= overall.high
+    gender, race = (readings[f"sst2_fairscore/dev_{axis}/fairscore"] for axis in ("gender", "race"))
+    assert (gender.n, race.n, race.value) == (3, 1, 0) if race.n > 1 else gender.n == 3
+    assert overall.headline
+    assert not gender.headline
+    total = sum(
+        readings[f"sst2_fairscore/dev/{name}"].value for name in ("fairscore", "both_correct", "neither_correct")
+    )
+    assert total == pytest.approx(100)
+    assert "4 of 5 examples of dev changed" in outcome.notes[0].text
+
+
+def test_two_models_are_compared_example_by_example(benchmark, tiny):
+    fair = benchmark()
+    first = fair.measure(tiny)
+    second = fair.measure(tiny, first.items)
+    change = next(one for one in second.comparisons if one.subset == "dev" and one.quantity == "fairscore")
+    assert (change.difference, change.low, change.high) == (0, 0, 0)
+
+
+def test_no_perturbable_example_is_not_run(benchmark, tiny, tmp_path):
+    (tmp_path / "dev.tsv").write_text("It rained\t1\nIt froze\t0\n")
+    outcome = benchmark().measure(tiny)
+    assert not outcome.readings
+    assert outcome.not_run[0].reason == "none of the 2 examples could be perturbed"
+
+
+def test_what_has_no_fairscore(tiny, tmp_path):
+    with pytest.raises(FairlabError, match=r"stsb has scores \(regression\)"):
+        Fairscore("stsb", axes=["gender"], sampling="uniform")
+    with pytest.raises(FairlabError, match=r"perturbed names 'test'; rte has dev"):
+        Fairscore("rte", axes=["gender"], sampling="uniform", perturbed={"test": "x"})
+    with pytest.raises(CannotScore, match="has no classification head"):
+        Fairscore("sst2", axes=["gender"], sampling="uniform", path=str(tmp_path)).measure(tiny)
