@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 
 import hydra
@@ -23,6 +25,8 @@ from fairlab.types import FairlabError
 
 EXPERIMENTS = Path("experiments")
 FINISHED, UNFINISHED, MISSING = "finished", "unfinished", "missing"
+# In overrides of a matrix: data that is made first, or the folder of a run (of the first seed) that is run first.
+PLACE = re.compile(r"(?<=[=\[,])(made|runs)/([\w.]+)")
 FORMS = {"md": "github", "tex": "latex_booktabs", "html": "html"}
 
 
@@ -45,7 +49,7 @@ def reproduce(config: DictConfig) -> None:
     matrix = chosen(read_matrix(EXPERIMENTS / config.paper / "matrix.yaml", config.scale.name), config)
     asked = (row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns)
     needed = dict.fromkeys(run for run in asked if run in matrix.runs)
-    jobs = [(run, seed) for seed in matrix.seeds for run in needed]
+    jobs = jobs_of(needed, matrix)
     failed = []
     for number, (run, seed) in enumerate(jobs, start=1):
         commands, state = commands_of(run, seed, matrix, output)
@@ -70,26 +74,38 @@ def reproduce(config: DictConfig) -> None:
         raise FairlabError(f"{len(failed)} of {len(jobs)} runs failed ({names}); start again to try them again")
 
 
+def jobs_of(needed: Iterable[str], matrix: Matrix) -> list[tuple[str, int]]:
+    """Runs and seeds in the order they are to be done; a run that others start from comes first, of the first seed."""
+    jobs: dict[tuple[str, int], None] = {}
+    for seed, run in product(matrix.seeds, needed):
+        starts = [name for kind, name in PLACE.findall(" ".join(matrix.runs[run])) if kind == "runs"]
+        jobs |= dict.fromkeys((*jobs_of(starts, replace(matrix, seeds=matrix.seeds[:1])), (run, seed)))
+    return list(jobs)
+
+
 def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> tuple[list[list[str]], str]:
     """The commands that a run still needs, data first, and its state."""
-    folder, data = output / "runs" / run / f"seed_{seed}", output / "made"
-    overrides = [*matrix.runs[run], f"seed={seed}", f"scale={matrix.scale}", f"hydra.run.dir={folder}"]
-    overrides = [part.replace("=made/", f"={data}/") for part in overrides]
+    folder, first = output / "runs" / run / f"seed_{seed}", f"seed_{matrix.seeds[0]}"
+    used = [name for kind, name in PLACE.findall(" ".join(matrix.runs[run])) if kind == "made"]
+    placed = [
+        PLACE.sub(lambda found: str(output / found[0] / (first if found[1] == "runs" else "")), override)
+        for override in matrix.runs[run]
+    ]
+    overrides = [*placed, f"seed={seed}", f"scale={matrix.scale}", f"hydra.run.dir={folder}"]
     state = state_of(folder, overrides)
     if state == FINISHED:
         return [], state
-    used = [name for name in matrix.made if f"data.path={data / name}" in overrides]
     making = [
-        [sys.executable, "-m", "fairlab.augment", *matrix.made[name], f"output={data / name}"]
+        [sys.executable, "-m", "fairlab.augment", *matrix.made[name], f"output={output / 'made' / name}"]
         for name in used
-        if not is_finished(data / name)
+        if not is_finished(output / "made" / name)
     ]
     training = [sys.executable, "-m", "fairlab.train", *overrides]
-    first = output / "runs" / matrix.before / f"seed_{matrix.seeds[0]}"
+    before = output / "runs" / matrix.before / first
     if state == UNFINISHED:
         training.append(f"ckpt={folder}")
-    elif matrix.before and folder != first and is_finished(first):
-        training.append(f"before={first}")
+    elif matrix.before and folder != before and is_finished(before):
+        training.append(f"before={before}")
     return [*making, training], state
 
 

@@ -89,6 +89,16 @@ def test_runs_of_one_backbone_take_the_readings_before_from_the_first(run, matri
     assert [line.rsplit(": ", 1)[1] for line in again.stdout.splitlines()[:4]] == ["finished"] * 4
 
 
+def test_a_run_starts_from_another(run, matrix, small):
+    on_first = ["+experiment=ccd_bert", "backbone=bert_base", "backbone.name=runs/ccd/model", "method.epochs=1"]
+    table = {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": {"CCD-CDA": "second"}}
+    matrix(runs={"ccd": {"quickstart": small}, "second": {"quickstart": on_first}}, tables={6: table})
+    listed = run("paper=mini", "dry_run=true", entry="reproduce")
+    lines = [line for line in listed.stdout.splitlines() if not line.startswith(" ")]
+    assert lines == ["1/3 ccd seed 1: missing", "2/3 second seed 1: missing", "3/3 second seed 2: missing"]
+    assert listed.stdout.count(f"backbone.name={OUTPUT}/runs/ccd/seed_1/model") == 2
+
+
 def test_data_is_made_once_before_the_runs_that_train_on_it(run, matrix, small, tmp_path):
     texts = [f"He saw his father and mother {k} times." for k in range(40)]
     (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
