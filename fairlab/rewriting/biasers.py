@@ -24,6 +24,15 @@ from fairlab.types import NEUTRAL, FairlabError
 # Axes whose members spaCy's entity recognition calls NORP (nationalities, religious and political groups).
 BY_ENTITIES = ("ethnicity", "nationality", "race")
 GROUP, LANGUAGE = "NORP", "LANGUAGE"
+# Names of peoples end like this or are listed; the recogniser takes much else for one (*Hemispheric*, *Marines*).
+_ENDINGS = ("an", "ese", "ish", "i")
+_PEOPLES = frozenset(
+    """
+    soviet greek dutch czech slovak kazakh uzbek tajik turk pole swede dane finn swiss french arab kurd serb croat slav
+    cherokee navajo apache sioux inuit maori zulu thai filipino filipina latino latina latinx baltic nordic hispanic
+    aborigine scot welsh hmong tamil uyghur tatar lao khmer basque breton hutu yoruba igbo hausa berber bedouin roma
+    """.split()
+)
 # NORPs that are political, told by their ending or listed; religious ones are told by the lexicon of religion.
 _POLITICAL = frozenset(
     """
@@ -180,13 +189,12 @@ class BiaserRewriter:
             yield start, end, found.removesuffix("s") if form == "people" else found, self.standing[form]
 
     def _is_other(self, found: str) -> bool:
-        """Whether a group is political or religious, or listed in another sense."""
+        """Whether a group is no people by its name, political or religious, or listed in another sense."""
         last = found.split()[-1]
-        if (
-            last in _POLITICAL
-            or last.removesuffix("s").endswith(_POLITICAL_ENDINGS)
-            or not found.replace(" ", "").isalpha()
-        ):
+        one = last if last.endswith(("ss", "us")) else last.removesuffix("s")
+        named = one in _PEOPLES or one.endswith(_ENDINGS)
+        political = last in _POLITICAL or one.endswith(_POLITICAL_ENDINGS)
+        if political or not named or not found.replace(" ", "").isalpha():
             return True
         return found in self.religious or next(self.protected.find(found), None) is not None
 

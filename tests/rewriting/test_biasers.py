@@ -59,6 +59,7 @@ def test_peoples_that_only_entity_recognition_knows(rewriter):
         "American Airlines flew.",
         "Republicans and Democrats voted.",
         "The Communists marched.",
+        "The Marines landed. Southern and Hemispheric trade grew.",
         "Christians and Muslims prayed.",
         "See https://x.org/american for more.",
         "He speaks French and German.",
