@@ -1,7 +1,5 @@
 """``+experiment=perturber`` and ``+experiment=fairberta`` on tiny models, at both scales, killed and continued."""
 
-import json
-
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -47,7 +45,7 @@ def test_a_perturber_at_paper_scale_takes_two_steps_and_loads(run, tmp_path, tin
         f"backbone.name={tiny_bart}",
         "backbone.max_length=64",
         f"data.path={pairs}",
-        "data.batch_size=10",
+        "data.batch_size=11",
         "method.epochs=1",
         f"benchmark.perturber.path={pairs}",
         "benchmark.perturber.paths=null",
@@ -62,9 +60,6 @@ def test_a_perturber_at_paper_scale_takes_two_steps_and_loads(run, tmp_path, tin
     assert not any(key.startswith("before/") for key in record.metrics())
     model = AutoModelForSeq2SeqLM.from_pretrained(folder / "model")
     assert model.config.perturber_format == "paper"
-    measured = run(f"model={folder}", "benchmark=perturber", f"benchmark.perturber.path={pairs}", entry="evaluate")
-    assert measured.returncode == 1
-    assert "give benchmark.perturber.path" in measured.stderr
     again = run(
         f"model={folder}",
         "benchmark=perturber",
@@ -84,6 +79,8 @@ def small(tiny_folders, text, **values):
         "backbone.max_length": 32,
         "data.paths": f"[{text}]",
         "data.batch_size": 4,
+        "data.passage": 24,
+        "data.validation": 0.2,
         "benchmark": "perplexity",
         "benchmark.perplexity.path": text,
         "benchmark.perplexity.lines": 4,
@@ -122,16 +119,3 @@ def test_kill_9_in_mid_epoch_and_ckpt_last_give_the_same_model(run, tmp_path, ti
     expected = load_file(tmp_path / "whole" / "model" / "model.safetensors")
     found = load_file(folder / "model" / "model.safetensors")
     assert all(torch.equal(found[name], expected[name]) for name in expected)
-
-
-def test_twins_differ_in_their_augmentation_alone(run, tmp_path, tiny_folders, text):
-    arguments = small(tiny_folders, text, **{"backbone": "bert_base", "data.block": 16})
-    for name, extra in (("perturbed", []), ("original", ["augmentation=none"])):
-        done = run(*arguments, *extra, f"hydra.run.dir={tmp_path}/{name}", **ONE_THREAD)
-        assert done.returncode == 0, done.stderr
-    twins = [Record.load(tmp_path / name) for name in ("perturbed", "original")]
-    steps = [[row["step"] for row in twin.history] for twin in twins]
-    assert steps[0] == steps[1]
-    before = [json.dumps({k: v for k, v in twin.metrics().items() if k.startswith("before/")}) for twin in twins]
-    assert before[0] == before[1]
-    assert twins[0].provenance["data"]["files"] == twins[1].provenance["data"]["files"]
