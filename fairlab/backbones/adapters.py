@@ -2,7 +2,7 @@
 
 Source: Hu et al. 2022, "LoRA: Low-Rank Adaptation of Large Language Models", section 4.1: W + s B A.
 
-The file holds float16: ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank; the scale s is in it) for an
+The file holds float16 or float32: ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank; the scale s is in it) for an
 adapted linear layer, and every other trained parameter, such as a language-modelling head's, under its own name.
 """
 
@@ -51,13 +51,13 @@ def add_adapters(model: PreTrainedModel, rank: int) -> None:
         parameter.requires_grad_(id(parameter) not in frozen)
 
 
-def save_adapters(model: PreTrainedModel, file: Path) -> None:
-    """Write the trained parameters of a model with adapters as float16."""
+def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch.float16) -> None:
+    """Write the trained parameters of a model with adapters."""
     trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
     for name, module in _adapted(model).items():
         trained[f"{name}.lora_B.{NAME}.weight"] = trained[f"{name}.lora_B.{NAME}.weight"] * module.scaling[NAME]
     tensors = {
-        name.replace(f".{NAME}.weight", ""): value.to("cpu", torch.float16).contiguous()
+        name.replace(f".{NAME}.weight", ""): value.to("cpu", dtype).contiguous()
         for name, value in trained.items()
     }
     with whole(file) as temporary:
