@@ -85,7 +85,9 @@ def backbone_node(config: DictConfig, model: str) -> DictConfig:
         trained = Path(model) / "model"
         if not trained.is_dir():
             raise FairlabError(f"the run in {model} has exported no model; let it finish with ckpt={model}")
-        node = Record.load(Path(model)).config["backbone"] | {"name": str(trained)} | dict.fromkeys(OF_THE_BASE)
+        record = Record.load(Path(model))
+        entries = record.provenance.get("data", {}).get("train_entries")
+        node = record.config["backbone"] | {"name": str(trained), "entries": entries} | dict.fromkeys(OF_THE_BASE)
     else:
         own = published_settings(find_weights(model))
         node = {"_target_": "fairlab.backbones.loading.load_backbone", "name": model} | FALLBACK | own

@@ -69,7 +69,8 @@ def train(config: DictConfig, record: Record) -> None:
     trainer = make_trainer(config, record, history, method, data.total_batches)
     encoder.to(trainer.strategy.root_device)
     measure_data(data, record)
-    measure(benchmarks, encoder, "before", record)
+    if config.before:
+        measure(benchmarks, encoder, "before", record)
     fit(trainer, method, data, record, history)
     facts = method.facts()
     if hasattr(method, "finish"):
@@ -80,7 +81,7 @@ def train(config: DictConfig, record: Record) -> None:
         "throughput": throughput(data, history),
     }
     encoder.to(trainer.strategy.root_device)
-    measure(benchmarks, encoder, "after", record, earlier="before")
+    measure(benchmarks, encoder, "after", record, earlier="before" if config.before else None)
     for logger in trainer.loggers:
         logger.log_metrics(record.metrics(), step=trainer.global_step)
         logger.finalize("success")
@@ -94,13 +95,13 @@ def train(config: DictConfig, record: Record) -> None:
 
 
 def build_augmentation_of_groups(node: DictConfig) -> Any:
-    """The augmentation that training applies to its groups.
+    """The augmentation that training applies to its groups, or to its texts.
 
     Raises:
-        FairlabError: it is one of texts.
+        FairlabError: it needs what only ``fairlab.augment`` builds, such as a rewriter.
     """
-    parameters = inspect.signature(get_object(node["_target_"])).parameters.values()
-    if any(parameter.default is parameter.empty for parameter in parameters):
+    parameters = inspect.signature(get_object(node["_target_"])).parameters
+    if any(parameter.default is parameter.empty and name not in node for name, parameter in parameters.items()):
         raise FairlabError(
             "this augmentation makes groups of texts, not of groups; run python -m fairlab.augment +augmentation=NAME "
             "input=FILE output=DIR, then train with data.path=DIR"

@@ -26,10 +26,10 @@ LAYERS = [
     {"runs", "build", "measuring"},
     {"cli"},
     {"job"},
-    {"train", "evaluate", "augment", "report", "reproduce", "score"},
+    {"train", "evaluate", "augment", "report", "reproduce", "score", "sweep"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY = {"cli", "job", "runs", "build", "train", "evaluate", "augment", "report", "reproduce", "score"}
+ENTRY = {"cli", "job", "runs", "build", "train", "evaluate", "augment", "report", "reproduce", "score", "sweep"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

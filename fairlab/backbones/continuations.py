@@ -40,7 +40,8 @@ def continuations(
     room = backbone.max_length - 1 - characters
     if room < 1:
         raise CannotScore(
-            f"{characters} characters leave no room for a context in backbone.max_length={backbone.max_length}; raise it"
+            f"{characters} characters leave no room for a context in backbone.max_length={backbone.max_length}; raise "
+            "that"
         )
     distinct = list(dict.fromkeys(contexts))
     encoded = backbone.tokenizer(distinct, add_special_tokens=False, verbose=False)["input_ids"] if distinct else []
@@ -56,9 +57,9 @@ def continuations(
 
 def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> list[str]:
     """Continuations of prompts of one length."""
-    backbone, tokenizer = scorer.backbone, scorer.backbone.tokenizer
-    ends = {scorer.start_id, tokenizer.eos_token_id}
-    given = [tokenizer.decode(ids, skip_special_tokens=True) for ids in prompts]
+    backbone = scorer.backbone
+    ends = {scorer.start_id, backbone.tokenizer.eos_token_id}
+    given = [_decoded(scorer, ids) for ids in prompts]
     texts = [""] * len(prompts)
     rows, written = list(range(len(prompts))), [list(ids) for ids in prompts]
     cache = DynamicCache(config=backbone.model.config)
@@ -71,7 +72,7 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
                 continue
             written[row].append(token)
             # Of context and continuation together: some tokenizers drop a blank at the start of what they decode.
-            texts[row] = tokenizer.decode(written[row], skip_special_tokens=True)[len(given[row]) :]
+            texts[row] = _decoded(scorer, written[row])[len(given[row]) :]
             if len(texts[row].rstrip(UNFINISHED)) < characters:
                 going.append(place)
         if not going:
@@ -81,6 +82,10 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
             rows = [rows[place] for place in going]
         feed = torch.tensor([[written[row][-1]] for row in rows], device=backbone.device)
     return [text[:characters] for text in texts]
+
+
+def _decoded(scorer: CausalLM, token_ids: list[int]) -> str:
+    return str(scorer.backbone.tokenizer.decode(token_ids, skip_special_tokens=True))
 
 
 def _next_tokens(scorer: CausalLM, feed: Tensor, cache: DynamicCache) -> Tensor:

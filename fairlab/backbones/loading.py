@@ -45,6 +45,7 @@ def load_backbone(
     stands_for: str | None = None,
     adapters: str | None = None,
     adapters_sha256: str | None = None,
+    entries: int | None = None,
 ) -> Backbone:
     """A transformers model as an encoder of text, with the heads its checkpoint holds.
 
@@ -65,6 +66,7 @@ def load_backbone(
         adapters: name of trained adapters that come with fairlab; they are merged into the weights, and the model
             becomes the masked LM whose head they hold.
         adapters_sha256: expected hash of their file.
+        entries: how many entries of text the model was tuned on, for a measure that asks.
 
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
@@ -107,6 +109,7 @@ def load_backbone(
     if adapters:
         model = _with_adapters(model, adapters, adapters_sha256)
     backbone = Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+    backbone.entries = entries
     if (projection := saved_projection(folder)) is not None:
         project(backbone, projection)
     return backbone

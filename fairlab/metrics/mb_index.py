@@ -10,7 +10,7 @@ their context; M models.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fairlab.metrics.bootstrap import ratio_of_means
 
@@ -25,9 +25,8 @@ def continuation_classes(similarities_N3: NDArray[np.floating]) -> NDArray[np.in
     a continuation without any character.
     """
     similarities = np.asarray(similarities_N3, dtype=np.float64).reshape(-1, 3)
-    best = np.where(np.isnan(similarities), -np.inf, similarities).argmax(axis=1)
     highest = similarities == similarities.max(axis=1, keepdims=True)  # nowhere, where one is no number
-    return np.where(highest.sum(axis=1) == 1, best, NONSENSICAL).astype(np.int64)
+    return np.where(highest.sum(axis=1) == 1, highest.argmax(axis=1), NONSENSICAL).astype(np.int64)
 
 
 def stereotype_score(
@@ -63,15 +62,13 @@ def mb_index(
     return perplexity * score / entries
 
 
-def min_max(values: NDArray[np.floating], axis: int = -1) -> Array:
-    """Values between the lowest of the models compared, which becomes 0, and the highest, which becomes 1.
-
-    nan where all are alike, or one is no number.
+def min_max(values: ArrayLike, among: ArrayLike) -> Array:
+    """Values on the scale on which the lowest of ``among`` (M,) is 0 and the highest 1; nan where those are all alike.
 
     Example:
-        >>> min_max(np.array([2.0, 1.0, 1.5])).tolist()
-        [1.0, 0.0, 0.5]
+        >>> min_max([2.0, 1.5], among=[2.0, 1.0, 1.5]).tolist()
+        [1.0, 0.5]
     """
-    low, high = values.min(axis=axis, keepdims=True), values.max(axis=axis, keepdims=True)
+    low, high = np.min(among), np.max(among)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (values - low) / (high - low)
+        return np.where(high > low, (np.asarray(values, dtype=np.float64) - low) / (high - low), np.nan)
