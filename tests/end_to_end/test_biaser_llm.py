@@ -22,7 +22,9 @@ def sentence(k):
 def contexts(count):
     """Examples of StereoSet's intersentence task."""
     for k in range(count):
-        candidates = [{"sentence": f"{WORDS[(k + j) % 11]} saw {j}", "gold_label": name} for j, name in enumerate(LABELS)]
+        candidates = [
+            {"sentence": f"{WORDS[(k + j) % 11]} saw {j}", "gold_label": name} for j, name in enumerate(LABELS)
+        ]
         yield {
             "id": str(k),
             "bias_type": "gender",
@@ -61,7 +63,7 @@ def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp
     asked = [(record.config["data"]["augmented"], record.config["data"]["sample"]) for record in records]
     assert asked == [(False, 10), (False, 50), (True, 10), (True, 50)]
     entries = [record.provenance["data"]["train_entries"] for record in records]
-    assert entries == [20, 50, 20, 100]  # he and she: each entry and its counterpart; 55 originals are there
+    assert entries == [20, 55, 20, 100]  # each entry and its counterpart; only 55 originals are not held out
 
     found = json.loads((tmp_path / "sweep" / "mb_index.json").read_text())
     assert [row["entries"] for row in found["models"]] == entries
