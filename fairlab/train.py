@@ -69,7 +69,7 @@ def train(config: DictConfig, record: Record) -> None:
     trainer = make_trainer(config, record, history, method, data.total_batches)
     encoder.to(trainer.strategy.root_device)
     measure_data(data, record)
-    if config.before:
+    if config.measure_before:
         measure(benchmarks, encoder, "before", record)
     fit(trainer, method, data, record, history)
     facts = method.facts()
@@ -81,7 +81,7 @@ def train(config: DictConfig, record: Record) -> None:
         "throughput": throughput(data, history),
     }
     encoder.to(trainer.strategy.root_device)
-    measure(benchmarks, encoder, "after", record, earlier="before" if config.before else None)
+    measure(benchmarks, encoder, "after", record, earlier="before" if config.measure_before else None)
     for logger in trainer.loggers:
         logger.log_metrics(record.metrics(), step=trainer.global_step)
         logger.finalize("success")

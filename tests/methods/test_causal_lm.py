@@ -198,7 +198,7 @@ def test_bad_values_are_said(llama, changes, message):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_four_bits_need_cuda(llama):
-    with pytest.raises(FairlabError, match="needs a CUDA device; with method.quantize=false the same adapters"):
+    with pytest.raises(FairlabError, match=r"needs a CUDA device; with method\.quantize=false the same adapters"):
         CausalLMTuning(llama, **VALUES | {"quantize": True})
 
 
@@ -221,7 +221,7 @@ def test_a_loss_that_is_no_number_stops_the_run(llama, reports, tmp_path):
         llama.model.model.norm.weight.fill_(float("nan"))
     method = CausalLMTuning(llama, **VALUES)
     method.setup = lambda stage: add_adapters(llama.model, 2)
-    with pytest.raises(FairlabError, match="the loss became nan at step 1; lower method.lr"):
+    with pytest.raises(FairlabError, match=r"the loss became nan at step 1; lower method\.lr"):
         fit(method, make(llama, reports), tmp_path)
 
 

@@ -15,7 +15,7 @@ def test_the_nearest_candidate_is_the_class_and_a_tie_is_none():
         [0.5, 0.4, 0.5],
         [-0.1, -0.2, -0.3],
     ]
-    assert continuation_classes(np.array(similarities)).tolist() == [0, 1, 2, 2, 2, 0]
+    assert continuation_classes(np.array(rows)).tolist() == [0, 1, 2, 2, 2, 0]
 
 
 def test_what_has_no_direction_makes_no_sense():
