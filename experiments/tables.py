@@ -17,7 +17,9 @@ import yaml
 
 from fairlab.record import Reading, Record
 from fairlab.reporting.report import PUBLISHED
+from fairlab.reporting.reproduction import cells, read_matrix, reasons, rendered
 from fairlab.reporting.seeds import median_run
+from fairlab.reproduce import finished
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "experiments"
@@ -28,7 +30,14 @@ DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
 AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
 BESIDE_HEADLINES = ["minilm_mlm/stereoset/gender/lms", "minilm_mlm/stereoset/gender/ss"]
-PERFORMANCE = ["ccd_training", "rewriting", "seat_permutations", "likelihoods", "llm_ledger"]  # scripts in perf/
+PERFORMANCE = [
+    "ccd_training",
+    "rewriting",
+    "seat_permutations",
+    "likelihoods",
+    "llm_ledger",
+    "db_index",
+]  # scripts in perf/
 
 
 def readings(name: str) -> dict[str, Reading]:
@@ -330,6 +339,14 @@ def fine_tuning() -> str:
     return markdown(header, rows)
 
 
+def study(scale: str = "quickstart") -> str:
+    """All methods on one backbone, the mean over seeds, from the records of the reproduction."""
+    matrix = read_matrix(RECORDS / "ccd" / "matrix.yaml", scale)
+    table = matrix.tables["study"]
+    rows = cells(table, matrix, finished(CCD / "study", matrix))
+    return "\n\n".join([rendered(table, rows, "github"), *reasons(table, rows)])
+
+
 PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
@@ -338,6 +355,7 @@ PAGES = {
         "augmentation": lambda: comparison(DATA),
         "full": full,
         "published": published,
+        "study": study,
         "provenance": provenance,
     },
     "experiments/glue/README.md": {"fine_tuned": fine_tuned, "fine_tuning": fine_tuning},

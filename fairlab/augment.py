@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab import __version__, cli
 from fairlab.build import augment_lexicon, build, build_augmentation, build_llm, build_rewriter
-from fairlab.files import sha256, whole
+from fairlab.files import whole
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.record import Note, Reading, Record, environment
 from fairlab.runs import output_folder, plain_config
@@ -41,16 +41,23 @@ def augment(config: DictConfig, record: Record) -> None:
     """Stream the input through the augmentation into the run's folder; what earlier runs finished there is kept."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it reports every request
     values = with_rewriter(config)
-    lexicon = augment_lexicon(values)
-    source = describe(config.input)
-    refuse_changed_inputs(record, {"input": source})
+    if config.limit is not None and config.limit < 1:
+        raise FairlabError(f"limit must be at least 1, or null for no limit, not {config.limit}")
 
-    from fairlab.data.manifest import Manifest
+    from fairlab.augmentation.biasers import COPIES, WITH_BIASER, verdict
+    from fairlab.data.manifest import Manifest, dataset_facts
     from fairlab.data.shards import make_shards
+    from fairlab.data.subsample import WHOLE, subsample
     from fairlab.reporting.augmentation import data_card, write_quality_report
 
+    source = dataset_facts(config.input)
+    refuse_changed_inputs(record, {"input": source})
     record.provenance |= environment() | {"input": source, "rewriter": values["rewriter"]}
     record.save()
+    if values.get("biaser_set"):
+        asked = build(OmegaConf.create(values["biaser_set"]), llm=build_llm(values), seed=config.seed)
+        values["axis"] = str(asked(values["axis"], record.folder))
+    lexicon = augment_lexicon(values)
     examples = search_prompt(values, record) if values.get("search") else None
     builder = partial(build_augmentation, values, examples)
     made_by = {
@@ -65,13 +72,16 @@ def augment(config: DictConfig, record: Record) -> None:
     shards = make_shards(
         shown(rows_of(config)),
         builder,
-        record.folder,
+        record.folder if config.limit is None else record.folder / WHOLE,
         shard_rows=config.shard_rows,
         num_proc=config.num_proc,
         engine=config.engine,
     )
     for summary in shards:
         manifest.add(summary)
+    written = manifest.made
+    if config.limit is not None:
+        subsample(manifest, record.folder, config.limit, config.seed)
     gather_quarantine(manifest, record.folder)
     refuse_nothing(manifest, config.input, record.folder)
     record.provenance["rewriter"] |= builder().rewriter.provenance
@@ -79,6 +89,9 @@ def augment(config: DictConfig, record: Record) -> None:
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
     record.readings = polarity(manifest, config.seed)
     record.notes = notes(manifest)
+    if COPIES in manifest.counts or WITH_BIASER in manifest.counts:
+        text = verdict(manifest.read, len(lexicon.attributes), written)
+        record.notes.append(Note("augmentation", text))
     record.status = "finished"
     (record.folder / "README.md").write_text(data_card(manifest), encoding="utf-8")
     write_quality_report(record, manifest)
@@ -89,25 +102,14 @@ def with_rewriter(config: DictConfig) -> dict[str, Any]:
     """The configuration as plain containers, with the augmentation's own rewriter where none was chosen."""
     values = plain_config(config)
     augmentation = HydraConfig.get().runtime.choices.get("augmentation")
-    if augmentation is None or not values["augmentation"]:
-        raise FairlabError(
-            "no augmentation was chosen; add +augmentation=NAME with: "
-            + ", ".join(name for name in cli.choices("augmentation") if name != "none")
-        )
+    known = hydra.compose(overrides=["+rewriter=auto"]).rewriter
+    if augmentation not in known:
+        what = f"{augmentation} is applied in training only" if augmentation else "no augmentation was chosen"
+        raise FairlabError(f"{what}; add +augmentation=NAME with: {', '.join(known)}")
     if "_target_" not in values["rewriter"]:
-        if augmentation not in values["rewriter"]:
-            raise FairlabError(f"choose a rewriter for {augmentation}: rewriter=word_swap, rules or llm")
         chosen = hydra.compose(overrides=[f"+rewriter={values['rewriter'][augmentation]}"]).rewriter
         values["rewriter"] = OmegaConf.to_container(chosen, resolve=True)
     return values
-
-
-def describe(source: str) -> dict[str, Any]:
-    """Name and hash of the input: a file's without its folder, or a hub data set, which is not hashed."""
-    path = Path(source)
-    if not path.is_file():
-        return {"name": source, "sha256": "not taken: streamed from the hub"}
-    return {"name": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)}
 
 
 def rows_of(config: DictConfig) -> Iterator[Row | BadRow]:

@@ -47,7 +47,8 @@ def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
         llm: the language model, for a rewriter that asks one.
         settings: that no configuration holds, such as the examples that prompt search found.
     """
-    objects = {"lexicon": augment_lexicon(config), "llm": llm, "seed": config["seed"], **settings}
+    whole = load_lexicon(config["axis"])
+    objects = {"lexicon": augment_lexicon(config), "whole": whole, "llm": llm, "seed": config["seed"], **settings}
     return _build_with_some(config["rewriter"], objects)
 
 
@@ -66,7 +67,11 @@ def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str
     llm = build_llm(config)
     found = {} if examples is None else {"examples": examples}
     rewriter = build_rewriter(config, llm, **found)
-    return _build_with_some(config["augmentation"], {"rewriter": rewriter, "llm": llm, "seed": config["seed"]})
+    node = dict(config["augmentation"])
+    objects = {"rewriter": rewriter, "llm": llm, "seed": config["seed"]}
+    if "language_model" in node:
+        objects["language_model"] = build(OmegaConf.create(node.pop("language_model")))
+    return _build_with_some(node, objects)
 
 
 def _build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:

@@ -81,7 +81,7 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
         """Save ``last.ckpt`` when due, unless a validation follows at once."""
-        if self._due(trainer) and trainer.global_step % int(trainer.val_check_batch or 1):
+        if self._due(trainer) and batches_done(trainer) % int(trainer.val_check_batch or 1):
             self._save(trainer, self.last)
 
     def on_validation_end(self, trainer: lightning.Trainer, *_: Any) -> None:
@@ -100,7 +100,9 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
             trainer.should_stop = True
 
     def _due(self, trainer: lightning.Trainer) -> bool:
-        return trainer.global_step % self.every == 0
+        # Between two steps gradients are being accumulated, which a checkpoint does not hold.
+        whole_step = batches_done(trainer) % trainer.accumulate_grad_batches == 0
+        return whole_step and trainer.global_step % self.every == 0
 
     def _save(self, trainer: lightning.Trainer, path: Path, weights_only: bool = False) -> None:
         temporary = path.with_suffix(".new")
@@ -119,3 +121,8 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Those of the run that is continued."""
         self.lowest, self.waited = state_dict["lowest"], state_dict["waited"]
+
+
+def batches_done(trainer: lightning.Trainer) -> int:
+    """Training batches so far."""
+    return int(trainer.fit_loop.epoch_loop.batch_progress.current.ready)

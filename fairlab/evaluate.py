@@ -1,7 +1,8 @@
-"""``python -m fairlab.evaluate``: measure one model, or several side by side, without training anything."""
+"""``python -m fairlab.evaluate``: measure one model, or several side by side, without training anything; or data."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,13 @@ from fairlab import cli
 from fairlab.backbones.loading import find_weights, published_settings, weights_facts
 from fairlab.build import build
 from fairlab.job import job, refuse_changed_inputs
-from fairlab.measuring import measure
+from fairlab.measuring import measure, measure_data
 from fairlab.record import Note, Record, environment
 from fairlab.runs import run_folder
 from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype")
-# What the model a run started from had, not what it trained.
-OF_THE_BASE = ("package", "gguf", "weights_sha256", "revision", "adapters", "adapters_sha256")
+LOAD = "fairlab.backbones.loading.load_backbone"
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
@@ -33,7 +33,12 @@ def main(config: DictConfig) -> None:
 
 
 def evaluate(config: DictConfig, record: Record) -> None:
-    """Measure every model with every benchmark; everything measured goes into ``record`` at once."""
+    """Measure every model with every benchmark, or every data set; everything measured is in ``record`` at once."""
+    if config.dataset is not None:
+        evaluate_data(config, record)
+        return
+    if config.model is None:
+        raise FairlabError("model has no value; give one, for example model=...")
     models = {label: backbone_node(config, model) for label, model in labelled(config.model).items()}
     inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
@@ -58,13 +63,52 @@ def evaluate(config: DictConfig, record: Record) -> None:
     write_report(record)
 
 
-def labelled(model: Any) -> dict[str, str]:
-    """Models by label: as given, or the last part of each name, numbered where two are the same."""
+def evaluate_data(config: DictConfig, record: Record) -> None:
+    """Measure every data set with every benchmark of data, through the eyes of what the benchmark says embeds it."""
+    from fairlab.data.manifest import dataset_facts
+
+    if config.model is not None:
+        raise FairlabError("dataset= is measured without a model=; what embeds it is benchmark.db_index.vectors=")
+    named = labelled(config.dataset, "dataset")
+    inputs = {f"data of {label}": dataset_facts(source) for label, source in named.items()}
+    refuse_changed_inputs(record, inputs)
+    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
+    if models := [benchmark.name for benchmark in benchmarks if not hasattr(benchmark, "measure_data")]:
+        raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index")
+
+    from fairlab.reporting.report import write_report
+
+    record.provenance |= environment() | inputs
+    for benchmark in benchmarks:
+        embed, facts = embedder(config, benchmark.vectors)
+        refuse_changed_inputs(record, facts)
+        record.provenance |= facts
+        for label, source in named.items():
+            measure_data(benchmark, source, config.field, embed, label if len(named) > 1 else "", record)
+    record.status = "finished"
+    write_report(record)
+
+
+def embedder(config: DictConfig, name: str) -> tuple[Callable[[Sequence[str]], Any], dict[str, dict[str, Any]]]:
+    """What embeds the texts of a data set, and its provenance: an encoder, or ``spacy:NAME``."""
+    if name.startswith("spacy:"):
+        from fairlab.text.word_vectors import WordVectors
+
+        vectors = WordVectors(name.removeprefix("spacy:"))
+        return vectors, {"vectors": vectors.facts}
+    node = backbone_node(config, name)
+    facts = {"vectors": weights_facts(node)}
+    backbone = build(node).to(device())
+    return lambda texts: backbone.embed(texts, progress="embedding").numpy(), facts
+
+
+def labelled(model: Any, key: str = "model") -> dict[str, str]:
+    """Models, or data sets, by label: as given, or the last part of each name, numbered where two are the same."""
     if isinstance(model, DictConfig):
         return {str(label): str(name) for label, name in model.items()}
     names = [str(name) for name in ([model] if isinstance(model, str | int) else model)]
     if not names:
-        raise FairlabError("model is an empty list; give at least one, for example model=[minilm]")
+        raise FairlabError(f"{key} is an empty list; give at least one, for example {key}=[NAME]")
     labels = [Path(name).name for name in names]
     return {
         label if labels.count(label) == 1 else f"{label}_{labels[: k + 1].count(label)}": name
@@ -86,11 +130,12 @@ def backbone_node(config: DictConfig, model: str) -> DictConfig:
         if not trained.is_dir():
             raise FairlabError(f"the run in {model} has exported no model; let it finish with ckpt={model}")
         record = Record.load(Path(model))
+        recorded = record.config["backbone"]
+        own = {name: recorded[name] for name in SETTINGS if name in recorded}
         entries = record.provenance.get("data", {}).get("train_entries")
-        node = record.config["backbone"] | {"name": str(trained), "entries": entries} | dict.fromkeys(OF_THE_BASE)
+        node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
     else:
-        own = published_settings(find_weights(model))
-        node = {"_target_": "fairlab.backbones.loading.load_backbone", "name": model} | FALLBACK | own
+        node = {"_target_": LOAD, "name": model} | FALLBACK | published_settings(find_weights(model))
     chosen = {name: config[name] for name in SETTINGS if config[name] is not None}
     return OmegaConf.create({**node, **chosen})
 

@@ -1,20 +1,22 @@
-"""Running benchmarks on a model and keeping what they give in the run's record, so that nothing is measured twice."""
+"""Running benchmarks on a model or on data, and keeping what they give in the record: nothing is measured twice."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairlab.files import whole
 from fairlab.metrics.association import holm
 from fairlab.record import Comparison, NotRun, Outcome, Record
-from fairlab.types import CannotScore, DataUnavailable
+from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
 if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
-    from fairlab.benchmarks.measured import Benchmark
+    from fairlab.benchmarks.measured import Benchmark, DataBenchmark
 
 EVERYTHING = "all"
 
@@ -38,24 +40,85 @@ def measure(
         earlier: phase of the model to compare with, measured before in the same run.
         change: phase under which the comparisons stand.
     """
-    from safetensors.numpy import load_file, save_file
+    from safetensors.numpy import load_file
 
     for benchmark in benchmarks:
-        file = items_file(record.folder, phase, benchmark.name)
-        if file.exists():
-            continue
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
         before = load_file(other) if other is not None and other.exists() else None
-        try:
-            outcome = benchmark.measure(backbone, before)
-        except (CannotScore, DataUnavailable) as error:
-            outcome = Outcome(not_run=[NotRun(benchmark.name, EVERYTHING, str(error))])
-        file.parent.mkdir(parents=True, exist_ok=True)
-        add(outcome, phase, record, change)
-        with whole(file) as temporary:
-            save_file(outcome.items, temporary)
+        _keep(benchmark.name, partial(benchmark.measure, backbone, before), phase, record, change)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
+
+
+def take(phase: str, folder: Path, record: Record) -> None:
+    """Take the readings of a phase from another run that measured the same model in the same way.
+
+    Args:
+        phase: ``before``.
+        folder: of the other run.
+        record: takes its readings, notes and what was not run; the per-item values are copied beside it.
+
+    Raises:
+        FairlabError: there is no such run, it is not finished, or its model or benchmarks differ.
+    """
+    if f"{phase}_taken_from" in record.provenance:  # a run that is continued
+        return
+    items = items_file(folder, phase, "").parent
+    if not (folder / "record.json").is_file() or not items.is_dir():
+        raise FairlabError(f"{phase}={folder} holds no run and its items; give the folder of one")
+    other = Record.load(folder)
+    if other.status != "finished":
+        raise FairlabError(f"{phase}={folder} is {other.status}; finish it first, or leave {phase} out")
+    for part in ("backbone", "benchmark"):
+        if other.config.get(part) != record.config[part]:
+            raise FairlabError(f"{phase}={folder} has another {part}; leave {phase} out to measure it anew")
+    if other.provenance["weights"] != record.provenance["weights"]:
+        raise FairlabError(f"{phase}={folder} measured other weights; leave {phase} out to measure these")
+    shutil.copytree(items, items_file(record.folder, phase, "").parent, dirs_exist_ok=True)
+    seed = record.config["seed"]
+    record.readings += [replace(reading, seed=seed) for reading in other.readings if reading.phase == phase]
+    record.not_run += [entry for entry in other.not_run if entry.phase == phase]
+    record.notes += [note for note in other.notes if note.phase == phase or note.item]
+    record.provenance[f"{phase}_taken_from"] = {"folder": str(folder), "revision": other.provenance["revision"]}
+    record.save()
+
+
+def measure_data(
+    benchmark: DataBenchmark,
+    dataset: str,
+    field: str,
+    embed: Callable[[Sequence[str]], Any],
+    phase: str,
+    record: Record,
+) -> None:
+    """Run a benchmark of data, unless the record holds it already for this data set.
+
+    Args:
+        benchmark: to run.
+        dataset: as the benchmark takes it.
+        field: of its texts.
+        embed: texts to vectors.
+        phase: the data set's label; empty for the only one.
+        record: as of :func:`measure`.
+    """
+    _keep(benchmark.name, partial(benchmark.measure_data, dataset, field, embed, record.folder), phase, record)
+
+
+def _keep(name: str, measuring: Callable[[], Outcome], phase: str, record: Record, change: str = "change") -> None:
+    """Take a measurement into the record, unless it is there; what cannot be measured is said so."""
+    from safetensors.numpy import save_file
+
+    file = items_file(record.folder, phase, name)
+    if file.exists():
+        return
+    try:
+        outcome = measuring()
+    except (CannotScore, DataUnavailable) as error:
+        outcome = Outcome(not_run=[NotRun(name, EVERYTHING, str(error))])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    add(outcome, phase, record, change)
+    with whole(file) as temporary:
+        save_file(outcome.items, temporary)
 
 
 def items_file(folder: Path, phase: str, benchmark: str) -> Path:

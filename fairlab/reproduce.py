@@ -47,26 +47,49 @@ def reproduce(config: DictConfig) -> None:
     jobs = [(run, seed) for seed in matrix.seeds for run in needed]
     failed = []
     for number, (run, seed) in enumerate(jobs, start=1):
-        folder = output / "runs" / run / f"seed_{seed}"
-        overrides = [*matrix.runs[run], f"seed={seed}", f"scale={matrix.scale}", f"hydra.run.dir={folder}"]
-        state = state_of(folder, overrides)
-        command = [sys.executable, "-m", "fairlab.train", *overrides]
-        if state == UNFINISHED:
-            command.append(f"ckpt={folder}")
-        print(f"{number}/{len(jobs)} {run} seed {seed}: {state}" + (f": {shlex.join(command[1:])}" * config.dry_run))
-        if config.dry_run or state == FINISHED:
-            continue
-        if sentence := error_of(command):
+        commands, state = commands_of(run, seed, matrix, output)
+        print(f"{number}/{len(jobs)} {run} seed {seed}: {state}")
+        if config.dry_run:
+            print("\n".join(f"  {shlex.join(['python', *command[1:]])}" for command in commands))
+        elif sentence := next(filter(None, map(error_of, commands)), ""):
             failed.append(f"{run} seed {seed}")
             print(f"{run} seed {seed} failed: {sentence}", file=sys.stderr)
     if config.dry_run:
         return
+    from fairlab.reporting.study import write_study
+
     records = finished(output / "runs", matrix)
-    for table in matrix.tables.values():
-        write_table(table, cells(table, matrix, records), matrix, output)
+    filled = [(table, cells(table, matrix, records)) for table in matrix.tables.values()]
+    for table, rows in filled:
+        write_table(table, rows, matrix, output)
+    write_study(filled, matrix, records, output / "report.html")
+    print(f"report: {output / 'report.html'}")
     if failed:
         names = ", ".join(failed)
         raise FairlabError(f"{len(failed)} of {len(jobs)} runs failed ({names}); start again to try them again")
+
+
+def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> tuple[list[list[str]], str]:
+    """The commands that a run still needs, data first, and its state."""
+    folder, data = output / "runs" / run / f"seed_{seed}", output / "made"
+    overrides = [*matrix.runs[run], f"seed={seed}", f"scale={matrix.scale}", f"hydra.run.dir={folder}"]
+    overrides = [part.replace("=made/", f"={data}/") for part in overrides]
+    state = state_of(folder, overrides)
+    if state == FINISHED:
+        return [], state
+    used = [name for name in matrix.made if f"data.path={data / name}" in overrides]
+    making = [
+        [sys.executable, "-m", "fairlab.augment", *matrix.made[name], f"output={data / name}"]
+        for name in used
+        if not is_finished(data / name)
+    ]
+    training = [sys.executable, "-m", "fairlab.train", *overrides]
+    first = output / "runs" / matrix.before / f"seed_{matrix.seeds[0]}"
+    if state == UNFINISHED:
+        training.append(f"ckpt={folder}")
+    elif matrix.before and folder != first and is_finished(first):
+        training.append(f"before={first}")
+    return [*making, training], state
 
 
 def error_of(command: Sequence[str]) -> str:
@@ -100,10 +123,15 @@ def state_of(folder: Path, overrides: Sequence[str]) -> str:
     if not (folder / "record.json").is_file():
         return MISSING
     record = Record.load(folder)
-    given = [part for part in shlex.split(record.command)[3:] if not part.startswith("ckpt=")]
+    given = [part for part in shlex.split(record.command)[3:] if not part.startswith(("ckpt=", "before="))]
     if sorted(given) != sorted(overrides):
         raise FairlabError(f"{folder} was made by '{record.command}', which is not what the matrix asks; move it away")
     return FINISHED if record.status == "finished" else UNFINISHED
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a folder holds a run that came to its end."""
+    return (folder / "record.json").is_file() and Record.load(folder).status == "finished"
 
 
 def finished(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:
@@ -112,8 +140,8 @@ def finished(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:
     for run in matrix.runs:
         for seed in matrix.seeds:
             folder = runs / run / f"seed_{seed}"
-            if (folder / "record.json").is_file() and (record := Record.load(folder)).status == "finished":
-                found.setdefault(run, {})[seed] = record
+            if is_finished(folder):
+                found.setdefault(run, {})[seed] = Record.load(folder)
     return found
 
 

@@ -6,6 +6,7 @@ import inspect
 import logging
 import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
@@ -17,7 +18,7 @@ from fairlab.backbones.loading import WEIGHTS, weights_facts
 from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
-from fairlab.measuring import add, measure
+from fairlab.measuring import add, measure, take
 from fairlab.record import Note, Record, environment
 from fairlab.runs import run_folder
 from fairlab.types import FairlabError
@@ -69,6 +70,8 @@ def train(config: DictConfig, record: Record) -> None:
     trainer = make_trainer(config, record, history, method, data.total_batches)
     encoder.to(trainer.strategy.root_device)
     measure_data(data, record)
+    if config.before is not None:
+        take("before", Path(config.before), record)
     if config.measure_before:
         measure(benchmarks, encoder, "before", record)
     fit(trainer, method, data, record, history)
@@ -100,8 +103,8 @@ def build_augmentation_of_groups(node: DictConfig) -> Any:
     Raises:
         FairlabError: it needs what only ``fairlab.augment`` builds, such as a rewriter.
     """
-    parameters = inspect.signature(get_object(node["_target_"])).parameters
-    if any(parameter.default is parameter.empty and name not in node for name, parameter in parameters.items()):
+    parameters = inspect.signature(get_object(node["_target_"])).parameters.items()
+    if any(parameter.default is parameter.empty and name not in node for name, parameter in parameters):
         raise FairlabError(
             "this augmentation makes groups of texts, not of groups; run python -m fairlab.augment +augmentation=NAME "
             "input=FILE output=DIR, then train with data.path=DIR"
@@ -133,14 +136,16 @@ def make_trainer(
         raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
     terminal = sys.stderr.isatty()
     loggers = [build(logger, save_dir=str(record.folder)) for logger in config.logger.values()]
+    steps = getattr(method, "steps", None) or total_batches
+    accumulated = hardware.get("accumulate_grad_batches", 1)
     choice = {name: getattr(method, name) for name in ("monitor", "patience") if hasattr(method, name)}
     callbacks: list[Any] = [history, Checkpoints(record.folder / "checkpoints", every, **choice)]
     try:
         trainer = lightning.Trainer(
             **hardware,
             max_epochs=1,
-            max_steps=total_batches,
-            val_check_interval=min(method.validate_every, total_batches),
+            max_steps=min(steps, total_batches),
+            val_check_interval=min(method.validate_every * accumulated, total_batches),
             num_sanity_val_steps=0,
             log_every_n_steps=1,
             logger=loggers,

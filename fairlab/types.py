@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +53,14 @@ class Group:
     def texts(self) -> list[str]:
         """The neutral text, then one text per attribute: the row order of every embedding array."""
         return [self.versions[NEUTRAL], *(self.versions[name] for name in self.attributes)]
+
+    @property
+    def source(self) -> str:
+        """The attribute whose text the group is made from anew: each equally often, whatever the file's order.
+
+        It is taken by a hash of the group's id, so that augmentations to be compared start from the same texts.
+        """
+        return self.attributes[hashlib.sha256(self.id.encode()).digest()[0] % len(self.attributes)]
 
 
 @dataclass(frozen=True)

@@ -158,3 +158,54 @@ def test_methods_on_groups_compose_with_every_backbone(backbone, method):
         if parameter.default is parameter.empty and name not in ("encoder", "backbone", "seed")
     }
     assert required <= set(config.method)
+
+
+# Qian et al. 2022, tables 10 and 11.
+PERTURBATION = {
+    "perturber": {
+        "backbone.name": "facebook/bart-large",
+        "method.lr": 1e-5,
+        "data.batch_size": 64,
+        "method.weight_decay": 0.01,
+        "method.patience": 10,
+        "method.decay": 0.01,
+        "method.warmup": 1200,
+        "method.clip": 0.1,
+        "data.path": "facebook/panda:train",
+        "data.format": "paper",
+    },
+    "fairberta": {
+        "backbone.name": "FacebookAI/roberta-base",  # 12 layers, 768 wide, 3,072 inside, 12 heads of 64
+        "backbone.fresh": 0,
+        "method.dropout": {"hidden": 0.1, "attention": 0.1},
+        "method.warmup": 24_000,
+        "method.lr": 6e-4,
+        "method.weight_decay": 0.01,
+        "method.steps": 500_000,
+        "method.betas": [0.9, 0.999],
+        "method.clip": 0.0,
+        "method.rank": None,
+        "backbone.max_length": 512,
+        "data.block": 512,
+        "data.passage": 256,
+        "trainer.precision": "bf16-mixed",
+    },
+}
+
+
+@pytest.mark.parametrize(("experiment", "values"), PERTURBATION.items())
+def test_perturber_and_fairberta_at_paper_scale_hold_the_papers_values(experiment, values):
+    config = composed(f"+experiment={experiment}", "scale=paper")
+    assert {key: OmegaConf.select(config, key) for key in values} == values
+
+
+def test_fairberta_at_paper_scale_accumulates_8192_blocks():
+    config = composed("+experiment=fairberta", "scale=paper")
+    assert config.data.batch_size * config.trainer.accumulate_grad_batches == 8192
+
+
+def test_fairberta_has_a_twin_by_one_choice():
+    perturbed, original = composed("+experiment=fairberta"), composed("+experiment=fairberta", "augmentation=none")
+    assert perturbed.augmentation.axes == ["gender", "race", "age"]
+    assert original.augmentation == {}
+    assert {**perturbed, "augmentation": {}} == {**original}

@@ -87,3 +87,30 @@ def test_likelihoods_equal_those_of_one_masked_copy_at_a_time(monkeypatch, tiny_
     result = likelihoods.measure(model, pairs=3, examples=4, repeats=1)  # asserts equal results
     assert [row["items"] for row in result["tasks"].values()] == [3, 4]
     assert "| CrowS-Pairs | 3 | " in likelihoods.table(result)
+
+
+def test_the_db_index_is_the_loops(monkeypatch):
+    db_index = load("db_index", monkeypatch)
+    result = db_index.measure(repeats=1, entries=60, part=6)
+    assert result["values"]["ours"] == pytest.approx(result["values"]["loop"], abs=1e-9)
+    result["large"] = db_index.large(3000)
+    assert result["large"]["clusters"] == 6
+    assert "| Python double loop | " in db_index.table(result)
+
+
+def test_batched_decoding_gives_what_generate_gives(monkeypatch):
+    perturber_decoding = load("perturber_decoding", monkeypatch)
+    result = perturber_decoding.measure(texts=4, repeats=1)
+    assert result["equal"] == 4
+    assert "| 4 | " in perturber_decoding.table(result)
+
+
+def test_pretraining_is_timed_on_the_same_text(monkeypatch, tmp_path, tiny_folders):
+    mlm_pretraining = load("mlm_pretraining", monkeypatch)
+    (tmp_path / "x.txt").write_text(
+        "\n\n".join(f"The boat {k} left. She saw it go down the river." for k in range(300))
+    )
+    backbone = load_backbone(str(tiny_folders["bert_mlm"]), pooling="mean", max_length=32, normalize=False)
+    result = mlm_pretraining.measure(backbone, tokens=90, steps=2, repeats=1, path=tmp_path / "x.txt")
+    assert 0 < result["padding"] < 1
+    assert "| times plain |" in mlm_pretraining.table(result)

@@ -17,7 +17,7 @@ def test_a_page_shows_what_its_records_hold(page):
 
 
 def test_committed_records_name_no_path_of_a_machine():
-    records = list(tables.RECORDS.glob("*/records/*/record.json"))
+    records = list(tables.RECORDS.glob("*/records/**/record.json"))
     assert len(records) >= 10
     for record in records:
         text = record.read_text(encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -27,9 +26,8 @@ class CDA:
     """Makes counterfactual data by exchanging the words of an axis, unchecked.
 
     Of groups (``fairlab.train augmentation=cda``) it rebuilds every one from one of its texts by word swapping. The
-    text kept as the source is that of one attribute, chosen by a hash of the group's id, so that both sides of an axis
-    are sources equally often and the choice never depends on the order of the file. Groups whose source holds no word
-    of the lexicon have nothing to swap and are dropped.
+    text kept as the source is that of ``Group.source``. Groups whose source holds no word of the lexicon have nothing
+    to swap and are dropped.
 
     Of rows (``fairlab.augment +augmentation=cda``) it makes groups, or rows of the same form whose text has the two
     attributes exchanged: added after the original (``add``) or in its place (``replace``). Rows without a word of the
@@ -87,12 +85,12 @@ class CDA:
                 f"cda knows {', '.join(swap.attributes)} on the axis '{group.axis}', but not the attribute "
                 f"{', '.join(sorted(unknown))} of group '{group.id}'; rename it or use augmentation=none"
             )
-        source = attributes[hashlib.sha256(group.id.encode()).digest()[0] % len(attributes)]
-        text = group.versions[source]
+        text = group.versions[group.source]
         if not swap.marked(text):
             return None
         versions = {name: swap(text, name) for name in (NEUTRAL, *attributes)}
-        return replace(group, versions=versions, extra={**group.extra, "augmentation": self.name, "source": source})
+        extra = {**group.extra, "augmentation": self.name, "source": group.source}
+        return replace(group, versions=versions, extra=extra)
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
         """What becomes of every row, in order."""

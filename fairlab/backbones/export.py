@@ -16,9 +16,9 @@ MODULES = "sentence_transformers.models"
 def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
     """Write weights (safetensors), tokenizer, sentence-transformers modules and a model card into ``folder``.
 
-    A masked LM keeps its head, which ``AutoModel`` leaves out and ``AutoModelForMaskedLM`` loads. A projection becomes
-    a dense layer of sentence-transformers; transformers alone knows nothing of it. The folder appears whole, replacing
-    an older one.
+    An encoder-decoder has no such modules. A masked LM keeps its head, which ``AutoModel`` leaves out and
+    ``AutoModelForMaskedLM`` loads. A projection becomes a dense layer of sentence-transformers; transformers alone
+    knows nothing of it. The folder appears whole, replacing an older one.
     """
     temporary = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -26,7 +26,8 @@ def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
         try:
             backbone.model.save_pretrained(temporary)
             backbone.tokenizer.save_pretrained(temporary)
-            _write_sentence_transformers_files(backbone, temporary)
+            if not backbone.model.config.is_encoder_decoder:
+                _write_sentence_transformers_files(backbone, temporary)
             (temporary / "README.md").write_text(card, encoding="utf-8")
             shutil.rmtree(folder, ignore_errors=True)
             temporary.replace(folder)

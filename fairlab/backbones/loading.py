@@ -26,7 +26,9 @@ WEIGHTS = "model.safetensors"
 MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # ends of transformers' class names
 CLASSIFIER = "ForSequenceClassification"
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
 MIN_LENGTH = 4
+LONGEST = 1024  # tokens of a text where neither the user nor the model sets a limit
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -35,7 +37,7 @@ def load_backbone(
     name: str,
     *,
     pooling: Literal["cls", "mean"],
-    max_length: int,
+    max_length: int | None,
     normalize: bool,
     revision: str | None = None,
     dtype: str = "float32",
@@ -45,6 +47,7 @@ def load_backbone(
     stands_for: str | None = None,
     adapters: str | None = None,
     adapters_sha256: str | None = None,
+    fresh: int | None = None,
     entries: int | None = None,
 ) -> Backbone:
     """A transformers model as an encoder of text, with the heads its checkpoint holds.
@@ -54,7 +57,8 @@ def load_backbone(
     Args:
         name: a folder in transformers format or a hub name.
         pooling: ``cls`` (first token) or ``mean`` (over tokens, special ones included).
-        max_length: tokens per text, special ones included; longer texts are cut.
+        max_length: tokens per text, special ones included; longer texts are cut. None takes what the model can read,
+            at most 1,024.
         normalize: scale embeddings to unit length, for models published that way.
         revision: hub revision; None is the hub's default branch.
         dtype: of the weights, by torch name.
@@ -66,6 +70,8 @@ def load_backbone(
         adapters: name of trained adapters that come with fairlab; they are merged into the weights, and the model
             becomes the masked LM whose head they hold.
         adapters_sha256: expected hash of their file.
+        fresh: seed of weights that are drawn anew in place of the checkpoint's, for pretraining a masked LM; None takes
+            the checkpoint's.
         entries: how many entries of text the model was tuned on, for a measure that asks.
 
     Raises:
@@ -95,9 +101,13 @@ def load_backbone(
         _no_bar_without_a_terminal()
     config = AutoConfig.from_pretrained(folder, gguf_file=gguf)
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf)
-    limit = min(_positions(config) or max_length, tokenizer.model_max_length)
+    limit = min(_positions(config) or max_length or LONGEST, tokenizer.model_max_length)
+    max_length = min(limit, LONGEST) if max_length is None else max_length
     if not MIN_LENGTH <= max_length <= limit:
         raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {max_length}")
+    if fresh is not None:
+        model = _fresh(config, fresh)
+        return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
     model, loading = _kind(config, folder, gguf).from_pretrained(
         folder, gguf_file=gguf, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True
     )
@@ -130,6 +140,14 @@ def _no_bar_without_a_terminal() -> None:
     vars(modeling_gguf_pytorch_utils)["tqdm"] = partial(tqdm, disable=None)
 
 
+def _fresh(config: PretrainedConfig, seed: int) -> PreTrainedModel:
+    import torch
+    from transformers import AutoModelForMaskedLM
+
+    torch.manual_seed(seed)
+    return AutoModelForMaskedLM.from_config(config).eval()
+
+
 def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:
     from fairlab.backbones.adapters import EMBEDDED, FILE, merge_adapters
     from fairlab.backbones.masked_lm import with_masked_lm_head
@@ -152,12 +170,15 @@ def _kind(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_Bas
         AutoModelForCausalLM,
         AutoModelForMaskedLM,
         AutoModelForPreTraining,
+        AutoModelForSeq2SeqLM,
         AutoModelForSequenceClassification,
     )
 
     architectures = tuple(config.architectures or ())
     if gguf or any(name.endswith(CAUSAL_LM) for name in architectures):
         return AutoModelForCausalLM
+    if any(name.endswith(SEQ2SEQ) for name in architectures):
+        return AutoModelForSeq2SeqLM
     if any(name.endswith(CLASSIFIER) for name in architectures):
         return AutoModelForSequenceClassification
     # BERT was pretrained with two heads; its published checkpoint names one class, and holds both.

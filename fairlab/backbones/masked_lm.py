@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
@@ -21,6 +22,8 @@ from fairlab.backbones.scoring import (
 )
 from fairlab.types import CannotScore, FairlabError
 
+FILLED_AT_ONCE = 1024  # tokens whose logits over the whole vocabulary are held at a time
+BEFORE_WORDS = ("Ġ", "▁")  # how byte-pair and sentencepiece tokens write the blank before a word
 COPIES_AT_ONCE = 2**20  # tokens of masked copies held in memory at a time
 
 
@@ -167,6 +170,51 @@ class MaskedLM:
             for text in block:
                 found[text] = np.array([next(scores) for _ in positions[text]])
         return LogLikelihoods.of(found)
+
+    @property
+    def mask(self) -> str:
+        """The mask as it is written in a text."""
+        return str(self.backbone.tokenizer.mask_token)
+
+    def fillers(self, texts: Sequence[str], *, top: int = 20) -> list[list[list[str]]]:
+        """For every text and every mask written in it, the likeliest whole words there, best first.
+
+        Words are runs of letters of more than one letter that the tokenizer holds as one token. A mask that falls to
+        the backbone's ``max_length`` has no list.
+
+        Args:
+            texts: any number, with :attr:`mask` where words are asked for.
+            top: words of each list.
+        """
+        token_ids = self.tokenize(texts)
+        found: list[list[list[str]]] = [[] for _ in texts]
+        words = self._whole_words()
+        allowed = torch.tensor(sorted(words), device=self.backbone.device)
+        with self.backbone.measuring():
+            for batch in batches_of_one_length([len(ids) for ids in token_ids], FILLED_AT_ONCE):
+                input_ids = torch.tensor([token_ids[number] for number in batch], device=self.backbone.device)
+                places = (input_ids == self.mask_id).nonzero()
+                logits = self.backbone.model(input_ids=input_ids, attention_mask=torch.ones_like(input_ids)).logits
+                best = logits[places[:, 0], places[:, 1]][:, allowed].topk(min(top, len(allowed)), dim=-1).indices
+                for (row, _), ranked in zip(places.tolist(), best, strict=True):
+                    found[batch[row]].append([words[int(allowed[place])] for place in ranked])
+        return found
+
+    def _whole_words(self) -> dict[int, str]:
+        """The tokens that are words on their own, by id."""
+        tokenizer = self.backbone.tokenizer
+        tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        marked = any(token.startswith(BEFORE_WORDS) for token in tokens)  # a token that begins a word says so
+        begins = {k: token.lstrip("".join(BEFORE_WORDS)) for k, token in enumerate(tokens)}
+        return {
+            k: word
+            for k, word in begins.items()
+            if word.isascii()
+            and word.isalpha()
+            and len(word) > 1
+            and k not in self.special_ids
+            and (not marked or tokens[k].startswith(BEFORE_WORDS))
+        }
 
     def _masked(self, token_ids: Sequence[int], position: int) -> MaskQuery:
         """The token at a position, hidden."""

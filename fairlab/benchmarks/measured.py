@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +27,23 @@ class Benchmark(Protocol):
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure a backbone; ``before`` holds the ``items`` of an earlier measurement, for paired comparisons."""
+        ...
+
+
+class DataBenchmark(Protocol):
+    """What the entry points ask of a benchmark of data.
+
+    Attributes:
+        vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``.
+    """
+
+    name: str
+    vectors: str
+
+    def measure_data(
+        self, dataset: str, field: str, embed: Callable[[Sequence[str]], NDArray[np.floating]], folder: Path
+    ) -> Outcome:
+        """Measure a data set's texts; ``folder`` holds what memory cannot."""
         ...
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
 from fairlab.data.sources import locate
-from fairlab.metrics.bootstrap import ratio_of_means
+from fairlab.metrics.perplexity import perplexity
 from fairlab.record import Outcome
 from fairlab.types import FairlabError
 
@@ -75,13 +74,6 @@ def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
         return texts
     chosen = np.random.default_rng(seed).choice(len(texts), size=limit, replace=False)
     return [texts[k] for k in sorted(chosen)]
-
-
-def perplexity(
-    log_likelihoods: NDArray[np.floating], tokens: NDArray[np.floating], axis: int = -1
-) -> NDArray[np.floating]:
-    """Exponential of the mean negative log-likelihood per token, over texts with their sums and token counts."""
-    return np.exp(-ratio_of_means(log_likelihoods, tokens, axis=axis))
 
 
 def _quantity(items: Items, name: str) -> Quantity:

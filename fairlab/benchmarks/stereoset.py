@@ -46,10 +46,12 @@ from fairlab.benchmarks.measured import (
     quantity,
     variant,
 )
+from fairlab.data.groups import groups_files
 from fairlab.data.sources import locate
 from fairlab.data.stereoset import BLANK, DOMAINS, PUBLISHED, TASKS, Example, irregularities, read_stereoset
 from fairlab.metrics.stereoset import icat, mean_percent, related, stereotyped
 from fairlab.record import Note, NotRun, Outcome
+from fairlab.text.words import TermFinder
 from fairlab.types import CannotScore
 
 NADEEM, MEADE = "nadeem", "meade"
@@ -99,6 +101,9 @@ class StereoSet:
         domains: those to measure; None for all four.
         items: ``regular`` leaves out examples that the reader finds irregular (25 of the intrasentence task).
         path: of the file; None takes ``FAIRLAB_DATA`` or a download.
+        seen_in: data that a method trains on (as ``data.path``); every domain then has a second subset, such as
+            ``gender_seen_targets``, of the examples whose target term occurs there. The authors of ADEPT filtered
+            StereoSet so, by their repository's README, and CCD followed them.
 
     Raises:
         FairlabError: a setting has no such value.
@@ -111,6 +116,7 @@ class StereoSet:
         domains: Sequence[str] | None = None,
         items: Literal["all", "regular"] = "all",
         path: str | None = None,
+        seen_in: str | None = None,
     ) -> None:
         self.protocol = one_of("stereoset.protocol", protocol, (NADEEM, MEADE))
         asked = [task] if isinstance(task, str) else task
@@ -118,6 +124,7 @@ class StereoSet:
         self.domains = [one_of("stereoset.domains", name, DOMAINS) for name in domains or DOMAINS]
         self.items = one_of("stereoset.items", items, (ALL, REGULAR))
         self.path = path
+        self.seen_in = seen_in
         self.name = variant("stereoset", protocol, items, default=(NADEEM, ALL))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
@@ -145,7 +152,8 @@ class StereoSet:
         notes += cut_notes(self.name, scorer.cut, backbone.max_length)
         if not_run and len(self.tasks) == len(TASKS) and len(self.domains) == len(DOMAINS):
             not_run.append(NotRun(self.name, OVERALL, "it is over both tasks, and one of them was not run"))
-        measured = partial(quantities, by_task, self.domains)
+        seen = seen_targets(examples, self.seen_in) if self.seen_in is not None else None
+        measured = partial(quantities, by_task, self.domains, seen=seen)
         earlier = measured(before) if before else []
         return outcome(self.name, measured(scores), earlier, items=scores, not_run=not_run, notes=notes)
 
@@ -229,13 +237,23 @@ def continuation_probabilities(scorer: CausalLM, examples: Sequence[Example], pr
     return np.exp(scorer.continuation_log_likelihoods(pairs, progress=progress).means).reshape(-1, 3)
 
 
-def quantities(by_task: Mapping[str, Sequence[Example]], domains: Sequence[str], scores: Items) -> list[Quantity]:
+def seen_targets(examples: Sequence[Example], path: str) -> set[str]:
+    """Target terms of the examples that occur in training data, case-folded, at word boundaries."""
+    finder = TermFinder(example.target for example in examples)
+    texts = (file.read_text(encoding="utf-8", errors="replace") for file in groups_files(path))
+    return {span.term for text in texts for span in finder.find(text)}
+
+
+def quantities(
+    by_task: Mapping[str, Sequence[Example]], domains: Sequence[str], scores: Items, *, seen: set[str] | None = None
+) -> list[Quantity]:
     """Quantities of every domain and task that has scores, and over all where all is there.
 
     Args:
         by_task: examples by task.
         domains: those measured.
         scores: (N, 3) by task, of its examples.
+        seen: target terms that have a second subset of their own in every domain; None leaves it out.
     """
     tasks = [task for task in by_task if task in scores]
     every = len(domains) == len(DOMAINS)
@@ -247,6 +265,10 @@ def quantities(by_task: Mapping[str, Sequence[Example]], domains: Sequence[str],
             chosen = np.flatnonzero(of_domain == domain).tolist()
             examples = [by_task[task][k] for k in chosen]
             found += _of_subset(prefix + domain, examples, scores[task][chosen], headline=not every)
+            if seen is not None:
+                kept = [k for k in chosen if by_task[task][k].target.casefold() in seen]
+                examples = [by_task[task][k] for k in kept]
+                found += _of_subset(f"{prefix}{domain}_seen_targets", examples, scores[task][kept], headline=False)
         if every:
             found += _of_subset(task, by_task[task], scores[task], headline=len(tasks) == 1)
     if every and len(tasks) == len(TASKS):

@@ -193,6 +193,6 @@ def split_groups(groups: list[Group], validation: float, path: str) -> dict[str,
     if not 0 < held_out < len(groups):
         raise FairlabError(
             f"data.validation={validation} takes {held_out} of the {len(groups)} groups in {path}; "
-            "give a smaller number or a fraction such as 0.1"
+            f"{'give more groups' if validation < 1 else 'give a smaller number or a fraction such as 0.1'}"
         )
     return {"train": groups[:-held_out], "validation": groups[-held_out:]}

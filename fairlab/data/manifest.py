@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from fairlab.data.rows import BadRow, read_rows, text_files
 from fairlab.data.shards import BAD
 from fairlab.files import sha256, write_whole
 from fairlab.rewriting.group_rewriters import NO_WORD
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.types import DataUnavailable, FairlabError, Row
 
 NAME = "manifest.json"
 
@@ -58,7 +60,7 @@ class Manifest:
 
     def rows(self) -> dict[str, int]:
         """What became of the rows, for tables."""
-        rest = {name: count for name, count in self.counts.items() if not name.startswith(("judged", "right/"))}
+        rest = {name: count for name, count in self.counts.items() if not name.startswith(("judged", "right/", "to/"))}
         order = {name: rest.pop(name) for name in (BAD, NO_WORD) if name in rest}
         return {"read": self.read, **order, "rejected": sum(self.reasons.values()), **rest, "written": self.made}
 
@@ -69,6 +71,26 @@ class Manifest:
 
 def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted((Counter(one) + Counter(other)).items()))
+
+
+def dataset_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
+    """Rows of a data set: an output of ``fairlab.augment``, checked, or anything ``read_rows`` takes."""
+    folder = Path(source)
+    if not (folder / NAME).is_file():
+        return read_rows(source, field)
+    return chain.from_iterable(read_rows(str(file), field) for file in data_files(folder))
+
+
+def dataset_facts(source: str) -> dict[str, Any]:
+    """Name and hash of a data set: of a file, of a folder's data, or of the hub, which is not hashed."""
+    path = Path(source)
+    if path.is_file():
+        files = [path]
+    elif path.is_dir():
+        files = data_files(path) if (path / NAME).is_file() else text_files(path)
+    else:
+        return {"name": source, "sha256": "not taken: streamed from the hub"}
+    return {"name": path.name, "bytes": sum(file.stat().st_size for file in files), "sha256": sha256(*files)}
 
 
 def data_files(folder: Path) -> list[Path]:

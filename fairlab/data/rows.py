@@ -1,4 +1,4 @@
-"""Rows of any text data set, one at a time: JSON lines, CSV, Parquet, plain text, or a data set of the hub.
+"""Rows of any text data set, one at a time: JSON lines, CSV, Parquet, plain text, a folder of it, or of the hub.
 
 Nothing is held but the row at hand (a batch, for Parquet), whatever the size of the input.
 """
@@ -9,21 +9,22 @@ import csv
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, replace
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any
 
+from fairlab.text.sentences import SENTENCE_END
 from fairlab.types import DataUnavailable, FairlabError, Row
 
 FORMATS = (".jsonl", ".csv", ".tsv", ".parquet", ".txt")
 PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
 BLANK_SHARE = 0.02
 LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
+GUTENBERG_START = re.compile(r"\*\*\* ?START OF")
+GUTENBERG_END = re.compile(r"\*\*\* ?END OF|End of (?:the )?Project Gutenberg")
 SHOWN = 200  # characters of a bad row that are kept
 BROKEN = re.compile("[\0\ud800-\udfff]")
-TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
-SENTENCE_END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["'”’)\]])){TITLES}\s+(?=["'“‘(\[]?[A-Z])""")
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,12 @@ class BadRow:
 def read_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
     """Rows of a file, or of a data set of the hub, in order.
 
-    A text file gives one text a line, or, where its paragraphs are wrapped and end at blank lines, one a sentence.
+    A text file gives one text a line, or, where its paragraphs are wrapped and end at blank lines, one a sentence. What
+    Project Gutenberg puts around a book is left out.
 
     Args:
-        source: a file ending in .jsonl, .csv, .tsv, .parquet or .txt, or ``NAME`` or ``NAME:SPLIT`` on the hub.
+        source: a file ending in .jsonl, .csv, .tsv, .parquet or .txt, a folder of .txt files, which are read one after
+            the other in order of their names, or ``NAME`` or ``NAME:SPLIT`` on the hub.
         field: the column of the text.
 
     Raises:
@@ -49,9 +52,13 @@ def read_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
         FairlabError: the file is not of its kind, or of none that is known.
     """
     path = Path(source)
+    if path.is_dir():
+        return _rows(_folder(text_files(path)), "text")
     if not path.is_file():
-        if path.suffix in FORMATS or path.is_dir():
-            raise DataUnavailable(f"{source} is not a file; give one ending in {', '.join(FORMATS)}")
+        if path.suffix in FORMATS:
+            raise DataUnavailable(
+                f"{source} is not a file; give one ending in {', '.join(FORMATS)}, or a folder of .txt files"
+            )
         return _hub_rows(source, field)
     readers = {
         ".jsonl": _json_lines,
@@ -63,6 +70,27 @@ def read_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
     if path.suffix not in readers:
         raise FairlabError(f"{source} has an unknown ending; give a file ending in {', '.join(FORMATS)}")
     return _rows(readers[path.suffix](path), "text" if path.suffix == ".txt" else field)
+
+
+def text_files(folder: Path) -> list[Path]:
+    """The .txt files of a folder, by name.
+
+    Raises:
+        DataUnavailable: there are none.
+    """
+    files = sorted(path for path in folder.glob("*.txt") if path.is_file())
+    if not files:
+        raise DataUnavailable(f"the folder {folder} holds no .txt file; give one that does, or a file")
+    return files
+
+
+def _folder(files: list[Path]) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+    for file in files:
+        for item in _plain_text(file):
+            if isinstance(item, BadRow):
+                yield replace(item, place=f"{file.name}, {item.place}")
+            else:
+                yield f"{file.name}, {item[0]}", item[1]
 
 
 def _rows(found: Iterator[tuple[str, dict[str, Any]] | BadRow], field: str) -> Iterator[Row | BadRow]:
@@ -156,7 +184,10 @@ def _plain_text(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
     lines = _lines(path)
     first = list(islice(lines, PROBED))
     blank = sum(isinstance(line, str) and not line.strip() for _, line in first)
-    lines = chain(first, lines)
+    starts = [k for k, (_, line) in enumerate(first) if isinstance(line, str) and GUTENBERG_START.match(line)]
+    lines = chain(first[starts[0] + 1 :] if starts else first, lines)
+    if starts:
+        lines = takewhile(lambda line: not (isinstance(line[1], str) and GUTENBERG_END.match(line[1])), lines)
     if blank < BLANK_SHARE * len(first):
         for number, line in lines:
             if isinstance(line, BadRow):

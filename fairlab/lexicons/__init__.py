@@ -11,10 +11,12 @@ from typing import Any
 
 import yaml
 
+from fairlab.lexicons.biasers import as_lexicon
 from fairlab.types import NEUTRAL, FairlabError
 
 FOLDER = Path(__file__).parent
 NAMES = FOLDER / "names.csv"
+SYNONYMS = {"sexuality": "orientation"}
 
 
 @dataclass(frozen=True)
@@ -114,11 +116,13 @@ def load_lexicon(axis: str) -> Lexicon:
     """The lexicon of an axis.
 
     Args:
-        axis: the name of a built-in lexicon, or the path of a YAML file of the same form (see ``gender.yaml``).
+        axis: the name of a built-in lexicon (``sexuality`` is ``orientation``), or the path of a YAML file of the same
+            form (see ``gender.yaml``), or of a set of biasers (see ``ethnicity.yaml``).
 
     Raises:
         FairlabError: there is none for this axis, or the file is no sound lexicon.
     """
+    axis = SYNONYMS.get(axis, axis)
     path = Path(axis) if axis.endswith((".yaml", ".yml")) else FOLDER / f"{axis}.yaml"
     if not path.is_file():
         raise FairlabError(
@@ -129,6 +133,8 @@ def load_lexicon(axis: str) -> Lexicon:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise FairlabError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+    if isinstance(content, dict) and "biasers" in content:
+        content = as_lexicon(content, path)
     return read_lexicon(content, path)
 
 

@@ -14,6 +14,7 @@ import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torchmetrics import MeanMetric
+from transformers import PreTrainedTokenizerBase
 
 from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import Backbone, body
@@ -21,11 +22,11 @@ from fairlab.backbones.dropout import set_dropout
 from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
+from fairlab.data.packed import PackedText
 from fairlab.types import FairlabError
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is
-CLIP = 1.0  # norm of the gradient
-BETAS = (0.9, 0.98)
+WORD_STARTS = ("Ġ", "▁")  # before tokens that begin a word, in byte-level and sentencepiece vocabularies
 
 
 class MLM(lightning.LightningModule):
@@ -40,12 +41,16 @@ class MLM(lightning.LightningModule):
         rank: of adapters on the encoder's linear layers, trained with the head while all else is frozen; None trains
             everything.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
-        warmup: share of the steps.
+        warmup: steps, or below 1 a share of all steps.
         weight_decay: of AdamW.
+        betas: of AdamW.
+        clip: norm at which the gradient is clipped; 0 does not clip it.
         mask_share: of a text's tokens, special ones left out.
+        whole_words: whether the tokens of a word are chosen together.
         preserve: weight of the term that keeps the embeddings, >= 0; 0 leaves it out.
         dropout: probabilities in training, of ``hidden`` states and of ``attention``; None trains without dropout.
         epochs: passes over the training texts.
+        steps: after so many of them training ends, whatever the epochs; None takes all.
         validate_every: training steps between validations.
         seed: of a new head, the masks and the dropout; those of a step depend on the seed and the step alone.
 
@@ -54,6 +59,7 @@ class MLM(lightning.LightningModule):
     """
 
     title = "masked-language-model training"
+    continues_V: Tensor
     limits = (
         "Trained on a small corpus: a word's probability reflects that corpus's time and subjects. What the text holds "
         "of stereotypes, the model may hold."
@@ -67,24 +73,30 @@ class MLM(lightning.LightningModule):
         lr: float,
         warmup: float,
         weight_decay: float,
+        betas: tuple[float, float],
+        clip: float,
         mask_share: float,
+        whole_words: bool,
         preserve: float,
         dropout: Mapping[str, float] | None,
         epochs: int,
+        steps: int | None,
         validate_every: int,
         seed: int,
     ) -> None:
         super().__init__()
         if isinstance(lr, str) or not lr > 0:
             raise FairlabError(f"method.lr must be above 0, not {lr}")
-        if not 0 < mask_share < 1 or not 0 <= warmup < 1:
-            raise FairlabError(f"method.mask_share and method.warmup must lie in 0..1: {mask_share}, {warmup}")
-        if not preserve >= 0:
-            raise FairlabError(f"method.preserve must be 0 or more, not {preserve}")
-        if epochs < 1 or validate_every < 1 or (rank is not None and rank < 1):
+        if not 0 < mask_share < 1:
+            raise FairlabError(f"method.mask_share must lie in 0..1, not {mask_share}")
+        if not (preserve >= 0 and warmup >= 0 and clip >= 0):
             raise FairlabError(
-                "method.epochs, method.validate_every and method.rank must be at least 1: "
-                f"{epochs}, {validate_every}, {rank}"
+                f"method.preserve, method.warmup and method.clip must be 0 or more: {preserve}, {warmup}, {clip}"
+            )
+        if min(epochs, validate_every, 1 if rank is None else rank, 1 if steps is None else steps) < 1:
+            raise FairlabError(
+                "method.epochs, method.validate_every, method.rank and method.steps must be at least 1: "
+                f"{epochs}, {validate_every}, {rank}, {steps}"
             )
         if dropout is not None:
             if set(dropout) != {"hidden", "attention"}:
@@ -95,9 +107,13 @@ class MLM(lightning.LightningModule):
         self.lr = lr
         self.warmup = warmup
         self.weight_decay = weight_decay
+        self.betas = (betas[0], betas[1])
+        self.clip = clip
         self.mask_share = mask_share
+        self.whole_words = whole_words
         self.preserve = preserve
         self.epochs = epochs
+        self.steps = steps
         self.validate_every = validate_every
         self.seed = seed
         self.original: dict[str, Tensor] = {}
@@ -111,8 +127,12 @@ class MLM(lightning.LightningModule):
         self.backbone.to(device)
         if device.type == "cpu":  # on short texts half as fast again as the fused kernel, whose backward is slow there
             self.backbone.model.set_attn_implementation("eager")
-        data: Corpus = self.trainer.datamodule  # type: ignore[attr-defined]
+        data: Corpus | PackedText = self.trainer.datamodule  # type: ignore[attr-defined]
+        if self.whole_words:
+            self.continues_V = continuations(self.backbone.tokenizer).to(device)
         if self.preserve:
+            if isinstance(data, PackedText):
+                raise FairlabError("blocks of running text have no embeddings to keep; set method.preserve=0")
             with self.trainer.precision_plugin.forward_context():
                 self.original = {
                     split: self.backbone.embed(texts, progress="original embeddings")
@@ -135,6 +155,7 @@ class MLM(lightning.LightningModule):
             as_random=SHOWN_AS_RANDOM if training else 0.0,
             mask_id=int(tokenizer.mask_token_id),  # type: ignore[call-overload]
             vocabulary=len(tokenizer),
+            continues=self.continues_V[batch.input_ids] if self.whole_words else None,
             generator=torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + number),
         )
         model = self.backbone.model
@@ -153,11 +174,11 @@ class MLM(lightning.LightningModule):
 
     def on_train_batch_start(self, batch: TextBatch, batch_idx: int) -> None:
         """Seed the step."""
-        torch.manual_seed(self.seed * 1_000_003 + self.global_step * self.trainer.world_size + self.global_rank)
+        torch.manual_seed(self.seed * 1_000_003 + batch_idx * self.trainer.world_size + self.global_rank)
 
     def training_step(self, batch: TextBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
-        parts, _ = self.losses(batch, "train", self.global_step * self.trainer.world_size + self.global_rank)
+        parts, _ = self.losses(batch, "train", batch_idx * self.trainer.world_size + self.global_rank)
         if not torch.isfinite(parts["loss"]):
             raise FairlabError(
                 f"the loss became {parts['loss'].item()} at step {self.global_step + 1}; lower method.lr"
@@ -203,14 +224,15 @@ class MLM(lightning.LightningModule):
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""
         parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        optimizer = torch.optim.AdamW(parameters, lr=self.lr, betas=BETAS, weight_decay=self.weight_decay)
+        optimizer = torch.optim.AdamW(parameters, lr=self.lr, betas=self.betas, weight_decay=self.weight_decay)
         # Not the trainer's estimate, which would make the loader before a continued run knows what it has used.
         batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
         steps = -(-batches // self.trainer.accumulate_grad_batches)
-        rise = self.warmup * steps
+        steps = min(steps, self.steps or steps)
+        rise = self.warmup if self.warmup >= 1 else self.warmup * steps
 
         def rate(step: int) -> float:
-            return min((step + 1) / (rise + 1), (steps - step) / (steps - rise))
+            return min((step + 1) / (rise + 1), (steps - step) / max(1, steps - rise))
 
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
@@ -222,7 +244,19 @@ class MLM(lightning.LightningModule):
         gradient_clip_algorithm: str | None = None,
     ) -> None:
         """Clip the gradient's norm."""
-        self.clip_gradients(optimizer, gradient_clip_val=CLIP, gradient_clip_algorithm="norm")
+        if self.clip:
+            self.clip_gradients(optimizer, gradient_clip_val=self.clip, gradient_clip_algorithm="norm")
+
+
+def continuations(tokenizer: PreTrainedTokenizerBase) -> Tensor:
+    """Whether each token of the vocabulary, (V,), goes on with the word before it."""
+    tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    special = set(tokenizer.all_special_tokens)
+    if any(token.startswith(WORD_STARTS) for token in tokens):
+        continues = [not token.startswith(WORD_STARTS) and token not in special for token in tokens]
+    else:
+        continues = [token.startswith("##") for token in tokens]
+    return torch.tensor(continues)
 
 
 def mask_tokens(
@@ -235,6 +269,7 @@ def mask_tokens(
     mask_id: int,
     vocabulary: int,
     generator: torch.Generator,
+    continues: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Choose tokens to predict and hide them.
 
@@ -247,12 +282,16 @@ def mask_tokens(
         mask_id: of the mask token.
         vocabulary: random tokens are drawn from ids below this.
         generator: of every draw, on the device of ``input_ids``.
+        continues: (B, T), whether a token goes on with the word before it: words are chosen whole. None chooses tokens.
 
     Returns:
         What the model sees, and which tokens were chosen; both (B, T).
     """
     shape, device = input_ids.shape, input_ids.device
-    chosen = (torch.rand(shape, generator=generator, device=device) < share) & ~special
+    drawn = torch.rand(shape, generator=generator, device=device)
+    if continues is not None:
+        drawn = drawn.gather(1, (~continues).cumsum(dim=1).sub(1).clamp(min=0))  # one draw for all tokens of a word
+    chosen = (drawn < share) & ~special
     shown = torch.rand(shape, generator=generator, device=device)
     random_ids = torch.randint(vocabulary, shape, generator=generator, device=device)
     hidden = torch.where(chosen & (shown < as_mask), mask_id, input_ids)

@@ -9,11 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from fairlab.augmentation.biasers import TO
 from fairlab.data.manifest import Manifest
+from fairlab.data.subsample import LEFT_OUT, WHOLE
 from fairlab.files import write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.reporting import plots
 from fairlab.reporting.page import figure, page, section, table
+from fairlab.rewriting.group_rewriters import NO_WORD
 from fairlab.text.difference import pieces, stretches
 
 EXAMPLES = 30  # rows shown
@@ -27,6 +30,9 @@ COLUMNS = {
     "augmentation, rewriter": "what made it, with seed, or model and hash of the prompt",
     "lexicon_sha256": "hash of the word lists",
     "changed": "by version, words that changed: what stood there, what stands there now",
+    "kind": "of an expansion by biasers: entry, copy, upshift or downshift",
+    "biaser, replaced": "the member a copy was made for, and what it stands in place of",
+    "upshift, summary": "what made the morphs of copies",
     "check": "what the verifiers found",
     "confidence": "the language model's own",
     "fallback_from": "why the first rewriter's versions were not taken",
@@ -39,7 +45,7 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
     sections = [
         f"<h1>{html.escape(_title(manifest))}</h1><p>From {html.escape(manifest.source['name'])}.</p>",
         section("Rows", table(["", "rows"], [[name, f"{count:,}"] for name, count in manifest.rows().items()])),
-        section("Polarity", _polarity(record)),
+        _sizes(record, manifest) or section("Polarity", _polarity(record)),
         section("Rejected", _reasons(manifest) + "".join(_rejects(folder, manifest))),
         section("Prompt search", figure(plots.rounds(record.history)) + _rounds(folder)) if record.history else "",
         section("Examples", "".join(_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest))),
@@ -83,15 +89,21 @@ def data_card(manifest: Manifest) -> str:
         "",
         "## Files",
         "",
-        "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. `rejected-*.jsonl` holds "
-        "rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could not be read, with their "
-        "line. Rows without a word of the axis are only counted.",
+        "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. `rejected-*.jsonl` "
+        "holds rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could not be read, with "
+        "their line."
+        + (" Rows without a word of the axis are only counted." if NO_WORD in manifest.counts else "")
+        + (f" The data is a fair subsample of what lies in `{WHOLE}/`." if LEFT_OUT in manifest.counts else ""),
         "",
         "## Limits",
         "",
-        "The texts keep the licence of their source. Rewrites were made by machine: the report beside this file says "
-        "how many have the polarity they should, by word lists; nobody has read them all. Lists of words and names "
-        "cover English and the listed attributes only.",
+        "The texts keep the licence of their source. Rewrites were made by machine"
+        + (
+            ": the report beside this file says how many have the polarity they should, by word lists; nobody"
+            if manifest.counts.get("judged")
+            else "; nobody"
+        )
+        + " has read them all. Lists of words and names cover English and the listed attributes only.",
         "",
     ]
     return "\n".join(lines)
@@ -103,6 +115,16 @@ def _title(manifest: Manifest) -> str:
 
 def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _sizes(record: Record, manifest: Manifest) -> str:
+    """Of an expansion by biasers, rows made for every member, and what its size says; nothing of others."""
+    members = {name.removeprefix(TO): count for name, count in manifest.counts.items() if name.startswith(TO)}
+    if not members:
+        return ""
+    rows = [[name, f"{count:,}"] for name, count in members.items()]
+    note = f"<p class='note'>{html.escape(record.notes[-1].text)}.</p>" if record.notes else ""
+    return section("Rows by biaser", table(["biaser", "copies and their morphs"], rows) + note)
 
 
 def _polarity(record: Record) -> str:

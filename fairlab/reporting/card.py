@@ -11,7 +11,7 @@ def model_card(record: Record) -> str:
     backbone, method = config["backbone"], provenance["method"]
     settings = {**config["method"], **method, "seed": config["seed"]}
     values = ", ".join(
-        f"{name} {value}" for name, value in settings.items() if name not in ("_target_", "title", "limits")
+        f"{name} {value}" for name, value in settings.items() if name not in ("_target_", "title", "limits", "pipeline")
     )
     rows = [f"| {r.key} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {r.unit} | {r.n} |" for r in record.readings]
     kind = ["library_name: sentence-transformers", "tags: [sentence-similarity, fairness, debiasing]"]
@@ -19,6 +19,9 @@ def model_card(record: Record) -> str:
         kind = ["library_name: transformers", "tags: [text-generation]"]
     if "task" in provenance["data"]:
         kind = ["library_name: transformers", "tags: [text-classification]"]
+    pooling = f"Pooling: {backbone.get('pooling')}, normalised: {str(backbone.get('normalize')).lower()}, "
+    if "pipeline" in method:
+        kind, pooling = ["library_name: transformers", f"tags: [{method['pipeline']}]"], "It reads "
     lines = [
         "---",
         *kind,
@@ -31,8 +34,7 @@ def model_card(record: Record) -> str:
         f"{provenance['data']['trained_on']} (`{provenance['data']['path']}`, SHA-256 "
         f"`{provenance['data']['sha256']}`): {values}.",
         "",
-        f"Pooling: {backbone['pooling']}, normalised: {str(backbone['normalize']).lower()}, "
-        f"up to {backbone['max_length']} tokens.",
+        f"{pooling}up to {backbone['max_length']} tokens.",
         "",
         "## Measured",
         "",

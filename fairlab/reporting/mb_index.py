@@ -102,10 +102,10 @@ def rendered(found: dict[str, Any]) -> str:
     columns = ["model", "entries", *KEYS]
     lines = [[_shown(row.get(column)) for column in columns] for row in found["models"]]
     parts = [tabulate(lines, headers=columns, tablefmt="github", disable_numparse=True)]
-    for change in found["changes"]:
-        parts.append(
-            f"mb-index from {change['from']} to {change['to']}: {_shown(change['mb-index'])}, p {change['p']:.2g}"
-        )
+    parts += [
+        f"mb-index from {change['from']} to {change['to']}: {_shown(change['mb-index'])}, p {change['p']:.2g}"
+        for change in found["changes"]
+    ]
     parts.append(
         "95 % intervals in brackets. The mb-index falls with the number of entries alone: compare models tuned on "
         "equally many."

@@ -23,7 +23,8 @@ BARS_PER_LINE = 4
 Array = NDArray[np.floating]
 
 
-def _layout(figure: go.Figure, height: int) -> go.Figure:
+def laid_out(figure: go.Figure, height: int) -> go.Figure:
+    """The figure with the look that all figures share."""
     figure.update_layout(
         height=height,
         template="plotly_white",
@@ -66,7 +67,7 @@ def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
             )
             figure.add_trace(bar, **where)
         figure.update_yaxes(title_text=first[place].unit, **where)
-    return _layout(figure, 60 + 300 * lines)
+    return laid_out(figure, 60 + 300 * lines)
 
 
 def curves(history: Sequence[dict[str, float]]) -> go.Figure:
@@ -91,7 +92,7 @@ def curves(history: Sequence[dict[str, float]]) -> go.Figure:
                 )
     figure.update_xaxes(title_text="training step")
     figure.update_yaxes(title_text="loss", rangemode="tozero")
-    return _layout(figure, 380)
+    return laid_out(figure, 380)
 
 
 def rounds(history: Sequence[Mapping[str, float]]) -> go.Figure:
@@ -110,7 +111,20 @@ def rounds(history: Sequence[Mapping[str, float]]) -> go.Figure:
         )
     figure.update_xaxes(title_text="round", dtick=1)
     figure.update_yaxes(title_text="%", range=[0, 105])
-    return _layout(figure, 380)
+    return laid_out(figure, 380)
+
+
+def sweep(name: str, values: Sequence[float], columns: Mapping[str, Sequence[tuple[float, float, float]]]) -> go.Figure:
+    """Readings as (value, low, high) against a setting, each on an axis of its own."""
+    figure = make_subplots(rows=1, cols=len(columns), subplot_titles=list(columns))
+    for place, (column, points) in enumerate(columns.items(), start=1):
+        centre, low, high = (np.array(part) for part in zip(*points, strict=True))
+        error = {"type": "data", "symmetric": False, "array": high - centre, "arrayminus": centre - low}
+        line = go.Scatter(x=list(values), y=centre, error_y=error, mode="lines+markers", name=column, showlegend=False)
+        line.line.color = COLOURS[(place - 1) % len(COLOURS)]
+        figure.add_trace(line, row=1, col=place)
+        figure.update_xaxes(title_text=name, row=1, col=place)
+    return laid_out(figure, 380)
 
 
 def distance_scatter(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[str]) -> go.Figure:
@@ -134,7 +148,7 @@ def distance_scatter(attributes: Sequence[str], before: Array, after: Array, tex
     )
     figure.update_xaxes(title_text=f"distance of '{attributes[0]}' to neutral", range=[0, top])
     figure.update_yaxes(title_text=f"distance of '{attributes[1]}' to neutral", range=[0, top])
-    return _layout(figure, 480)
+    return laid_out(figure, 480)
 
 
 def offsets(before: Array, after: Array) -> tuple[Array, Array]:
@@ -177,4 +191,4 @@ def projection(attributes: Sequence[str], before: Array, after: Array, texts: Se
                 row=1,
                 col=column,
             )
-    return _layout(figure, 460)
+    return laid_out(figure, 460)

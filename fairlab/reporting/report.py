@@ -5,19 +5,23 @@ from __future__ import annotations
 import html
 import json
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from fairlab.benchmarks.cced import distances, held_out_groups, set_name
 from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
+from fairlab.reporting.data_bias import data_bias
 from fairlab.reporting.page import figure, page, section, table
 from fairlab.reporting.summary import moved, summary_lines
+from fairlab.types import Group
 
 PUBLISHED = Path(__file__).parent / "published"
 
@@ -33,6 +37,7 @@ def write_report(record: Record) -> Path:
         if trained
         else "",
         _embeddings(record),
+        data_bias(record),
         section("Beside the published numbers", _published(record)) if trained else "",
         _notes(record),
         section("Not run", _not_run(record)),
@@ -69,7 +74,7 @@ def _about_training(record: Record) -> str:
 
 
 def _about_evaluation(record: Record) -> str:
-    models = record.config["model"]
+    models = record.config.get("dataset") or record.config["model"]
     names = ", ".join(map(str, models)) if isinstance(models, list) else models
     if isinstance(models, dict):
         names = ", ".join(f"{label} ({name})" for label, name in models.items())
@@ -134,39 +139,78 @@ def _notes(record: Record) -> str:
     return section("Notes", table(["benchmark", "model", "item", "note"], rows))
 
 
-def _embeddings(record: Record) -> str:
-    """Projections and distances of the first CCED set whose embeddings of both phases lie beside the record."""
+@dataclass(frozen=True)
+class Embedded:
+    """The first CCED set whose embeddings of both phases lie beside a record.
+
+    Attributes:
+        subset: its name in readings.
+        groups: N of them.
+        before, after: embeddings (N, 1 + A, D), the neutral version first.
+    """
+
+    subset: str
+    groups: list[Group]
+    before: NDArray[np.floating]
+    after: NDArray[np.floating]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Names of the versions but the neutral one."""
+        return self.groups[0].attributes
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """What to show at each point: the text in short lines."""
+        return [["<br>".join(textwrap.wrap(text, 70)) for text in group.texts] for group in self.groups]
+
+
+def embedded(record: Record) -> Embedded | None:
+    """The embeddings to draw; None where there are none."""
     files = [record.folder / "items" / phase / "cced.safetensors" for phase in ("before", "after")]
     if not all(file.exists() for file in files):
-        return ""
+        return None
     before, after = (load_file(file) for file in files)
     name = next((name for name in record.config["benchmark"]["cced"]["sets"] if set_name(name) in after), None)
     if name is None:
+        return None
+    return Embedded(set_name(name), held_out_groups(name), before[set_name(name)], after[set_name(name)])
+
+
+def tsne_figure(record: Record) -> str:
+    """One t-SNE map of embeddings before and after together; empty where there are none."""
+    found = embedded(record)
+    if found is None:
         return ""
-    groups = held_out_groups(name)
-    subset, attributes = set_name(name), groups[0].attributes
     shown = slice(0, plots.MAX_PROJECTED)
-    texts = [["<br>".join(textwrap.wrap(text, 70)) for text in group.texts] for group in groups]
-    first, second = before[subset], after[subset]
-    offsets = plots.offsets(first, second)
-    mapped = plots.tsne(first[shown], second[shown], seed=record.config["seed"])
-    scatter = plots.distance_scatter(attributes, distances(first), distances(second), [row[0] for row in texts])
-    worst = np.argsort(-np.ptp(distances(second), axis=1))[:8]
-    remaining = [[groups[k].texts[0], *(f"{value:.3f}" for value in distances(second)[k])] for k in worst]
+    mapped = plots.tsne(found.before[shown], found.after[shown], seed=record.config["seed"])
+    return figure(plots.projection(found.attributes, *mapped, found.texts[shown]))
+
+
+def _embeddings(record: Record) -> str:
+    """Projections and distances."""
+    found = embedded(record)
+    if found is None:
+        return ""
+    earlier, later = distances(found.before), distances(found.after)
+    scatter = plots.distance_scatter(found.attributes, earlier, later, [row[0] for row in found.texts])
+    worst = np.argsort(-np.ptp(later, axis=1))[:8]
+    remaining = [[found.groups[k].texts[0], *(f"{value:.3f}" for value in later[k])] for k in worst]
+    offsets = plots.projection(found.attributes, *plots.offsets(found.before, found.after), found.texts)
     return "".join(
         [
-            section(f"Distances to neutral, {subset}", figure(scatter)),
+            section(f"Distances to neutral, {found.subset}", figure(scatter)),
             "<p>Largest remaining gaps (neutral version; distance of each attribute after):</p>",
-            table(["text", *attributes], remaining),
+            table(["text", *found.attributes], remaining),
             section(
                 "What the attribute adds to an embedding",
                 "<p class='note'>f(version) - f(neutral), on its first two principal components before; neutral is "
-                "the origin.</p>" + figure(plots.projection(attributes, *offsets, texts)),
+                "the origin.</p>" + figure(offsets),
             ),
             section(
                 "Embeddings",
-                f"<p class='note'>One t-SNE map of the versions of {len(texts[shown])} groups, before and after "
-                "together.</p>" + figure(plots.projection(attributes, *mapped, texts[shown])),
+                f"<p class='note'>One t-SNE map of the versions of {min(plots.MAX_PROJECTED, len(found.groups))} "
+                "groups, before and after together.</p>" + tsne_figure(record),
             ),
         ]
     )

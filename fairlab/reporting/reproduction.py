@@ -46,6 +46,7 @@ class Table:
         published: value by row name and column; a row of ours has none.
         recomputed: what a printed value should be by the paper's own other numbers, where it is something else.
         tolerance: by the last part of a column, the distance that counts as a match.
+        against: the key in which its rows differ, to draw the columns against; empty where there is none.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Table:
     published: dict[str, dict[str, float]]
     recomputed: dict[str, dict[str, float]] = field(default_factory=dict)
     tolerance: dict[str, float] = field(default_factory=dict)
+    against: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,9 @@ class Matrix:
         runs: command-line overrides of ``fairlab.train`` by run id.
         unavailable: why a run cannot be had, by run id.
         tables: by id.
+        before: id of the run whose readings before training all others take over; empty where each measures its own.
+        made: command-line overrides of ``fairlab.augment`` for data that runs train on, by the name that stands in a
+            run's ``data.path=made/NAME``.
     """
 
     paper: str
@@ -78,6 +83,8 @@ class Matrix:
     runs: dict[str, list[str]]
     unavailable: dict[str, str]
     tables: dict[str, Table]
+    before: str = ""
+    made: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -127,11 +134,13 @@ def read_matrix(file: Path, scale: str) -> Matrix:
                 f"{file}: table {id_} names the published table '{table['published']}', which is not there"
             )
         printed = published[table["published"]] if "published" in table else table | {"rows": {}}
-        tables[str(id_)] = read_table(str(id_), table, printed, content.get("tolerance", {}))
+        rows = {name: row.get(scale, row) if isinstance(row, dict) else row for name, row in table["rows"].items()}
+        tables[str(id_)] = read_table(str(id_), table | {"rows": rows}, printed, content.get("tolerance", {}))
         for row in tables[str(id_)].rows:
             if row.run and row.run not in content["runs"]:
                 raise FairlabError(f"{file}: table {id_} names the run '{row.run}', which is not among runs")
-    return Matrix(paper, scale, content["seeds"], runs, unavailable, tables)
+    before, made = content.get("before", {}).get(scale, ""), content.get("made", {})
+    return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made)
 
 
 def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:
@@ -144,9 +153,9 @@ def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], to
         by_column = dict(zip(printed["columns"], values, strict=True))
         published[name] = {key: by_column[column] for column, key in keys.items() if column in by_column}
     where, setting = printed.get("where", "Ours"), printed.get("setting", "")
-    recomputed = printed.get("recomputed", {})
+    more = {"recomputed": printed.get("recomputed", {}), "against": ours.get("against", "")}
     return Table(
-        id_, printed["title"], where, setting, list(keys.values()), rows, published, recomputed, dict(tolerance)
+        id_, printed["title"], where, setting, list(keys.values()), rows, published, tolerance=dict(tolerance), **more
     )
 
 

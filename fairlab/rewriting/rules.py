@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.edits import Edit, apply_edits, recase
@@ -101,7 +101,7 @@ class RuleRewriter:
         for index, doc in zip(chosen, parse(texts[index] for index in chosen), strict=True):
             syntax = Syntax(doc)
             mentions = self.finder.find(texts[index], syntax)
-            rewritten[index] = self._apply(texts[index], syntax, choices[index](mentions, syntax))
+            rewritten[index] = self.turn(texts[index], syntax, choices[index](mentions, syntax))
         return rewritten
 
     def rewrite_entity(self, text: str, word: str | int, target: str) -> str:
@@ -118,13 +118,22 @@ class RuleRewriter:
         return self.rewrite_entities([text], [[(word, target)]])[0]
 
     def rewrite_entities(
-        self, texts: Sequence[str], selections: Sequence[Iterable[tuple[str | int, str]]]
+        self,
+        texts: Sequence[str],
+        selections: Sequence[Iterable[tuple[str | int, str]]],
+        docs: Iterable[Any] | None = None,
     ) -> list[str]:
-        """For every text, its selected words with their targets, rewritten as in :meth:`rewrite_entity`."""
+        """For every text, its selected words with their targets, rewritten as in :meth:`rewrite_entity`.
+
+        Args:
+            texts: the texts.
+            selections: of each.
+            docs: the texts as parsed, where that has been done.
+        """
         if self.mode == "lexical":
             raise FairlabError("mode=lexical knows no entities; use mode=syntax to rewrite one person of a text")
         rewritten = []
-        for text, doc, chosen in zip(texts, parse(texts), selections, strict=True):
+        for text, doc, chosen in zip(texts, parse(texts) if docs is None else docs, selections, strict=True):
             syntax = Syntax(doc)
             mentions = self.finder.find(text, syntax)
             turned: dict[int, tuple[Mention, str]] = {}
@@ -137,7 +146,7 @@ class RuleRewriter:
                     changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or selected
                     if mention.start in chain and changes and mention.sense.attribute != target:
                         turned.setdefault(mention.start, (mention, target))
-            rewritten.append(self._apply(text, syntax, list(turned.values())))
+            rewritten.append(self.turn(text, syntax, list(turned.values())))
         return rewritten
 
     def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
@@ -154,7 +163,8 @@ class RuleRewriter:
             found.append(people.spans(people.at(_offset(text, word))))
         return found
 
-    def _apply(self, text: str, syntax: Syntax, turned: list[tuple[Mention, str]]) -> str:
+    def turn(self, text: str, syntax: Syntax, turned: list[tuple[Mention, str]]) -> str:
+        """The text with some of its mentions, as the finder gives them, each turned to its target."""
         named = any(mention.sense.pos == "name" for mention, _ in turned)
         taken = {word.casefold() for word in re.findall(r"\w+", text)} if named else set()
         edits: list[Edit] = []

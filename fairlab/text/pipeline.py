@@ -15,17 +15,18 @@ LONGEST = 10_000_000
 
 
 @cache
-def load_pipeline() -> Any:
-    """Tagger and parser, without entity recognition and lemmas, which cost more than both.
+def load_pipeline(*, entities: bool = False) -> Any:
+    """Tagger and parser, without lemmas, and without entity recognition, which costs more than both, unless asked for.
 
     Raises:
         FairlabError: spaCy's English model is not installed.
     """
     import spacy
 
+    left_out = ["lemmatizer", "attribute_ruler", "senter", *([] if entities else ["ner"])]
     for name in MODELS:
         try:
-            pipeline = spacy.load(name, exclude=["ner", "lemmatizer", "attribute_ruler", "senter"])
+            pipeline = spacy.load(name, exclude=left_out)
         except OSError:
             continue
         pipeline.max_length = LONGEST
@@ -36,6 +37,6 @@ def load_pipeline() -> Any:
     )
 
 
-def parse(texts: Iterable[str]) -> Iterator[Any]:
-    """Documents of the texts, in order."""
-    yield from load_pipeline().pipe(texts, batch_size=64)
+def parse(texts: Iterable[str], *, entities: bool = False) -> Iterator[Any]:
+    """Documents of the texts, in order; with named entities where asked for."""
+    yield from load_pipeline(entities=entities).pipe(texts, batch_size=64)

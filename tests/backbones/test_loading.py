@@ -188,3 +188,22 @@ def test_smollm2_is_read_from_its_gguf_file_without_a_word(capfd):
     assert backbone.embed(["The cat sat on the mat."]).shape == (1, 576)
     captured = capfd.readouterr()
     assert captured.out + captured.err == ""
+
+
+def test_fresh_weights_are_drawn_from_their_seed_under_a_masked_lm_head(tiny_folders):
+    def load(fresh):
+        settings = {"pooling": "mean", "max_length": 32, "normalize": False}
+        return load_backbone(str(tiny_folders["roberta_mlm"]), fresh=fresh, **settings).model
+
+    one, again, other, trained = load(0), load(0), load(1), load(None)
+    assert type(one).__name__ == "RobertaForMaskedLM"
+    assert not one.training
+    weights = [model.roberta.embeddings.word_embeddings.weight for model in (one, again, other, trained)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert not torch.equal(weights[0], weights[3])
+
+
+def test_without_a_length_the_models_own_is_taken(tiny_folders):
+    backbone = load_backbone(str(tiny_folders["roberta_mlm"]), pooling="mean", max_length=None, normalize=False)
+    assert backbone.max_length == 64

@@ -149,6 +149,9 @@ def test_scores_by_hand():
     # The terms are resampled: of three shares the lowest is the mean of a resample in 1 of 27.
     assert (readings["gender", "lms"].low, readings["gender", "lms"].high) == pytest.approx((50, 100))
     assert readings["gender", "ss"].low == pytest.approx(0)
+    seen = by_place(outcome("x", quantities(by_task, ["gender"], {"intrasentence": scores}, seen={"he", "it"})))
+    assert seen["gender_seen_targets", "ss"].value == pytest.approx(100 * (2 / 3 + 0) / 2)
+    assert seen["gender_seen_targets", "lms"].n == 4
 
 
 def test_overall_pools_both_tasks_before_it_averages_over_terms():
@@ -208,6 +211,20 @@ def test_options_names_and_notes(language_models, file):
     assert "'poorman', is not what fills it" in flagged["b"]
     assert flagged["c"] == "its context starts with BLANK; left out"
     assert any("4 examples, where the public development set has 255" in note.text for note in result.notes)
+
+
+def test_targets_seen_in_training_are_a_subset_of_their_own(language_models, file, tmp_path):
+    trained_on = tmp_path / "corpus.txt"
+    trained_on.write_text("The nurses left. A Nurse stayed with the cookbook.")
+    model = language_models["bert"]
+    seen = by_place(StereoSet(domains=["gender"], path=file, seen_in=str(trained_on)).measure(model))
+    plain = by_place(StereoSet(domains=["gender"], path=file).measure(model))
+    assert {place: reading for place, reading in seen.items() if "seen" not in place[0]} == plain
+    assert seen.keys() - plain.keys() == set()  # one term has no interval: cook does not occur
+    trained_on.write_text("The nurse and the cook.")
+    all_seen = by_place(StereoSet(domains=["gender"], path=file, seen_in=str(trained_on)).measure(model))
+    for name in ("lms", "ss", "icat"):
+        assert all_seen["gender_seen_targets", name].value == plain["gender", name].value
 
 
 def test_a_single_term_has_no_interval(language_models, file):

@@ -35,6 +35,12 @@ def test_parquet(tmp_path):
         list(read_rows(str(tmp_path / "b.parquet")))
 
 
+def test_what_stands_around_a_book_of_project_gutenberg_is_left_out(tmp_path):
+    book = "Title: A Book\n\n*** START OF THE EBOOK ***\n\nShe left\nearly.\n\n*** END OF THE EBOOK ***\n\nLicence.\n"
+    (row,) = read(tmp_path / "book.txt", book)
+    assert (row.text, row.place) == ("She left early.", "paragraph at line 5")
+
+
 def test_a_text_file_of_lines_and_one_of_wrapped_paragraphs(tmp_path):
     lines = read(tmp_path / "a.txt", "One. Two.\nThree.\n")
     assert [row.text for row in lines] == ["One. Two.", "Three."]
@@ -72,7 +78,7 @@ def test_not_utf_8_in_a_table(tmp_path):
 
 
 def test_what_is_no_input(tmp_path):
-    for source, message in (("none.csv", "none.csv is not a file"), (str(tmp_path), "is not a file; give one ending")):
+    for source, message in (("none.csv", "none.csv is not a file"), (str(tmp_path), "holds no .txt file")):
         with pytest.raises(DataUnavailable, match=message):
             read_rows(source)
     (tmp_path / "a.doc").write_text("x")
@@ -80,6 +86,21 @@ def test_what_is_no_input(tmp_path):
         read_rows(str(tmp_path / "a.doc"))
     with pytest.raises(FairlabError, match=r"cannot be read after line 2 .* a quote may be left open"):
         read(tmp_path / "a.csv", "text\n" + '"' + "x" * (17 << 20))
+
+
+def test_a_folder_of_texts_is_read_file_by_file(tmp_path):
+    (tmp_path / "b.txt").write_text("Third.\n")
+    (tmp_path / "a.txt").write_bytes(b"First.\nbad \xe9\nSecond.\n")
+    (tmp_path / "README").write_text("No text.\n")
+    first, bad, second, third = read_rows(str(tmp_path))
+    assert [row.text for row in (first, second, third)] == ["First.", "Second.", "Third."]
+    assert [row.place for row in (first, bad, second, third)] == [
+        "a.txt, line 1",
+        "a.txt, line 2",
+        "a.txt, line 3",
+        "b.txt, line 1",
+    ]
+    assert (first.number, third.number, third.id) == (1, 4, "4")
 
 
 def test_a_data_set_of_the_hub_that_cannot_be_had():

@@ -127,7 +127,7 @@ def test_rows_that_cannot_be_read_are_kept_with_their_line(tmp_path):
         (["input=empty.txt"], "empty.txt holds no row"),
         (["input=rain.txt"], "rain.txt gives nothing to write: 2 read, 2 rows without a word of the axis"),
         (["field=body"], "none of the 8 rows of texts.jsonl can be read"),
-        (["axis=taste"], "no lexicon for the axis 'taste'; there are lexicons for: age, gender"),
+        (["axis=taste"], "no lexicon for the axis 'taste'; there are lexicons for: age, ethnicity, gender"),
         (["attributes=[man,robot]"], "the axis 'gender' has no attribute 'robot'; it has man, woman"),
         (["attributes=[man]"], "attributes must name at least two"),
         (["rewriter=llm"], "rewriter=llm asks a language model; add llm=local"),
@@ -156,7 +156,9 @@ def test_a_missing_output_augmentation_or_verifier(capsys, tmp_path):
     assert augment_here(*CDA) == 1
     assert "output has no value" in capsys.readouterr().err
     assert augment_here("input=texts.jsonl", "output=out") == 1
-    assert "add +augmentation=NAME with: cda, cda_text, counterfactual_groups, prompt_search" in capsys.readouterr().err
+    assert "no augmentation was chosen; add +augmentation=NAME with: " in capsys.readouterr().err
+    assert augment_here("+augmentation=rules", "input=texts.jsonl", "output=another") == 1
+    assert "rules is applied in training only; add +augmentation=NAME with: " in capsys.readouterr().err
     assert augment_here(*GROUPS, "augmentation.verify=[taste]", "output=other") == 1
     assert "there is no verifier 'taste'; there are: polarity, words" in capsys.readouterr().err
     assert not list(tmp_path.glob("*/data*"))
@@ -227,6 +229,12 @@ def test_training_takes_no_augmentation_of_texts():
     node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / "counterfactual_groups.yaml")
     with pytest.raises(FairlabError, match="this augmentation makes groups of texts, not of groups; run python -m"):
         build_augmentation_of_groups(node)
+
+
+@pytest.mark.parametrize("name", ["cda_text", "perturbed_text"])
+def test_training_takes_an_augmentation_of_running_text(name):
+    node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / f"{name}.yaml")
+    assert build_augmentation_of_groups(node).texts("The bridge was closed to him.")
 
 
 def test_groups_by_a_language_model_and_its_replay(tmp_path, monkeypatch):

@@ -83,6 +83,53 @@ def test_a_benchmark_the_model_cannot_take_is_listed_not_run(run, measured, tmp_
     assert "not run: perplexity all: BertModel has no language-modelling head" in done.stdout
 
 
+@pytest.fixture
+def data(tmp_path, tiny_folders) -> list[str]:
+    """Overrides of a measure of data that takes a moment."""
+    lines = [json.dumps({"text": f"entry {k} zebra", "kind": "ab"[k % 2]}) + "\n" for k in range(12)]
+    (tmp_path / "texts.jsonl").write_text("".join(lines))
+    (tmp_path / "abuse.jsonl").write_text("".join(lines[:5]).replace("zebra", "secretword"))
+    own = {"vectors": tiny_folders["bert"], "comparison": "abuse.jsonl", "category": "kind"}
+    return ["benchmark=db_index", "max_length=32", *(f"benchmark.db_index.{name}={own[name]}" for name in own)]
+
+
+def test_data_is_measured_side_by_side_and_never_printed(run, data, tmp_path):
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.txt").write_text("One zebra here.\nAnother zebra there.\nA third one.\n")
+    done = run("dataset=[texts.jsonl,more]", *data, entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    folder = only_run(tmp_path, "evaluate")
+    record = Record.load(folder)
+    assert record.phases == ["texts.jsonl", "more"]
+    assert {"data of texts.jsonl", "data of more", "vectors"} <= set(record.provenance)
+    assert "more/db_index/all/expectation" in json.loads((folder / "metrics.json").read_text())
+    report = (folder / "report.html").read_text()
+    assert "Data bias of more" in report
+    assert "nearest: a" in report
+    assert "0.56" in report  # table 1 beside ours
+    for file in folder.rglob("*"):
+        if file.is_file():
+            assert b"zebra" not in file.read_bytes()
+            assert b"secretword" not in file.read_bytes()
+    assert "secretword" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "dataset= is measured without a model="),
+        (["model=null", "benchmark=[cced]"], "cced measures models, not data; with dataset= give benchmark=db_index"),
+        (["model=null", "dataset=nowhere.jsonl"], "nowhere.jsonl is not a file"),
+        (["model=null", "benchmark.db_index.comparison=none.jsonl"], "none.jsonl is not a file"),
+        (["model=null", "benchmark.db_index.vectors=spacy:en_none"], "spaCy has no pipeline en_none here"),
+    ],
+)
+def test_bad_input_of_data_is_one_sentence(run, data, arguments, message, tmp_path):
+    done = run("dataset=texts.jsonl", "model=minilm", *data, *arguments, entry="evaluate")
+    assert message in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

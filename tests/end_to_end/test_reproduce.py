@@ -39,7 +39,7 @@ def matrix(small, tmp_path):
 def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_path):
     listed = run("paper=mini", "dry_run=true", entry="reproduce")
     assert listed.returncode == 0, listed.stderr
-    assert [line.split(": ")[:2] for line in listed.stdout.splitlines()] == [
+    assert [line.split(": ")[:2] for line in listed.stdout.splitlines() if not line.startswith(" ")] == [
         ["1/2 ccd seed 1", "missing"],
         ["2/2 ccd seed 2", "missing"],
     ]
@@ -65,6 +65,59 @@ def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_
     changed = run("paper=mini", "seeds=1", entry="reproduce")
     assert changed.returncode == 1
     assert "which is not what the matrix asks; move it away" in changed.stderr
+
+
+def test_runs_of_one_backbone_take_the_readings_before_from_the_first(run, matrix, small, tmp_path):
+    beta = {"quickstart": [*small, "method.beta=2"]}
+    rows = {"no debiasing": {"run": "ccd", "phase": "before"}, "CCD-CDA": "ccd", "CCD-GPT": "beta"}
+    table = {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": rows}
+    table["against"] = "method.beta"
+    matrix(runs={"ccd": {"quickstart": small}, "beta": beta}, tables={6: table}, before={"quickstart": "ccd"})
+    done = run("paper=mini", "seeds=2", entry="reproduce")
+    assert done.returncode == 0, done.stderr
+    first = Record.load(tmp_path / OUTPUT / "runs" / "ccd" / "seed_1")
+    for name, seed in (("ccd", 2), ("beta", 1), ("beta", 2)):
+        other = Record.load(tmp_path / OUTPUT / "runs" / name / f"seed_{seed}")
+        assert other.provenance["before_taken_from"]["folder"] == f"{OUTPUT}/runs/ccd/seed_1"
+        before = {reading.key: reading.value for reading in other.readings if reading.phase == "before"}
+        assert before == {reading.key: reading.value for reading in first.readings if reading.phase == "before"}
+        assert {change.key for change in other.comparisons} == {change.key for change in first.comparisons}
+    page = (tmp_path / OUTPUT / "report.html").read_text()
+    assert '"title":{"text":"method.beta"}' in page  # the readings against beta
+    assert page.count('"text":"before"') == 2  # a map of embeddings for each method
+    again = run("paper=mini", "seeds=2", entry="reproduce")
+    assert [line.rsplit(": ", 1)[1] for line in again.stdout.splitlines()[:4]] == ["finished"] * 4
+
+
+def test_data_is_made_once_before_the_runs_that_train_on_it(run, matrix, small, tmp_path):
+    texts = [f"He saw his father and mother {k} times." for k in range(40)]
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    on_made = [*(part for part in small if not part.startswith("data.path")), "data.path=made/swapped"]
+    making = ["+augmentation=cda", "input=texts.jsonl"]
+    matrix(runs={"ccd": {"quickstart": on_made}, "gpt": {"quickstart": "none"}}, made={"swapped": making})
+    listed = run("paper=mini", "seeds=1", "dry_run=true", entry="reproduce")
+    assert f"fairlab.augment +augmentation=cda input=texts.jsonl output={OUTPUT}/made/swapped" in listed.stdout
+    done = run("paper=mini", "seeds=2", entry="reproduce")
+    assert done.returncode == 0, done.stderr
+    for seed in (1, 2):
+        record = Record.load(tmp_path / OUTPUT / "runs" / "ccd" / f"seed_{seed}")
+        assert record.config["data"]["path"] == f"{OUTPUT}/made/swapped"
+    assert "<h2>CCD paper, table 6: CCED gap</h2>" in (tmp_path / OUTPUT / "report.html").read_text()
+
+
+def test_readings_before_are_not_taken_from_another_model_or_benchmark(run, small, tmp_path):
+    assert run(*small, "hydra.run.dir=first").returncode == 0
+    same = run(*small, "method.beta=2", "before=first", "hydra.run.dir=same")
+    assert same.returncode == 0, same.stderr
+    for changed, message in (
+        (["benchmark.cced.sets=[embedded/people]"], "before=first has another benchmark; leave before out"),
+        (["backbone.max_length=16"], "before=first has another backbone; leave before out"),
+    ):
+        done = run(*small, *changed, "before=first")
+        assert done.returncode == 1
+        assert message in done.stderr
+    missing = run(*small, "before=nowhere")
+    assert "before=nowhere holds no run and its items" in missing.stderr
 
 
 def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):

@@ -12,7 +12,7 @@ from transformers import BertForMaskedLM
 from fairlab.backbones.adapters import FILE
 from fairlab.callbacks import Checkpoints, History
 from fairlab.data.corpus import Corpus
-from fairlab.methods.mlm import MLM, mask_tokens
+from fairlab.methods.mlm import MLM, continuations, mask_tokens
 from fairlab.types import FairlabError
 from tests.conftest import WORDS
 
@@ -21,10 +21,14 @@ VALUES = {
     "lr": 1e-3,
     "warmup": 0.1,
     "weight_decay": 0.0,
+    "betas": (0.9, 0.98),
+    "clip": 1.0,
     "mask_share": 0.3,
+    "whole_words": False,
     "preserve": 0.0,
     "dropout": None,
     "epochs": 1,
+    "steps": None,
     "validate_every": 100,
     "seed": 0,
 }
@@ -112,6 +116,37 @@ def test_masks_come_at_the_rates_asked_for_and_never_on_special_tokens():
     assert not torch.equal(shown, other)
     only_masks, chosen = mask(2, share=0.5, as_mask=1.0, as_random=0.0)
     assert (only_masks[chosen] == 1).all()
+
+
+def test_whole_words_are_chosen_together(tokenizer):
+    texts = ["the unbelievably stubborn woodcarver whittled thingamajigs", "a boat"]
+    encoded = tokenizer(texts, padding=True, return_tensors="pt")["input_ids"].repeat(500, 1)
+    special = torch.isin(encoded, torch.tensor(tokenizer.all_special_ids))
+    continues = continuations(tokenizer)[encoded]
+    assert continues.sum() > 1000
+    generator = torch.Generator().manual_seed(0)
+    shown, chosen = mask_tokens(
+        encoded,
+        special,
+        share=0.3,
+        as_mask=1.0,
+        as_random=0.0,
+        mask_id=tokenizer.mask_token_id,
+        vocabulary=len(tokenizer),
+        generator=generator,
+        continues=continues,
+    )
+    assert not chosen[special].any()
+    assert torch.equal(chosen[:, 1:][continues[:, 1:]], chosen[:, :-1][continues[:, 1:]])
+    assert chosen[~special & ~continues].float().mean().item() == pytest.approx(0.3, rel=0.05)
+    assert torch.equal(shown[chosen], torch.full_like(shown[chosen], tokenizer.mask_token_id))
+
+
+def test_byte_level_tokens_go_on_with_a_word_unless_they_begin_one(byte_tokenizer):
+    tokens = byte_tokenizer.tokenize("he saw the boats")
+    goes_on = continuations(byte_tokenizer)[byte_tokenizer.convert_tokens_to_ids(tokens)].tolist()
+    assert goes_on == [not token.startswith("Ġ") for token in tokens]
+    assert not continuations(byte_tokenizer)[byte_tokenizer.convert_tokens_to_ids("<|endoftext|>")]
 
 
 def test_two_runs_of_one_seed_are_the_same_and_of_two_seeds_are_not(tiny, tmp_path):
@@ -280,10 +315,11 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
     ("change", "message"),
     [
         ({"lr": 0}, "method.lr must be above 0"),
-        ({"mask_share": 0}, "method.mask_share and method.warmup must lie in"),
-        ({"warmup": 1}, "method.mask_share and method.warmup must lie in"),
-        ({"preserve": -1}, "method.preserve must be 0 or more"),
-        ({"rank": 0}, "method.rank must be at least 1"),
+        ({"mask_share": 0}, "method.mask_share must lie in"),
+        ({"warmup": -1}, "method.warmup and method.clip must be 0 or more"),
+        ({"preserve": -1}, "method.preserve, method.warmup and method.clip must be 0 or more"),
+        ({"rank": 0}, "method.rank and method.steps must be at least 1"),
+        ({"steps": 0}, "method.rank and method.steps must be at least 1"),
         ({"epochs": 0}, "must be at least 1"),
         ({"dropout": {"hidden": 0.1}}, "method.dropout needs hidden and attention, or null, not: hidden"),
         ({"dropout": {"hidden": 1.0, "attention": 0.1}}, r"must lie in 0\.\.1: 1.0, 0.1"),

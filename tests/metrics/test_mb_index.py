@@ -7,7 +7,7 @@ from fairlab.metrics.mb_index import continuation_classes, mb_index, min_max, st
 
 
 def test_the_nearest_candidate_is_the_class_and_a_tie_is_none():
-    similarities = [
+    rows = [
         [0.9, 0.1, 0.2],
         [0.1, 0.9, 0.2],
         [0.1, 0.2, 0.9],

@@ -1,0 +1,100 @@
+"""A set of biasers from a language model, by prompt; the paper had 20 ethnicities from ChatGPT.
+
+Source: Mondal and Lipizzi 2024, section 4.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairlab.files import write_whole
+from fairlab.lexicons import load_lexicon
+from fairlab.lexicons.biasers import FORMS
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import Request
+from fairlab.rewriting.prompt import load_prompt
+from fairlab.types import FairlabError
+
+NAME = "biasers.yaml"
+LENGTH = 40  # tokens a member takes at most
+
+
+class AskedSet:
+    """Asks for the members of a bias producer.
+
+    Args:
+        llm: behind its ledger, so that the same set is not asked for twice.
+        size: number of members, |b|.
+        seed: of sampling; the temperature is 0.
+
+    Raises:
+        FairlabError: there is no language model, or the size is below 2.
+    """
+
+    def __init__(self, *, llm: LLM | None, size: int = 20, seed: int = 0) -> None:
+        if llm is None:
+            raise FairlabError(
+                "a set of biasers by prompt asks a language model; add llm=local, openai, gemini, vllm or replay"
+            )
+        if size < 2:
+            raise FairlabError(f"biaser_set.size must be at least 2, not {size}")
+        self.llm, self.size, self.seed = llm, size, seed
+        self.prompt = load_prompt("biasers")
+
+    def __call__(self, axis: str, folder: Path) -> Path:
+        """The file of the set in ``folder``, written unless it is there.
+
+        Raises:
+            FairlabError: the model gave no set, or one with too few different members.
+        """
+        path = folder / NAME
+        if not path.exists():
+            content = {
+                "axis": axis,
+                "source": f"{self.llm.name}, prompt biasers version {self.prompt.version}, {self.prompt.sha256}",
+                "licence": "unknown",
+                "biasers": self._asked(axis),
+            }
+            write_whole(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+        load_lexicon(str(path))  # a set that contradicts itself is said so here
+        return path
+
+    def _asked(self, axis: str) -> list[list[str]]:
+        form = {"type": "string", "minLength": 1}
+        member = {
+            "type": "object",
+            "properties": dict.fromkeys(FORMS, form),
+            "required": list(FORMS),
+            "additionalProperties": False,
+        }
+        schema: dict[str, Any] = {
+            "type": "object",
+            "properties": {"biasers": {"type": "array", "items": member}},
+            "required": ["biasers"],
+            "additionalProperties": False,
+        }
+        request = Request(
+            (
+                {"role": "system", "content": self.prompt.task.strip()},
+                {"role": "user", "content": json.dumps({"category": axis, "number": self.size})},
+            ),
+            schema=schema,
+            max_tokens=self.size * LENGTH,
+            seed=self.seed,
+        )
+        (reply,) = self.llm.ask([request], stage="biasers")
+        if not reply.ok:
+            raise FairlabError(f"{self.llm.name} gave no set of biasers ({reply.outcome}: {reply.reason}); ask another")
+        found: dict[str, list[str]] = {}
+        for one in reply.value["biasers"]:
+            found.setdefault(one["adjective"].casefold(), [one[name].strip() for name in FORMS])
+        if len(found) < self.size:
+            raise FairlabError(
+                f"{self.llm.name} gave {len(found)} different biasers of '{axis}', not {self.size}; ask for fewer with "
+                "biaser_set.size, or another model"
+            )
+        return list(found.values())[: self.size]

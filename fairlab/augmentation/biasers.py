@@ -1,0 +1,167 @@
+"""Expansion by biasers: every entry once for every member of a set of biasers, each copy morphed up and down.
+
+Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
+Quantification", section 3.1. What the paper leaves open is a setting here, and docs/biasers.md says what it leaves
+open.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.llm.client import LLM
+from fairlab.rewriting.biasers import BiaserRewriter, Copy
+from fairlab.rewriting.group_rewriters import columns
+from fairlab.rewriting.summaries import ExtractiveSummary, LLMSummary, ModelSummary
+from fairlab.rewriting.upshift import SentenceUpshift, WordUpshift
+from fairlab.types import FairlabError, Made, Row
+
+NO_BIASER, WITH_BIASER = "entries without a biaser", "entries with a biaser"
+COPIES, UP, DOWN = "copies", "upshifts", "downshifts"
+DUPLICATES = "duplicates left out"
+TO = "to/"  # counts of rows by member, before the name
+MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "sentence")
+
+
+class Biasers:
+    """Every entry, and for each of its biasers a copy with every other member; each copy upshifted and downshifted.
+
+    Rows have the input's form, with ``kind`` (``entry``, ``copy``, ``upshift`` or ``downshift``), ``biaser`` (the
+    member a copy was made for), ``replaced`` (what stood there) and where they come from. An entry without a biaser is
+    kept once. A row whose text is equal, but for case and blanks, to that of another row of the same shard is left out
+    and counted; entries go before what was made of others.
+
+    Args:
+        rewriter: finds and replaces biasers.
+        mentions: ``first`` expands the first biaser of an entry, ``each`` every distinct one in turn.
+        morph: ``copies`` are morphed, as in the paper's example, or ``all`` rows, the entries too.
+        upshift: ``word`` replaces or inserts words by a masked LM, ``sentence`` appends one by a causal LM.
+        summary: of the downshift: ``extractive``, ``llm``, or the folder or hub name of a sequence-to-sequence model.
+        language_model: of the upshift.
+        llm: of ``summary=llm``.
+        seed: of the places that an upshift changes.
+
+    Raises:
+        FairlabError: an unknown setting, or no language model to ask.
+        CannotScore: the language model is not of the kind that the upshift needs.
+    """
+
+    name = "biasers"
+
+    def __init__(
+        self,
+        *,
+        rewriter: BiaserRewriter,
+        language_model: Backbone,
+        mentions: Literal["first", "each"] = "first",
+        morph: Literal["copies", "all"] = "copies",
+        upshift: Literal["word", "sentence"] = "word",
+        summary: str = "extractive",
+        llm: LLM | None = None,
+        seed: int = 0,
+    ) -> None:
+        for setting, value, known in (
+            ("mentions", mentions, MENTIONS),
+            ("morph", morph, MORPHED),
+            ("upshift", upshift, UPSHIFTS),
+        ):
+            if value not in known:
+                raise FairlabError(f"augmentation.{setting} must be {' or '.join(known)}, not {value}")
+        if not isinstance(rewriter, BiaserRewriter):
+            raise FairlabError("the augmentation biasers replaces words by rewriter=biasers alone; leave rewriter out")
+        self.rewriter = rewriter
+        self.mentions: Literal["first", "each"] = mentions
+        self.morph = morph
+        kind = WordUpshift if upshift == "word" else SentenceUpshift
+        self.upshift: Callable[[Sequence[str]], list[str]] = kind(language_model, rewriter.held, seed)
+        self.downshift = summariser(summary, rewriter, llm)
+        rewriter.provenance |= {"upshift": upshift, "summary": self.downshift.name}
+
+    def make(self, rows: Sequence[Row]) -> list[Made]:
+        """What becomes of every row, in order."""
+        found = self.rewriter.copies([row.text for row in rows], mentions=self.mentions)
+        morphed: list[str] = []  # texts that are morphed: of every row its own where all are, then its copies
+        for row, copies in zip(rows, found, strict=True):
+            morphed += [row.text] if self.morph == "all" else []
+            morphed += [copy.text for copy in copies]
+        shifts = iter(zip(self.upshift(morphed), self.downshift(morphed), strict=True))
+        seen = set[str]()
+        entries = [self._new(row.text, seen) for row in rows]
+        return [
+            self._made(row, fresh, copies, shifts, seen)
+            for row, fresh, copies in zip(rows, entries, found, strict=True)
+        ]
+
+    def _made(self, row: Row, fresh: bool, copies: Sequence[Copy], shifts: Any, seen: set[str]) -> Made:
+        """The rows made of one entry, in order: itself, then every copy with its two morphs."""
+        made: list[dict[str, Any]] = []
+        counts = Counter({WITH_BIASER if copies else NO_BIASER: 1})
+
+        def add(kind: str, text: str, about: dict[str, Any], new: bool, name: str) -> None:
+            if not new or not text.strip():
+                counts[DUPLICATES] += 1
+                return
+            provenance = columns(row, self.name, self.rewriter, {"text": text}) if name else {}
+            made.append(
+                {"id": f"{row.number}-{len(made)}", row.field: text, **row.extra, "kind": kind} | about | provenance
+            )
+            counts[name] += 1 if name else 0
+            if "biaser" in about:
+                counts[TO + about["biaser"]] += 1
+
+        def both(about: dict[str, Any]) -> None:
+            for kind, name, text in zip(("upshift", "downshift"), (UP, DOWN), next(shifts), strict=True):
+                add(kind, text, about, self._new(text, seen), name)
+
+        add("entry", row.text, {}, fresh, "")
+        if self.morph == "all":
+            both({})
+        for copy in copies:
+            about = {"biaser": copy.biaser, "replaced": copy.replaced}
+            add("copy", copy.text, about, self._new(copy.text, seen), COPIES)
+            both(about)
+        return Made(rows=tuple(made), counts=dict(+counts))
+
+    @staticmethod
+    def _new(text: str, seen: set[str]) -> bool:
+        """Whether a text was not seen yet; it is now."""
+        key = " ".join(text.casefold().split())
+        if key in seen:
+            return False
+        seen.add(key)
+        return True
+
+
+def summariser(summary: str, rewriter: BiaserRewriter, llm: LLM | None) -> Any:
+    """What makes the downshifts; see :class:`Biasers`."""
+    if summary == "extractive":
+        return ExtractiveSummary(rewriter.held)
+    return LLMSummary(llm) if summary == "llm" else ModelSummary(summary)
+
+
+def verdict(entries: int, members: int, written: int) -> str:
+    """What the size of an expansion says beside the paper's, 1,641 from 10 entries and 4,248 from 50.
+
+    Args:
+        entries: N, of the input.
+        members: |b|.
+        written: rows of the expansion.
+
+    Example:
+        >>> verdict(10, 20, 590)[:70]
+        '590 rows of 10 entries and 20 biasers; one mention an entry can give 6'
+    """
+    return (
+        f"{written:,} rows of {entries:,} entries and {members} biasers; one mention an entry can give "
+        f"{largest(entries, members):,} at most. The paper's 1,641 rows of 10 entries and 4,248 of 50 with 20 biasers "
+        f"are above that ({largest(10, 20):,} and {largest(50, 20):,}): they take 27 to 28 and 69 to 74 expanded "
+        "mentions, as with mentions=each"
+    )
+
+
+def largest(entries: int, members: int) -> int:
+    """Rows that one mention an entry can give at most: every entry and |b| copies of it, each with its two morphs."""
+    return 3 * entries * (1 + members)

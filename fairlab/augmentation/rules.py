@@ -1,0 +1,66 @@
+"""Counterfactual groups made anew by rules, from one text of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from fairlab.lexicons import load_lexicon
+from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.group_rewriters import RuleGroups
+from fairlab.rewriting.llm_rewriter import Versions
+from fairlab.types import FairlabError, Group
+
+
+class Rules:
+    """Rebuilds every group from the text of ``Group.source`` with the rule-based rewriter.
+
+    Groups that come out with the wrong polarity, or empty, are dropped, as
+    ``python -m fairlab.augment +augmentation=counterfactual_groups`` does with groups it makes of plain text.
+
+    Args:
+        mode: ``syntax`` or ``lexical``, see :class:`fairlab.rewriting.rules.RuleRewriter`.
+        names: ``swap`` or ``keep``.
+
+    Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3 (filter by polarity), with
+    rules in the language model's place.
+    """
+
+    name = "rules"
+
+    def __init__(
+        self, *, mode: Literal["syntax", "lexical"] = "syntax", names: Literal["swap", "keep"] = "swap"
+    ) -> None:
+        self.mode = mode
+        self.names = names
+
+    def __call__(self, groups: Sequence[Group]) -> list[Group]:
+        """Groups with the same ids and extra keys, every version made from the source text.
+
+        Raises:
+            FairlabError: no group is left, or the lexicon lacks an attribute of the groups.
+        """
+        axes = dict.fromkeys((group.axis, group.attributes) for group in groups)
+        made: dict[str, Group] = {}
+        for axis, attributes in axes:
+            chosen = [group for group in groups if (group.axis, group.attributes) == (axis, attributes)]
+            made |= {group.id: group for group in self._rebuilt(chosen, axis, attributes)}
+        if groups and not made:
+            raise FairlabError(
+                f"rules made no group of right polarity of any of the {len(groups)} texts; use augmentation=none"
+            )
+        return [made[group.id] for group in groups if group.id in made]
+
+    def _rebuilt(self, groups: Sequence[Group], axis: str, attributes: tuple[str, ...]) -> list[Group]:
+        """Groups of one axis, without those that failed."""
+        lexicon = load_lexicon(axis).only(attributes)
+        polarity = Polarity(lexicon)
+        rewriter = RuleGroups(lexicon=lexicon, mode=self.mode, names=self.names)
+        rebuilt = []
+        answers = rewriter.groups([group.versions[group.source] for group in groups])
+        for group, answer in zip(groups, answers, strict=True):
+            if isinstance(answer, Versions) and not answer.empty and polarity.tally(answer.versions)["right/union"]:
+                extra = {**group.extra, "augmentation": self.name, "source": group.source}
+                rebuilt.append(replace(group, versions=answer.versions, extra=extra))
+        return rebuilt

@@ -1,0 +1,225 @@
+"""db-index of a data set: how near its clusters lie to abusive language.
+
+A measure of data, not of a model, through the eyes of whatever embeds the texts.
+
+Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
+Quantification", section 3.3 and table 1, which names neither the embedding nor the comparison set.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.measured import Items, Quantity, outcome
+from fairlab.data.abusive import Comparison, read_comparison
+from fairlab.data.manifest import dataset_rows
+from fairlab.metrics import db_index as metric
+from fairlab.metrics.bootstrap import percentile_interval
+from fairlab.record import Note, Outcome
+from fairlab.types import CannotScore, FairlabError, Row
+
+NAME = "db_index"
+UNIT = "mean cosine"
+AT_ONCE = 4_096  # texts embedded between writes
+NEAREST = 100  # comparison entries shown by category for each cluster
+
+Embed = Callable[[Sequence[str]], NDArray[np.floating]]
+
+
+class DBIndex:
+    """The db-index of a data set.
+
+    Quantities of the subset ``all``: ``expectation`` (over every comparison entry; the headline), ``random_entry``
+    (the paper's mean over a few random entries, whose interval spans what such a mean can give), ``without_outliers``
+    (the expectation over comparison entries within Tukey's fences), ``spread`` (standard deviation over comparison
+    entries). Of ``cluster_NN``, the smallest index first: ``expectation``. Ideal is 0, no similarity.
+
+    Intervals resample target entries within their clusters and comparison entries; they hold the clusters fixed.
+
+    Args:
+        vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; whoever builds
+            this hands :meth:`measure_data` the embedder.
+        comparison: a file of abusive texts; None takes the tweets of Davidson et al. 2017.
+        field: of its texts.
+        category: of its categories; None has one for all.
+        entries: of the comparison set, drawn by the seed; None takes all.
+        k: number of clusters; None chooses it by silhouette.
+        most_clusters: largest number tried.
+        components: of a principal component analysis before clustering; None does none.
+        draw: of ``random_entry``: one entry for the ``run``, or for each ``cluster``.
+        repeats: draws that ``random_entry`` averages.
+        seed: of samples, starts, draws and bootstrap.
+    """
+
+    name = NAME
+
+    def __init__(
+        self,
+        *,
+        vectors: str,
+        comparison: str | None = None,
+        field: str = "text",
+        category: str | None = None,
+        entries: int | None = None,
+        k: int | None = None,
+        most_clusters: int = metric.MOST,
+        components: int | None = None,
+        draw: Literal["run", "cluster"] = "run",
+        repeats: int = 5,
+        seed: int = 0,
+    ) -> None:
+        if entries is not None and entries < 1:
+            raise FairlabError(f"benchmark.db_index.entries must be at least 1, or null for all, not {entries}")
+        self.vectors, self.entries = vectors, entries
+        self.comparison_path, self.field, self.category = comparison, field, category
+        self.k, self.most_clusters, self.components = k, most_clusters, components
+        self.draw, self.repeats, self.seed = draw, repeats, seed
+        self._comparison: tuple[Comparison, NDArray[np.floating]] | None = None
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Not offered.
+
+        Raises:
+            CannotScore: always.
+        """
+        del backbone, before
+        raise CannotScore("it measures a data set, not a model; give dataset=FILE in place of model=")
+
+    def measure_data(self, dataset: str, field: str, embed: Embed, folder: Path) -> Outcome:
+        """Measure a data set.
+
+        Args:
+            dataset: a file, a folder of texts or of an augmentation's output, or a data set of the hub.
+            field: of its texts.
+            embed: texts to vectors (N, D).
+            folder: to hold the vectors in while they are needed.
+
+        Raises:
+            FairlabError: no text can be read, or from the metric.
+        """
+        comparison, vectors_MD = self._compared(embed)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".vectors") as place:
+            vectors_ND, unread = embedded(dataset, field, embed, Path(place) / "target")
+            clusters = metric.cluster(
+                vectors_ND, k=self.k, most=self.most_clusters, components=self.components, seed=self.seed
+            )
+            index = metric.db_index(vectors_ND, vectors_MD, clusters.labels)
+            ordinary = metric.ordinary(index)
+            kept = metric.db_index(vectors_ND, vectors_MD[ordinary], clusters.labels)
+            del vectors_ND  # the map must go before its file
+        order = np.argsort(index.of_clusters)
+        items = {
+            "sizes": index.sizes[order].astype(np.float64),
+            "of_entries": index.of_entries,
+            "silhouettes": np.array(list(clusters.silhouettes.items()), dtype=np.float64).reshape(-1, 2),
+            **nearest(index.cosines[:, order], comparison.categories),
+        }
+        notes = [Note(NAME, text) for text in remarks(index, unread, len(ordinary) - int(ordinary.sum()), clusters)]
+        return outcome(NAME, self._quantities(index, kept, order), items=items, notes=notes)
+
+    def _compared(self, embed: Embed) -> tuple[Comparison, NDArray[np.floating]]:
+        """The comparison set with its vectors, embedded once for all data sets."""
+        if self._comparison is None:
+            comparison = read_comparison(self.comparison_path, field=self.field, category=self.category)
+            comparison = comparison.sample(self.entries, self.seed)
+            self._comparison = comparison, embed(comparison.texts)
+        return self._comparison
+
+    def _quantities(self, index: metric.DBIndex, kept: metric.DBIndex, order: NDArray[np.integer]) -> list[Quantity]:
+        n, m = len(index.labels), len(index.cosines)
+        estimates = metric.random_estimates(index, repeats=self.repeats, draw=self.draw, seed=self.seed)
+        means = metric.random_estimates(index, repeats=2000 * self.repeats, draw=self.draw, seed=self.seed + 1)
+        reachable = means.reshape(2000, self.repeats).mean(axis=1)
+        rng = np.random.default_rng(self.seed)
+        spreads = np.array([index.of_entries[rng.integers(0, m, m)].std() for _ in range(2000)])
+        found = [
+            Quantity(
+                "all", "expectation", index.value, metric.draws(index, seed=self.seed), n, UNIT, 0.0, headline=True
+            ),
+            Quantity("all", "random_entry", float(estimates.mean()), reachable, self.repeats, UNIT, 0.0),
+            Quantity("all", "without_outliers", kept.value, metric.draws(kept, seed=self.seed), n, UNIT, 0.0),
+            Quantity("all", "spread", index.spread, spreads, m, UNIT, None),
+        ]
+        for place, k in enumerate(order):
+            draws = metric.draws(index, cluster=int(k), seed=self.seed)
+            value = float(index.of_clusters[k])
+            found.append(
+                Quantity(f"cluster_{place + 1:02}", "expectation", value, draws, int(index.sizes[k]), UNIT, 0.0)
+            )
+        return found
+
+
+def embedded(dataset: str, field: str, embed: Embed, file: Path) -> tuple[NDArray[np.floating], int]:
+    """Vectors (n, D) of a data set's texts as a memory map of ``file``, and the number of rows that cannot be read.
+
+    Raises:
+        FairlabError: no text can be read.
+    """
+    width, unread, texts = 0, 0, list[str]()
+    with file.open("wb") as written:
+
+        def write() -> int:
+            vectors = np.asarray(embed(texts), dtype=np.float32)
+            written.write(vectors.tobytes())
+            texts.clear()
+            return vectors.shape[1]
+
+        for row in dataset_rows(dataset, field):
+            if not isinstance(row, Row):
+                unread += 1
+                continue
+            texts.append(row.text)
+            if len(texts) == AT_ONCE:
+                width = write()
+        if texts:
+            width = write()
+    if not width:
+        raise FairlabError(
+            f"{dataset} holds no text in the field '{field}' ({unread} rows cannot be read); give the field, field=NAME"
+        )
+    return np.memmap(file, dtype=np.float32, mode="r").reshape(-1, width), unread
+
+
+def nearest(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """By category, its share of the comparison set and (K,) of the entries nearest to each cluster, in per cent.
+
+    Args:
+        cosines: (m, K), mean cosine of each comparison entry to each cluster.
+        categories: of the comparison entries.
+    """
+    names = np.array(categories)
+    taken = min(NEAREST, len(names))
+    chosen_NK = names[np.argsort(-cosines, axis=0, kind="stable")[:taken]]
+    found = {}
+    for category, count in Counter(categories).most_common():
+        found[f"share/{category}"] = np.array([100.0 * count / len(names)])
+        found[f"nearest/{category}"] = 100.0 * (chosen_NK == category).mean(axis=0)
+    return found
+
+
+def remarks(index: metric.DBIndex, unread: int, outliers: int, clusters: metric.Clusters) -> list[str]:
+    """What a reader of the numbers must know, in sentences."""
+    n, m = len(index.labels), len(index.cosines)
+    low, high = percentile_interval(index.of_entries)
+    texts = [
+        f"one random comparison entry gives anything from {low:.3f} to {high:.3f} (95 % of {m:,} entries)",
+        f"{outliers:,} of {m:,} comparison entries are outliers",
+    ]
+    if clusters.k == 1:
+        texts.append(f"{n} entries are one cluster, so the index is the plain mean")
+    elif n < 10 * clusters.k:
+        texts.append(f"{clusters.k} clusters of {n} entries are hardly meaningful")
+    for count, side in zip(index.zeros, ("target", "comparison"), strict=True):
+        if count:
+            texts.append(f"{count:,} {side} entries have a zero vector, whose cosine is taken for 0")
+    if unread:
+        texts.append(f"{unread:,} rows of the data set cannot be read and are left out")
+    return texts

@@ -1,0 +1,225 @@
+"""How well a perturber repeats rewritings that it did not see, beside rewriters that work by word lists.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 and table 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad
+from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
+from fairlab.data.perturbation_pairs import Encoded, Pair, axis_of, encode, find_pairs
+from fairlab.lexicons import load_lexicon
+from fairlab.metrics.bootstrap import mean
+from fairlab.metrics.perplexity import perplexity
+from fairlab.metrics.rewriting import bleu, bleu_counts, rouge_2, word_levenshtein
+from fairlab.record import Note, Outcome
+from fairlab.rewriting.perturber import IGNORED, TOKENS_AT_ONCE, Perturber, shifted
+from fairlab.rewriting.rules import RuleRewriter
+from fairlab.rewriting.word_swap import WordSwap
+from fairlab.types import NEUTRAL, FairlabError
+
+BLEU_ROWS = 10
+Array = NDArray[np.float64]
+
+
+class PerturberQuality:
+    """Agreement of rewritings with their references, as in table 2, and how likely the references are to the model.
+
+    Quantities of each rewriter, which is the subset: ``bleu`` (corpus, 0 to 100), ``rouge_2`` (mean F, per cent),
+    ``levenshtein`` (mean distance in words), ``exact`` (per cent that equal the reference). The rewriters are
+    ``perturber``, the model; ``original``, which changes nothing; ``word_swap``, which exchanges listed words; and
+    ``rules``, the rule rewriter on the selected person, unless the references are its own. Of the perturber, also
+    ``bleu_to_original``, ``perplexity`` per token of the references and ``perplexity_changed`` over those of their
+    tokens that the original has not (ideal 1 each). Pairs are resampled.
+
+    Args:
+        path: pairs in PANDA's columns, as of :func:`fairlab.data.perturbation_pairs.read_pairs`; or None.
+        paths: plain text, of whose sentences silver pairs are made; or None.
+        axes: of silver pairs.
+        limit: pairs, drawn with ``seed``; None takes all.
+        format: of the model's input; None takes the one it was trained with.
+        seed: of the draws.
+
+    Raises:
+        FairlabError: none or both of ``path`` and ``paths`` are given.
+    """
+
+    name = "perturber"
+
+    def __init__(
+        self,
+        path: str | None,
+        paths: Sequence[str] | None,
+        axes: Sequence[str],
+        limit: int | None,
+        format: str | None,
+        seed: int = 0,
+    ) -> None:
+        if limit is not None and limit < 2:
+            raise FairlabError(f"benchmark.perturber.limit must be at least 2, not {limit}")
+        if (path is None) == (paths is None):
+            raise FairlabError("give benchmark.perturber.path (pairs) or benchmark.perturber.paths (plain text)")
+        self.path = path
+        self.paths = paths
+        self.axes = list(axes)
+        self.limit = limit
+        self.format = format
+        self.seed = seed
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
+        perturber = Perturber(backbone, format=self.format)  # first: a model that is none is said at once
+        pairs, _ = find_pairs(self.path, self.paths, self.axes, self.seed, self.limit)
+        if self.limit is not None and self.limit < len(pairs):
+            chosen = sorted(Random(self.seed).sample(range(len(pairs)), self.limit))
+            pairs = [pairs[k] for k in chosen]
+        if len(pairs) < 2:
+            raise FairlabError(f"{self.path or self.paths} give {len(pairs)} pairs; at least 2 are needed")
+        originals = [pair.original for pair in pairs]
+        words, targets = [pair.word for pair in pairs], [pair.target for pair in pairs]
+        made = {
+            "perturber": perturber.rewrite(originals, words, targets, progress=self.name),
+            "original": originals,
+            "word_swap": by_word_swap(pairs),
+        }
+        if self.path is not None:
+            made["rules"] = by_rules(pairs)
+        references = [pair.perturbed for pair in pairs]
+        items: dict[str, NDArray[np.floating]] = {}
+        for rewriter, texts in made.items():
+            items[f"{rewriter}_bleu"] = bleu_counts(texts, references)
+            items[f"{rewriter}_rouge_2"] = rouge_2(texts, references)
+            items[f"{rewriter}_levenshtein"] = word_levenshtein(texts, references)
+            items[f"{rewriter}_exact"] = np.array(texts) == np.array(references)
+        items["perturber_bleu_to_original"] = bleu_counts(made["perturber"], originals)
+        items |= likelihoods(perturber, pairs)
+        items = {name: np.asarray(values, dtype=np.float32) for name, values in items.items()}
+        notes = [Note(self.name, examples(pairs, made["perturber"]))]
+        if self.path is None:
+            notes.append(
+                Note(self.name, "the references are the rule rewriter's: agreement with them repeats its errors")
+            )
+        if perturber.cut:
+            notes.append(Note(self.name, f"{perturber.cut} texts were too long for the model and left as they are"))
+        return outcome(
+            self.name,
+            quantities(items),
+            quantities(before) if before else [],
+            items=items,
+            notes=notes,
+        )
+
+
+def by_word_swap(pairs: Sequence[Pair]) -> list[str]:
+    """Every text with all listed words of the target's axis turned, whomever they mean."""
+    swaps = {axis: WordSwap(load_lexicon(axis)) for axis in {axis_of(pair.target) for pair in pairs}}
+    return [swaps[axis_of(pair.target)](pair.original, lexicon_name(pair.target)) for pair in pairs]
+
+
+def by_rules(pairs: Sequence[Pair]) -> list[str]:
+    """Every text by the rule rewriter; as it is where the selected word does not stand in it."""
+    rewritten = [pair.original for pair in pairs]
+    for axis in {axis_of(pair.target) for pair in pairs}:
+        rewriter = RuleRewriter(load_lexicon(axis))
+        places = [k for k, pair in enumerate(pairs) if axis_of(pair.target) == axis and _offset(pair) >= 0]
+        selections = [[(_offset(pairs[k]), lexicon_name(pairs[k].target))] for k in places]
+        made = rewriter.rewrite_entities([pairs[k].original for k in places], selections)
+        for place, text in zip(places, made, strict=True):
+            rewritten[place] = text
+    return rewritten
+
+
+def _offset(pair: Pair) -> int:
+    return pair.original.find(pair.word)
+
+
+def lexicon_name(target: str) -> str:
+    """An attribute of PANDA's as the lexicons name it."""
+    return NEUTRAL if target == "non-binary" else target
+
+
+def likelihoods(perturber: Perturber, pairs: Sequence[Pair]) -> dict[str, Array]:
+    """Sum of log-probabilities and number of each reference's tokens, all and changed ones, (N,) each."""
+    backbone = perturber.backbone
+    encoded = encode(backbone, pairs, perturber.format)
+    sums = np.zeros((2, len(pairs)))
+    counts = np.zeros((2, len(pairs)))
+    with backbone.measuring():
+        for batch in batches_by_tokens([one.length for one in encoded], TOKENS_AT_ONCE // 4):
+            found_NT, changed_NT = _log_probabilities(backbone, [encoded[k] for k in batch])
+            for row, kept in enumerate((~found_NT.isnan(), changed_NT)):
+                sums[row, batch] = torch.where(kept, found_NT, 0).sum(dim=1).double().numpy()
+                counts[row, batch] = kept.sum(dim=1).numpy()
+    names = ("log_likelihoods", "tokens")
+    return {
+        f"{name}{end}": values[row] for name, values in zip(names, (sums, counts), strict=True) for row, end in ENDS
+    }
+
+
+ENDS = ((0, ""), (1, "_changed"))
+
+
+def _log_probabilities(backbone: Backbone, rows: Sequence[Encoded]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of each target token given those before, nan at padding; and which of them are changed ones."""
+    input_ids, mask = pad([row.source for row in rows], backbone.padding_id)
+    targets, given = pad([row.target for row in rows], IGNORED)
+    changed, _ = pad([row.changed for row in rows], 0)
+    device = backbone.device
+    logits = backbone.model(
+        input_ids=input_ids.to(device),
+        attention_mask=mask.to(device),
+        decoder_input_ids=shifted(backbone.model, targets, backbone.padding_id).to(device),
+    ).logits
+    found = logits.float().log_softmax(dim=-1).gather(2, targets.clamp(min=0).to(device)[..., None])[..., 0].cpu()
+    return found.masked_fill(given == 0, float("nan")), changed.bool()
+
+
+def quantities(items: Items) -> list[Quantity]:
+    """All numbers of a measurement."""
+    found = []
+    for rewriter in ("perturber", "original", "word_swap", "rules"):
+        if f"{rewriter}_bleu" not in items:
+            continue
+        own = rewriter == "perturber"
+        found += [
+            _bleu(items[f"{rewriter}_bleu"], rewriter, "bleu", headline=own),
+            quantity(_percent, items[f"{rewriter}_rouge_2"], subset=rewriter, name="rouge_2", unit="%", ideal=100.0),
+            quantity(
+                mean, items[f"{rewriter}_levenshtein"], subset=rewriter, name="levenshtein", unit="words", ideal=0.0
+            ),
+            quantity(_percent, items[f"{rewriter}_exact"], subset=rewriter, name="exact", unit="%", ideal=100.0),
+        ]
+    found.append(_bleu(items["perturber_bleu_to_original"], "perturber", "bleu_to_original", ideal=None))
+    for _, end in ENDS:
+        samples = (items[f"log_likelihoods{end}"], items[f"tokens{end}"])
+        name = f"perplexity{end}"
+        tokens = int(items[f"tokens{end}"].sum())
+        found.append(
+            quantity(perplexity, *samples, subset="perturber", name=name, unit="perplexity", ideal=1.0, n=tokens)
+        )
+    return found
+
+
+def _bleu(counts: NDArray[np.floating], subset: str, name: str, ideal: float | None = 100.0, **more: bool) -> Quantity:
+    return quantity(bleu, *counts, subset=subset, name=name, unit="BLEU", ideal=ideal, **more)
+
+
+def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+    return 100 * mean(values, axis=axis)
+
+
+def examples(pairs: Sequence[Pair], made: Sequence[str]) -> str:
+    """The first rewriting that equals its reference and the first that does not, in one sentence."""
+    parts = []
+    for same, name in ((True, "as the reference"), (False, "not as the reference")):
+        found = next(((p, m) for p, m in zip(pairs, made, strict=True) if (m == p.perturbed) == same), None)
+        if found is not None:
+            parts.append(f"{name}: '{found[0].original}' ({found[0].word}, {found[0].target}) became '{found[1]}'")
+    return "; ".join(parts)

@@ -1,0 +1,73 @@
+"""Abusive language to compare a data set with: tweets labelled by people, or a file of one's own.
+
+Source: Davidson et al. 2017, "Automated Hate Speech Detection and the Problem of Offensive Language"; of its three
+classes the one that is neither is left out.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlab.data.rows import read_rows
+from fairlab.data.sources import locate
+from fairlab.types import FairlabError, Row
+
+NAME = "hate_speech_offensive/labeled_data.csv"
+CLASSES = {"0": "hate", "1": "offensive"}
+UNSORTED = "all"  # the category of entries that have none
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Abusive entries.
+
+    Attributes:
+        path: their file.
+        texts: which are never printed.
+        categories: of each text.
+    """
+
+    path: Path
+    texts: list[str]
+    categories: list[str]
+
+    def sample(self, entries: int | None, seed: int) -> Comparison:
+        """Some of the entries, drawn without replacement and in their order; all where there are no more."""
+        if entries is None or entries >= len(self.texts):
+            return self
+        chosen = sorted(random.Random(seed).sample(range(len(self.texts)), entries))
+        return Comparison(self.path, [self.texts[k] for k in chosen], [self.categories[k] for k in chosen])
+
+
+def read_comparison(path: str | None = None, *, field: str = "text", category: str | None = None) -> Comparison:
+    """The comparison set.
+
+    Args:
+        path: a file that ``read_rows`` takes; None takes the tweets of Davidson et al.
+        field: the column of the text; of a file of one's own.
+        category: the column of the category; None has one category for all.
+
+    Raises:
+        DataUnavailable: the file cannot be had.
+        FairlabError: no entry can be read, or one has no category.
+    """
+    file = locate(NAME, path)
+    tweets = path is None
+    texts, categories = [], []
+    for row in read_rows(str(file), "tweet" if tweets else field):
+        if not isinstance(row, Row):
+            continue
+        if tweets:
+            label = CLASSES.get(row.extra["class"])
+        elif category is None:
+            label = UNSORTED
+        elif (label := str(row.extra.get(category) or "")) == "":
+            raise FairlabError(f"{file}, {row.place}: no category in the field '{category}'; give category=NAME of it")
+        if label is not None:
+            texts.append(row.text)
+            categories.append(label)
+    if not texts:
+        raise FairlabError(f"the comparison set {file} holds no text in the field '{field}'; give abusive entries")
+    return Comparison(file, texts, categories)

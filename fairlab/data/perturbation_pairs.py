@@ -1,0 +1,327 @@
+"""Pairs of a text and its rewriting with one person turned to another attribute, to train a perturber on.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 3 (PANDA).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.batching import BucketedBatches
+from fairlab.data.corpus import SENTENCE_END, held_out, read
+from fairlab.data.rows import BadRow, read_rows
+from fairlab.files import sha256
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.perturber import IGNORED, NAMES, source_text
+from fairlab.rewriting.rules import RuleRewriter
+from fairlab.text.difference import stretches
+from fairlab.text.pipeline import parse
+from fairlab.text.syntax import Syntax
+from fairlab.types import NEUTRAL, FairlabError
+
+SPLITS = ("train", "validation")
+FIELDS = ("original", "selected_word", "target_attribute", "perturbed")
+AT_ONCE = 1000  # sentences parsed together
+WORDS = (4, 40)  # of a sentence that silver pairs are made of
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A text and its rewriting.
+
+    Attributes:
+        original: the text.
+        word: of it, that was selected.
+        target: attribute, by PANDA's name: ``woman``, ``non-binary``, ``native-american``, ...
+        perturbed: the text with the person that ``word`` means turned to ``target``.
+    """
+
+    original: str
+    word: str
+    target: str
+    perturbed: str
+
+
+def read_pairs(source: str) -> list[Pair]:
+    """Pairs of a file (.jsonl, .csv, .parquet) or a hub data set (``NAME:SPLIT``) in PANDA's columns.
+
+    Raises:
+        FairlabError: a row lacks a column or names an attribute that is none of PANDA's; the message names the row.
+    """
+    pairs = []
+    for row in read_rows(source, FIELDS[0]):
+        if isinstance(row, BadRow):
+            raise FairlabError(f"{source}, {row.place}: {row.reason}")
+        if missing := [name for name in FIELDS[1:] if not isinstance(row.extra.get(name), str)]:
+            raise FairlabError(f"{source}, {row.place} has no '{missing[0]}'; PANDA's columns are {', '.join(FIELDS)}")
+        word, target, perturbed = (row.extra[name].strip() for name in FIELDS[1:])
+        if target not in NAMES:
+            raise FairlabError(f"{source}, {row.place} asks for '{target}', none of: {', '.join(NAMES)}")
+        pairs.append(Pair(row.text.strip(), word, target, perturbed))
+    return pairs
+
+
+def silver_pairs(texts: Iterable[str], axes: Sequence[str], seed: int, limit: int | None = None) -> list[Pair]:
+    """Pairs made by the rule rewriter: of every text and axis one word and one target, drawn uniformly; changed ones.
+
+    Args:
+        texts: sentences.
+        axes: of lexicons whose attributes PANDA has; *neutral* stands for ``non-binary`` and is a target of gender
+            alone.
+        seed: of the draws, which depend on the text beside it, and of the order of the texts where there is a limit.
+        limit: about so many pairs are enough.
+    """
+    kept = [text for text in dict.fromkeys(texts) if WORDS[0] <= len(text.split()) <= WORDS[1]]
+    if limit is not None:
+        random.Random(seed).shuffle(kept)
+    rewriters = {axis: RuleRewriter(load_lexicon(axis), seed=seed) for axis in axes}
+    pairs: list[Pair] = []
+    for start in range(0, len(kept), AT_ONCE):
+        if limit is not None and len(pairs) >= limit:
+            break
+        some = kept[start : start + AT_ONCE]
+        listed = [text for text in some if any(one.finder.may_change(text) for one in rewriters.values())]
+        docs = list(parse(listed))
+        for axis, rewriter in rewriters.items():
+            pairs += _silver(listed, docs, axis, rewriter, seed)
+    return pairs
+
+
+def _silver(texts: Sequence[str], docs: Sequence[Any], axis: str, rewriter: RuleRewriter, seed: int) -> list[Pair]:
+    """The pairs of one axis."""
+    targets = [*rewriter.vocabulary.lexicon.attributes, *([NEUTRAL] if axis == "gender" else [])]
+    drawn = []
+    for text, doc in zip(texts, docs, strict=True):
+        found = [m for m in rewriter.finder.find(text, Syntax(doc)) if m.sense.attribute != NEUTRAL]
+        choices = [(m, target) for m in found for target in targets if target != m.sense.attribute]
+        if choices:
+            drawn.append((text, doc, *random.Random(f"{seed} {axis} {text}").choice(choices)))
+    rewritten = rewriter.rewrite_entities(
+        [text for text, *_ in drawn],
+        [[(mention.start, target)] for *_, mention, target in drawn],
+        [doc for _, doc, *_ in drawn],
+    )
+    return [
+        Pair(text, mention.found, "non-binary" if target == NEUTRAL else target, new)
+        for (text, _, mention, target), new in zip(drawn, rewritten, strict=True)
+        if new != text
+    ]
+
+
+def find_pairs(
+    path: str | None, paths: Sequence[str] | None, axes: Sequence[str], seed: int, limit: int | None = None
+) -> tuple[list[Pair], dict[str, str]]:
+    """Pairs of a file or a hub data set, or silver pairs of plain text, ``limit`` or a few more; SHA-256 by file.
+
+    Raises:
+        FairlabError: there are none.
+    """
+    if path is not None:
+        pairs = read_pairs(path)
+        hashes = {Path(path).name: sha256(Path(path)) if Path(path).is_file() else _digest(pairs)}
+    else:
+        files = [file for place in paths or () for file in read(place)]
+        texts = [text for _, _, blocks in files for _, block in blocks for text in SENTENCE_END.split(block)]
+        pairs = silver_pairs(texts, axes, seed, limit)
+        hashes = {name: digest for name, digest, _ in files}
+    if not pairs:
+        raise FairlabError(f"{path or ', '.join(paths or ())} give no pair; give texts about people")
+    return pairs, hashes
+
+
+def _digest(pairs: Sequence[Pair]) -> str:
+    return hashlib.sha256(repr(list(pairs)).encode()).hexdigest()
+
+
+def axis_of(target: str) -> str:
+    """The axis of an attribute by PANDA's name."""
+    return NAMES[target].partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A pair in tokens.
+
+    Attributes:
+        source: the perturber's input.
+        target: the rewriting.
+        changed: 1 at the target's tokens that the original text has not, else 0.
+    """
+
+    source: list[int]
+    target: list[int]
+    changed: list[int]
+
+    @property
+    def length(self) -> int:
+        """Tokens of the longer side."""
+        return max(len(self.source), len(self.target))
+
+
+def encode(backbone: Backbone, pairs: Sequence[Pair], format: str) -> list[Encoded]:
+    """Pairs in tokens, cut at the backbone's ``max_length``; what is not in a longest common subsequence is changed."""
+    sources = backbone.tokenize(source_text(format, pair.word, pair.target, pair.original) for pair in pairs)
+    originals = backbone.tokenize(pair.original for pair in pairs)
+    targets = backbone.tokenize(pair.perturbed for pair in pairs)
+    return [
+        Encoded(source, target, _changed(original, target))
+        for source, original, target in zip(sources, originals, targets, strict=True)
+    ]
+
+
+def _changed(original: list[int], target: list[int]) -> list[int]:
+    marks: list[int] = []
+    for before, after in stretches(original, target):
+        marks += [int(before != after)] * len(after)
+    return marks
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """B pairs.
+
+    Attributes:
+        input_ids: (B, S), padded.
+        attention_mask: the same shape, 0 at padding.
+        targets: (B, T), ``IGNORED`` at padding.
+        changed: the same shape, whether a token is one that the original text has not.
+    """
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    targets: Tensor
+    changed: Tensor
+
+    def to(self, device: torch.device, non_blocking: bool = False) -> PairBatch:
+        """The batch on another device."""
+        tensors = (self.input_ids, self.attention_mask, self.targets, self.changed)
+        return PairBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors))
+
+
+class PerturbationPairs(lightning.LightningDataModule):
+    """Pairs to train a perturber on, part of them held out by their original text, in length-bucketed batches.
+
+    Args:
+        path: pairs in PANDA's columns, as of :func:`read_pairs`; or None.
+        paths: plain text as of :class:`fairlab.data.corpus.Corpus`, of whose sentences silver pairs are made; or None.
+        axes: of silver pairs.
+        format: of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`.
+        validation: share of the original texts held out, above 0 and below 1.
+        batch_size: pairs per batch.
+        limit_train: use only so many training pairs, drawn with ``seed``; None uses all.
+        encoder: the encoder-decoder whose tokenizer and maximal length are used.
+        epochs: passes over the training pairs.
+        seed: of the draws and of the order of the batches.
+        augmentation: None; there is none for pairs.
+
+    Attributes:
+        pairs: by split.
+        encoded: the same in tokens.
+
+    Raises:
+        FairlabError: on bad data or values, naming file, row or key.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str | None,
+        paths: Sequence[str] | None,
+        axes: Sequence[str],
+        format: str,
+        validation: float,
+        batch_size: int,
+        limit_train: int | None,
+        encoder: Backbone,
+        epochs: int,
+        seed: int,
+        augmentation: object | None = None,
+    ) -> None:
+        super().__init__()
+        if (path is None) == (paths is None):
+            raise FairlabError("give data.path (pairs) or data.paths (plain text to make pairs of), and not both")
+        if not 0 < validation < 1:
+            raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
+        if batch_size < 1 or (limit_train is not None and limit_train < 1):
+            raise FairlabError(f"data.batch_size and data.limit_train must be at least 1: {batch_size}, {limit_train}")
+        if augmentation is not None:
+            raise FairlabError("there is no augmentation of a perturber's pairs: augmentation=none")
+        self.where = path or ", ".join(paths or ())
+        self.format = format
+        self.batch_size = batch_size
+        self.encoder = encoder
+        self.epochs = epochs
+        self.seed = seed
+        pairs, self.hashes = find_pairs(
+            path, paths, axes, seed, None if limit_train is None else round(limit_train / (1 - validation))
+        )
+        kept = [pair for pair in pairs if not held_out(pair.original, validation)]
+        random.Random(seed).shuffle(kept)
+        held = [pair for pair in pairs if held_out(pair.original, validation)]
+        self.pairs = {"train": kept[:limit_train], "validation": held}
+        for split, part in self.pairs.items():
+            if not part:
+                raise FairlabError(f"{self.where} leave no pair for {split}; give more or change data.validation")
+        self.encoded = {split: encode(encoder, part, format) for split, part in self.pairs.items()}
+
+    @property
+    def total_batches(self) -> int:
+        """Number of training batches over all epochs."""
+        return len(self._batches("train", self.epochs))
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about the data: files by hash, sizes, what was cut."""
+        longest = self.encoder.max_length
+        return {
+            "path": self.where,
+            "sha256": hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest(),
+            "files": self.hashes,
+            "trained_on": f"{len(self.pairs['train'])} pairs",
+            **{f"{split}_pairs": len(part) for split, part in self.pairs.items()},
+            "pairs_at_max_length": sum(one.length >= longest for part in self.encoded.values() for one in part),
+        }
+
+    def sizes(self) -> dict[str, int]:
+        """What one pass over the training pairs goes through, padding not counted."""
+        rows = self.encoded["train"]
+        return {"pairs": len(rows), "tokens": sum(len(row.source) + len(row.target) for row in rows)}
+
+    def train_dataloader(self) -> DataLoader[int]:
+        """Batches of all epochs as one stream; a resumed run skips those it has used."""
+        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
+        return self._loader("train", self._batches("train", self.epochs, skip=done))
+
+    def val_dataloader(self) -> DataLoader[int]:
+        """Batches of the pairs held out, always in the same order."""
+        return self._loader("validation", self._batches("validation", epochs=1))
+
+    def _batches(self, split: str, epochs: int, skip: int = 0) -> BucketedBatches:
+        lengths = [one.length for one in self.encoded[split]]
+        return BucketedBatches(lengths, self.batch_size, epochs=epochs, seed=self.seed, skip=skip)
+
+    def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[int]:
+        def collate(positions: list[int]) -> PairBatch:
+            rows = [self.encoded[split][position] for position in positions]
+            sources = pad([row.source for row in rows], self.encoder.padding_id)
+            targets, _ = pad([row.target for row in rows], IGNORED)
+            changed, _ = pad([row.changed for row in rows], 0)
+            return PairBatch(*sources, targets, changed.bool())
+
+        # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
+        return DataLoader(
+            range(len(self.pairs[split])),  # type: ignore[arg-type]
+            batch_sampler=batches,
+            collate_fn=collate,
+            generator=torch.Generator(),
+        )

@@ -1,0 +1,65 @@
+"""Sets of biasers, the short form of a lexicon: members of an axis as adjective, one person, several people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fairlab.types import FairlabError
+
+FORMS = ("adjective", "person", "people")
+
+
+def forms(member: Any, path: Path) -> tuple[str, str, str]:
+    """The three forms of a member, which may be given by its adjective alone.
+
+    Raises:
+        FairlabError: it is neither an adjective nor three forms.
+
+    Example:
+        >>> forms("Nigerian", Path("set.yaml"))
+        ('Nigerian', 'Nigerian', 'Nigerians')
+        >>> forms("Swiss", Path("set.yaml"))
+        ('Swiss', 'Swiss person', 'Swiss people')
+    """
+    given = [member] if isinstance(member, str) else member
+    if (
+        not isinstance(given, list)
+        or len(given) not in (1, len(FORMS))
+        or not all(isinstance(form, str) and form.strip() for form in given)
+    ):
+        raise FairlabError(f"{path}: the biaser {member} is neither an adjective nor a list of {', '.join(FORMS)}")
+    if len(given) == len(FORMS):
+        adjective, person, people = (form.strip() for form in given)
+        return adjective, person, people
+    adjective = given[0].strip()
+    # "a Nigerian", "an Iraqi"; but "a Swiss person".
+    noun = adjective[:1].isupper() and adjective.endswith(("an", "i", "o"))
+    return (
+        (adjective, adjective, f"{adjective}s") if noun else (adjective, f"{adjective} person", f"{adjective} people")
+    )
+
+
+def as_lexicon(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The content of a lexicon file that a set of biasers stands for.
+
+    Raises:
+        FairlabError: it has no axis or no members, or one stands there twice.
+    """
+    members = content["biasers"]
+    if not isinstance(content.get("axis"), str) or not isinstance(members, list) or not members:
+        raise FairlabError(f"{path} is no set of biasers; it needs the keys axis and biasers, a list of at least one")
+    rows = [forms(member, path) for member in members]
+    names = [row[0].lower().replace(" ", "-") for row in rows]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise FairlabError(f"{path} lists the biaser '{sorted(twice)[0]}' twice; keep one of them")
+    adjectives, persons, peoples = ([row[place] for row in rows] for place in range(len(FORMS)))
+    more = {key: content[key] for key in ("source", "licence", "polysemous") if key in content}
+    return {
+        "axis": content["axis"],
+        "attributes": names,
+        "alone": f"of some {content['axis']}",
+        "pos": {"adjectives": "adjective"},
+        "words": {"adjectives": [["", *adjectives]], "people": [["person", *persons], ["people", *peoples]]},
+        **more,
+    }

@@ -1,0 +1,199 @@
+"""Training an encoder-decoder to turn a selected person of a text to another attribute.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 and appendix F (table 10).
+Shape letters: N pairs, T tokens of the longest rewriting, M tokens that are no padding, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor, nn
+from torchmetrics import MeanMetric
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
+from fairlab.rewriting.perturber import PERT_SEP, SEP, shifted
+from fairlab.types import FairlabError
+
+
+class PerturberTraining(lightning.LightningModule):
+    """Trains an encoder-decoder (BART, T5 or the like) to give the rewriting of a text, a selected word and a target.
+
+    The loss is the mean cross-entropy of the rewriting's tokens, each given those before it. The markers ``<PERT_SEP>``
+    and ``<SEP>`` are added to the vocabulary. The model's configuration keeps the format of its input.
+
+    Args:
+        backbone: an encoder-decoder, trained in place.
+        lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to ``decay`` of it.
+        warmup: steps, or below 1 a share of all steps.
+        decay: share of the peak that is left at the last step.
+        weight_decay: of AdamW.
+        clip: norm at which the gradient is clipped; 0 does not clip it.
+        dropout: whether the model's own dropout is on in training.
+        train_embeddings: whether the token embeddings are trained too.
+        epochs: passes over the training pairs, at most.
+        patience: validations without a lower loss after which training stops; None never stops it.
+        validate_every: training steps between validations.
+        seed: of the new embeddings and of dropout; a step's randomness depends on the seed and the step alone.
+
+    Raises:
+        FairlabError: the model is no encoder-decoder, a value is out of range, or in training the loss is not finite.
+    """
+
+    title = "perturber"
+    limits = (
+        "Rewrites what it was trained to rewrite: names, words and grammar that its pairs do not hold it may spoil, "
+        "and what it was asked to keep it may change. Read a sample before use; nobody said or wrote what it gives."
+    )
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        lr: float,
+        warmup: float,
+        decay: float,
+        weight_decay: float,
+        clip: float,
+        dropout: bool,
+        train_embeddings: bool,
+        epochs: int,
+        patience: int | None,
+        validate_every: int,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        if not backbone.model.config.is_encoder_decoder:
+            name = type(backbone.model).__name__
+            raise FairlabError(f"a perturber is an encoder-decoder such as BART or T5, which {name} is not")
+        if isinstance(lr, str) or not lr > 0:
+            raise FairlabError(f"method.lr must be above 0, not {lr}")
+        if not 0 <= decay <= 1 or not weight_decay >= 0 or not warmup >= 0 or not clip >= 0:
+            raise FairlabError(
+                "method.decay must lie in 0..1 and method.weight_decay, method.warmup and method.clip be 0 or more: "
+                f"{decay}, {weight_decay}, {warmup}, {clip}"
+            )
+        if min(epochs, validate_every, 1 if patience is None else patience) < 1:
+            raise FairlabError(
+                f"method.epochs, method.validate_every and method.patience must be at least 1: {epochs}, "
+                f"{validate_every}, {patience}"
+            )
+        self.backbone = backbone
+        self.lr = lr
+        self.warmup = warmup
+        self.decay = decay
+        self.weight_decay = weight_decay
+        self.clip = clip
+        self.dropout = dropout
+        self.epochs = epochs
+        self.patience = patience
+        self.validate_every = validate_every
+        self.seed = seed
+        self.all_mean, self.changed_mean = MeanMetric(), MeanMetric()
+        add_markers(backbone, seed)
+        if not train_embeddings:
+            backbone.model.get_input_embeddings().requires_grad_(False)
+
+    def setup(self, stage: str) -> None:
+        """Note the input's format in the model's configuration, now that it is to be trained in it."""
+        if stage == "fit":
+            data: PerturbationPairs = self.trainer.datamodule  # type: ignore[attr-defined]
+            self.backbone.model.config.perturber_format = data.format
+            self.backbone.to(self.trainer.strategy.root_device).train(self.dropout)
+
+    def losses(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
+        """Cross-entropy of each token of the rewritings, (M,), and whether it is a changed one, (M,)."""
+        model = self.backbone.model
+        given_NT = batch.targets >= 0
+        logits_MV = model(
+            input_ids=batch.input_ids,
+            attention_mask=batch.attention_mask,
+            decoder_input_ids=shifted(model, batch.targets, self.backbone.padding_id),
+        ).logits[given_NT]
+        losses_M = nn.functional.cross_entropy(logits_MV.float(), batch.targets[given_NT], reduction="none")
+        return losses_M, batch.changed[given_NT]
+
+    def on_train_batch_start(self, batch: PairBatch, batch_idx: int) -> None:
+        """Seed the step."""
+        torch.manual_seed(self.seed * 1_000_003 + batch_idx * self.trainer.world_size + self.global_rank)
+
+    def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
+        """The loss on one batch."""
+        losses_M, _ = self.losses(batch)
+        loss = losses_M.mean()
+        if not torch.isfinite(loss):
+            raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
+        self.log("train/loss", loss.detach(), batch_size=len(batch.targets))
+        self.log("loss", loss.detach(), prog_bar=True, logger=False, batch_size=len(batch.targets))
+        return loss
+
+    def validation_step(self, batch: PairBatch, batch_idx: int) -> None:
+        """The same on pairs held out."""
+        losses_M, changed_M = self.losses(batch)
+        self.all_mean.update(losses_M)
+        self.changed_mean.update(losses_M[changed_M])
+
+    def on_validation_epoch_end(self) -> None:
+        """Means over all tokens, and perplexities, of all tokens and of changed ones."""
+        loss, changed = self.all_mean.compute(), self.changed_mean.compute()
+        self.all_mean.reset()
+        self.changed_mean.reset()
+        values = {"loss": loss, "perplexity": loss.exp(), "perplexity_changed": changed.exp()}
+        self.log_dict({f"validation/{name}": value for name, value in values.items()})
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about a trained model beside its configuration."""
+        trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
+        return {
+            "title": self.title,
+            "limits": self.limits,
+            "pipeline": "text2text-generation",
+            "trained_parameters": trained,
+        }
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """AdamW with a linear rise and fall of the learning rate."""
+        trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.AdamW(trained, lr=self.lr, weight_decay=self.weight_decay)  # betas 0.9, 0.999; eps 1e-8
+        # Not the trainer's estimate, which would make the loader before a continued run knows what it has used.
+        batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
+        steps = -(-batches // self.trainer.accumulate_grad_batches)
+        rise = self.warmup if self.warmup >= 1 else self.warmup * steps
+
+        def rate(step: int) -> float:
+            fall = min(1.0, max(0.0, (step - rise) / max(1, steps - rise)))
+            return min((step + 1) / (rise + 1), 1 - (1 - self.decay) * fall)
+
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip the gradient's norm."""
+        if self.clip:
+            self.clip_gradients(optimizer, gradient_clip_val=self.clip, gradient_clip_algorithm="norm")
+
+
+def add_markers(backbone: Backbone, seed: int) -> None:
+    """Add the markers to the vocabulary, where they are not in it, with embeddings drawn like the others."""
+    markers = [marker for marker in (PERT_SEP, SEP) if marker not in backbone.tokenizer.get_vocab()]
+    if not markers:
+        return
+    added: list[Any] = [*backbone.tokenizer.extra_special_tokens, *markers]
+    backbone.tokenizer.add_special_tokens({"extra_special_tokens": added})
+    old = backbone.model.get_input_embeddings().weight.detach()
+    if len(backbone.tokenizer) > len(old):
+        backbone.model.resize_token_embeddings(len(backbone.tokenizer), mean_resizing=False)
+        shape = (len(backbone.tokenizer) - len(old), old.shape[1])
+        drawn = torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(old)
+        with torch.no_grad():
+            rows = backbone.model.get_input_embeddings().weight[len(old) :]
+            rows.copy_(old.mean(dim=0) + old.std(dim=0) * drawn)

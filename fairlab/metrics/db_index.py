@@ -1,0 +1,297 @@
+"""db-index: how near a data set lies to abusive language, by the cosine similarity of embeddings.
+
+For one comparison entry e the index is the mean over clusters of the mean cosine of the cluster's entries to e. Both
+means are linear in the unit vectors, so the mean cosine of e to a cluster is the dot product of e's unit vector with
+the mean of the cluster's unit vectors, and the expectation over all comparison entries takes their mean unit vector,
+which is not scaled to unit length again. Nothing of the size targets x comparisons is ever built, and vectors are read
+in blocks, so they may be a memory map of any length.
+
+Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
+Quantification", section 3.3. The paper draws one comparison entry at random; the expectation, the outlier rule and
+the criterion for the number of clusters are this project's.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.metrics.bootstrap import RESAMPLES, bootstrap_draws, mean
+from fairlab.types import FairlabError
+
+BLOCK = 16_384  # vectors in memory at a time
+FEWEST, MOST = 2, 16  # clusters tried
+GRID_SAMPLE = 4_000  # entries that the number of clusters is chosen on
+WHOLE = 20_000  # entries up to which k-means sees all of them in every step
+NORMAL_FROM = 5_000  # entries from which the bootstrap of a mean is its normal limit
+FENCE = 1.5  # interquartile ranges beyond the quartiles, Tukey's rule for outliers
+
+Array = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters of the target entries.
+
+    Attributes:
+        labels: (n,), from 0; no cluster is empty.
+        silhouettes: mean silhouette on the sample by the number of clusters tried; empty where nothing was tried.
+    """
+
+    labels: NDArray[np.int32]
+    silhouettes: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def k(self) -> int:
+        """Number of clusters."""
+        return int(self.labels.max()) + 1
+
+
+@dataclass(frozen=True)
+class DBIndex:
+    """The db-index of a clustered data set.
+
+    Attributes:
+        sizes: (K,), entries of each cluster.
+        cosines: (m, K), mean cosine of each comparison entry to the entries of each cluster.
+        projections: (n,), mean cosine of each target entry to the comparison entries.
+        labels: (n,), cluster of each target entry.
+        zeros: target and comparison entries whose vector is zero; their cosine to anything is 0.
+    """
+
+    sizes: NDArray[np.int64]
+    cosines: NDArray[np.float64]
+    projections: NDArray[np.float64]
+    labels: NDArray[np.int32]
+    zeros: tuple[int, int]
+
+    @property
+    def value(self) -> float:
+        """The exact expectation over all comparison entries, in [-1, 1]."""
+        return float(self.cosines.mean())
+
+    @property
+    def of_clusters(self) -> NDArray[np.float64]:
+        """(K,), expectation of each cluster."""
+        return self.cosines.mean(axis=0)
+
+    @property
+    def of_entries(self) -> NDArray[np.float64]:
+        """(m,), the db-index for each comparison entry: what one random draw can give."""
+        return self.cosines.mean(axis=1)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of ``of_entries``."""
+        return float(self.of_entries.std())
+
+
+def db_index(targets: Array, comparisons: Array, labels: NDArray[np.integer]) -> DBIndex:
+    """The db-index of clustered targets against all comparison entries.
+
+    Args:
+        targets: (n, D), an array or a memory map.
+        comparisons: (m, D).
+        labels: (n,), cluster of each target, from 0, none empty.
+
+    Raises:
+        FairlabError: there is no comparison entry, a vector is not finite, or all vectors of a side are zero.
+    """
+    for vectors, side in ((targets, "target"), (comparisons, "comparison")):
+        if not len(vectors):
+            raise FairlabError(f"the {side} set is empty; give one that holds texts")
+    k = int(labels.max()) + 1
+    sizes = np.bincount(labels, minlength=k)
+    sums_KD, zeros = _unit_sums(targets, labels, k, "target")
+    directions_KD = sums_KD / sizes[:, None]
+    cosines_MK = np.concatenate([unit @ directions_KD.T for _, unit in _unit_blocks(comparisons, "comparison")])
+    comparison_KD, comparison_zeros = _unit_sums(
+        comparisons, np.zeros(len(comparisons), dtype=np.int32), 1, "comparison"
+    )
+    mean_D = comparison_KD[0] / len(comparisons)
+    projections = np.concatenate([unit @ mean_D for _, unit in _unit_blocks(targets, "target")])
+    return DBIndex(sizes, cosines_MK, projections, np.asarray(labels, dtype=np.int32), (zeros, comparison_zeros))
+
+
+def random_estimates(
+    index: DBIndex, *, repeats: int, draw: Literal["run", "cluster"] = "run", seed: int = 0
+) -> NDArray[np.float64]:
+    """The paper's estimate, (repeats,): each by a comparison entry drawn at random; the paper averages five.
+
+    Args:
+        index: the data set's.
+        repeats: number of estimates.
+        draw: one entry for the whole ``run``, or one for each ``cluster``; the text can be read either way.
+        seed: of the draws.
+
+    Raises:
+        FairlabError: an unknown ``draw`` or no repetition.
+    """
+    if draw not in ("run", "cluster"):
+        raise FairlabError(f"draw must be run or cluster, not '{draw}'")
+    if repeats < 1:
+        raise FairlabError(f"repeats must be at least 1, not {repeats}")
+    m, k = index.cosines.shape
+    chosen = np.random.default_rng(seed).integers(0, m, size=(repeats, k if draw == "cluster" else 1))
+    return index.cosines[chosen, np.arange(k)].mean(axis=1)
+
+
+def ordinary(index: DBIndex) -> NDArray[np.bool_]:
+    """(m,), which comparison entries are no outliers: ``of_entries`` within Tukey's fences."""
+    low, high = np.quantile(index.of_entries, [0.25, 0.75])
+    reach = FENCE * (high - low)
+    return (index.of_entries >= low - reach) & (index.of_entries <= high + reach)
+
+
+def draws(index: DBIndex, *, cluster: int | None = None, seed: int = 0) -> NDArray[np.float64]:
+    """Bootstrap draws (2,000,) of the expectation, of all clusters or of one.
+
+    Target entries are resampled within their clusters and comparison entries beside them; the clusters stand. The
+    product of the two deviations, which is smaller than either by an order of magnitude, is left out.
+    """
+    of_entries = index.of_entries if cluster is None else index.cosines[:, cluster]
+    clusters = range(len(index.sizes)) if cluster is None else [cluster]
+    order = np.argsort(index.labels, kind="stable")
+    parts = np.split(index.projections[order], np.cumsum(index.sizes)[:-1])
+    of_targets = [_mean_draws(parts[k], [seed, 1 + k]) for k in clusters]
+    return np.mean(of_targets, axis=0) + _mean_draws(of_entries, [seed, 0]) - float(of_entries.mean())
+
+
+def _mean_draws(values: NDArray[np.float64], seed: list[int]) -> NDArray[np.float64]:
+    """Bootstrap draws of a mean; of many values by its normal limit, which has the same mean and variance."""
+    number = int(np.random.SeedSequence(seed).generate_state(1)[0])
+    if len(values) < NORMAL_FROM:
+        return bootstrap_draws(mean, values, seed=number)
+    deviation = values.std() / math.sqrt(len(values))
+    return np.random.default_rng(number).normal(values.mean(), deviation, RESAMPLES)
+
+
+def cluster(
+    vectors: Array, *, k: int | None = None, most: int = MOST, components: int | None = None, seed: int = 0
+) -> Clusters:
+    """K-means clusters by Euclidean distance.
+
+    Args:
+        vectors: (n, D), an array or a memory map.
+        k: number of clusters; None takes the one of 2..``most`` (n - 1 at most) with the best mean silhouette on a
+            sample, the smaller of equals, and a single cluster where there are fewer than two distinct entries or
+            fewer than three in all.
+        most: largest number tried.
+        components: of a principal component analysis before clustering; None clusters the vectors as they are.
+        seed: of samples and starts.
+
+    Raises:
+        FairlabError: ``k`` is above the number of distinct entries, there are no entries, or there are not so many
+            components.
+    """
+    n = len(vectors)
+    if not n:
+        raise FairlabError("there is no entry to cluster; give a data set that holds texts")
+    if components is not None:
+        vectors = _principal(vectors, components, seed)
+    rng = np.random.default_rng(seed)
+    sample = vectors if n <= GRID_SAMPLE else vectors[np.sort(rng.choice(n, GRID_SAMPLE, replace=False))]
+    sample = np.asarray(sample)
+    distinct = len(np.unique(sample, axis=0))
+    silhouettes: dict[int, float] = {}
+    if k is None:
+        silhouettes = _silhouettes(sample, min(most, n - 1, distinct), seed)
+        k = max(silhouettes, key=lambda tried: (silhouettes[tried], -tried), default=1)
+    elif not 1 <= k <= distinct:
+        raise FairlabError(
+            f"{k} clusters need as many distinct entries, and there are {distinct}; give fewer clusters, or null to "
+            "choose their number by silhouette"
+        )
+    labels = _k_means(vectors, k, seed)
+    return Clusters(np.unique(labels, return_inverse=True)[1].astype(np.int32), silhouettes)
+
+
+def _silhouettes(sample: Array, most: int, seed: int) -> dict[int, float]:
+    from sklearn.metrics import pairwise_distances, silhouette_score
+
+    if most < FEWEST:
+        return {}
+    distances = pairwise_distances(sample)
+    np.fill_diagonal(distances, 0.0)
+    return {
+        k: float(silhouette_score(distances, _k_means(sample, k, seed), metric="precomputed"))
+        for k in range(FEWEST, most + 1)
+    }
+
+
+def _k_means(vectors: Array, k: int, seed: int) -> NDArray[np.int32]:
+    """Labels (n,), by k-means over all entries, or by mini-batches where there are many."""
+    from sklearn.cluster import KMeans, MiniBatchKMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    if k == 1:
+        return np.zeros(len(vectors), dtype=np.int32)
+    kind: Any = (
+        KMeans(k, n_init=5, random_state=seed)
+        if len(vectors) <= WHOLE
+        else MiniBatchKMeans(k, n_init=3, batch_size=4_096, random_state=seed)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct entries than k; empty clusters go
+        return kind.fit(vectors).labels_
+
+
+def _principal(vectors: Array, components: int, seed: int) -> Array:
+    """The first principal components (n, components), found on a sample where there are many entries."""
+    from sklearn.decomposition import PCA
+
+    n, width = vectors.shape
+    if not 1 <= components <= min(n, width):
+        raise FairlabError(
+            f"there are no {components} principal components of {n} entries of {width} dimensions; give at most "
+            f"{min(n, width)}"
+        )
+    rng = np.random.default_rng([seed, 1])
+    sample = vectors if n <= WHOLE else vectors[np.sort(rng.choice(n, WHOLE, replace=False))]
+    found = PCA(components, random_state=seed).fit(np.asarray(sample))
+    return np.concatenate([found.transform(block).astype(vectors.dtype) for _, block in _blocks(vectors)])
+
+
+def _blocks(vectors: Array) -> Iterator[tuple[int, Array]]:
+    for start in range(0, len(vectors), BLOCK):
+        yield start, np.asarray(vectors[start : start + BLOCK])
+
+
+def _unit_blocks(vectors: Array, side: str) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Blocks in unit length, in double precision; a zero vector stays zero."""
+    for start, block in _blocks(vectors):
+        block_ND = block.astype(np.float64)
+        norms = np.sqrt(np.einsum("ij,ij->i", block_ND, block_ND))
+        if not np.isfinite(norms).all():
+            row = start + int(np.flatnonzero(~np.isfinite(norms))[0])
+            raise FairlabError(f"the vector of {side} entry {row + 1} holds a value that is not finite; embed it again")
+        block_ND /= np.where(norms == 0, 1.0, norms)[:, None]
+        yield start, block_ND
+
+
+def _unit_sums(vectors: Array, labels: NDArray[np.integer], k: int, side: str) -> tuple[NDArray[np.float64], int]:
+    """Sums (k, D) of unit vectors by label, and the number of zero vectors.
+
+    Raises:
+        FairlabError: all are zero.
+    """
+    from scipy.sparse import csr_array
+
+    sums, zeros = np.zeros((k, vectors.shape[1])), 0
+    for start, unit in _unit_blocks(vectors, side):
+        rows = np.arange(len(unit))
+        chosen = csr_array((np.ones(len(unit)), (labels[start : start + len(unit)], rows)), shape=(k, len(unit)))
+        sums += chosen @ unit
+        zeros += int((~unit.any(axis=1)).sum())
+    if zeros == len(vectors):
+        raise FairlabError(
+            f"all {zeros} vectors of the {side} set are zero, so no cosine is defined; check that the "
+            "encoder knows the language of the texts"
+        )
+    return sums, zeros

@@ -1,0 +1,211 @@
+"""Replacing one biaser of a text, wherever it is mentioned, by every other member of its set.
+
+Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
+Quantification", section 3.1. "Bias producer" is the axis, "biaser" an attribute of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from fairlab.lexicons import Entry, Lexicon, load_lexicon
+from fairlab.rewriting.edits import Edit, apply_edits
+from fairlab.rewriting.mentions import Mention
+from fairlab.rewriting.rules import RuleRewriter
+from fairlab.rewriting.vocabulary import Sense
+from fairlab.text.pipeline import parse
+from fairlab.text.protected import protected_spans
+from fairlab.text.syntax import SUBJECTS, Syntax
+from fairlab.text.words import TermFinder
+from fairlab.types import NEUTRAL, FairlabError
+
+# Axes whose members spaCy's entity recognition calls NORP (nationalities, religious and political groups).
+BY_ENTITIES = ("ethnicity", "nationality", "race")
+GROUP, LANGUAGE = "NORP", "LANGUAGE"
+# NORPs that are political, told by their ending or listed; religious ones are told by the lexicon of religion.
+_POLITICAL = frozenset(
+    """
+    republican republicans congressional gop nazi nazis labour labor tory tories whig whigs green greens taliban
+    hezbollah hamas liberal liberals conservative conservatives bolshevik bolsheviks federalist confederate union
+    western westerner westerners eastern easterner democratic democracy
+    """.split()
+)
+_SPEAK = frozenset("speak speaks speaking spoke spoken learn learns learned taught teaches".split())
+_POLITICAL_ENDINGS = ("ist", "crat", "ism", "cratic", "istic")  # and their plurals
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A text with one biaser replaced.
+
+    Attributes:
+        text: the copy.
+        biaser: the member that stands there now.
+        replaced: the biaser that stood there, as an attribute of the lexicon, or as a word where it is none.
+    """
+
+    text: str
+    biaser: str
+    replaced: str
+
+
+class BiaserRewriter:
+    """Finds the biasers of texts and replaces them.
+
+    Mentions are the lexicon's words in the sense that counts, and, on the axes of peoples, what named-entity
+    recognition takes for a people though the lexicon does not list it. Words inside a longer name (*American Airlines*)
+    and names of languages are no mentions.
+
+    Args:
+        lexicon: the set of biasers; its attributes are the members.
+        whole: the lexicon that mentions are found by, which may know more members; None takes ``lexicon``.
+        seed: which of several equal first names is taken.
+        names: ``swap`` replaces first names too where the axis has such, ``keep`` leaves them.
+
+    Raises:
+        FairlabError: an unknown value of ``names``.
+    """
+
+    def __init__(
+        self, *, lexicon: Lexicon, whole: Lexicon | None = None, seed: int = 0, names: Literal["swap", "keep"] = "swap"
+    ) -> None:
+        if names not in ("swap", "keep"):
+            raise FairlabError(f"rewriter.names must be swap or keep, not {names}")
+        self.lexicon = lexicon
+        self.whole = whole or lexicon
+        self.rules = RuleRewriter(self.whole, names=names, seed=seed)
+        self.people = {entry.forms[0]: entry for entry in self.whole.entries if entry.forms[0] in ("person", "people")}
+        adjectives = [entry for entry in self.whole.entries if entry.pos == "adjective"]
+        self.standing = {"": adjectives[0], **self.people} if adjectives and len(self.people) == 2 else {}
+        self.entities = self.whole.axis in BY_ENTITIES and bool(self.standing)
+        self.religious = set[str]()
+        if self.entities:
+            religion = load_lexicon("religion")
+            self.religious = {term for name in religion.attributes for term in religion.terms(name)}
+        self.protected = TermFinder(
+            form for entry in self.whole.entries for form in entry.forms if form and form not in self.people
+        )
+        self.provenance: dict[str, Any] = {"rewriter": "biasers", "seed": seed}
+
+    def copies(self, texts: Sequence[str], *, mentions: Literal["first", "each"]) -> list[list[Copy]]:
+        """For every text, its copies: for its first biaser, or for each, one by every other member of the set.
+
+        Args:
+            texts: any number.
+            mentions: ``first`` replaces the first biaser met, ``each`` every distinct one in turn; all mentions of
+                that biaser in the text follow, other biasers stay.
+        """
+        found = []
+        for text, doc in zip(texts, parse(texts, entities=self.entities), strict=True):
+            turns = self._turns(text, doc)
+            chosen = list(turns)[:1] if mentions == "first" else list(turns)
+            found.append(
+                [
+                    Copy(turns[biaser](member), member, biaser)
+                    for biaser in chosen
+                    for member in self.lexicon.attributes
+                    if member != biaser
+                ]
+            )
+        return found
+
+    def groups(self, texts: Sequence[str]) -> list[Any]:
+        """Not offered.
+
+        Raises:
+            FairlabError: always.
+        """
+        del texts
+        raise FairlabError("rewriter=biasers is for the augmentation biasers alone; use rewriter=rules")
+
+    def swapped(self, texts: Sequence[str]) -> list[str]:
+        """Not offered; see :meth:`groups`."""
+        return self.groups(texts)
+
+    def held(self, text: str) -> list[tuple[int, int]]:
+        """Start and end of every word of the axis in a text, which no further rewriting may touch."""
+        return [(span.start, span.end) for span in self.protected.find(text)]
+
+    def _turns(self, text: str, doc: Any) -> dict[str, Callable[[str], str]]:
+        """By biaser, in the order of their first mentions, how to turn all its mentions to another member."""
+        syntax = Syntax(doc)
+        listed = [self._as_noun(mention, syntax) for mention in self.rules.finder.find(text, syntax)]
+        listed = [mention for mention in listed if mention.sense.attribute != NEUTRAL and not _in_name(mention, doc)]
+        unlisted = list(self._unlisted(text, syntax, listed)) if self.entities else []
+        starts: dict[str, int] = {}
+        turns: dict[str, Callable[[str], str]] = {}
+        for mention in listed:
+            biaser = mention.sense.attribute
+            starts.setdefault(biaser, mention.start)
+            own = [other for other in listed if other.sense.attribute == biaser]
+            turns[biaser] = lambda member, own=own: self.rules.turn(text, syntax, [(one, member) for one in own])
+        for start, _, biaser, _ in unlisted:
+            starts.setdefault(biaser, start)
+            places = [(first, end, entry) for first, end, name, entry in unlisted if name == biaser]
+            turns[biaser] = lambda member, places=places: apply_edits(
+                text, [Edit(first, end, self._form(entry, member)) for first, end, entry in places]
+            )
+        return {biaser: turns[biaser] for biaser in sorted(starts, key=starts.__getitem__)}
+
+    def _form(self, entry: Entry, member: str) -> str:
+        return entry.forms[self.whole.attributes.index(member) + 1] or entry.forms[0]
+
+    def _as_noun(self, mention: Mention, syntax: Syntax) -> Mention:
+        """An adjective that stands for a people (*the Chinese are*) as the noun it is; all else as found."""
+        token = mention.token
+        before = token.doc[token.i - 1].lower_ if token.i else ""
+        nominal = before == "the" and token.dep_ in (*SUBJECTS, "pobj", "dobj", "conj") and not syntax.modifies(token)
+        if mention.sense.pos != "adjective" or not nominal or "people" not in self.people:
+            return mention
+        return replace(mention, sense=Sense(mention.sense.attribute, self.people["people"]))
+
+    def _unlisted(self, text: str, syntax: Syntax, listed: Sequence[Mention]) -> Iterator[tuple[int, int, str, Entry]]:
+        """Peoples that the lexicon does not list: start, end, a name for the biaser, and the row of its form here."""
+        taken = [(mention.start, mention.end) for mention in listed] + protected_spans(text)
+        for entity in syntax.doc.ents:
+            words = [token for token in entity if token.lower_ != "the"]
+            if entity.label_ != GROUP or not words or not words[-1].text[:1].isupper():
+                continue
+            start, end = words[0].idx, words[-1].idx + len(words[-1])
+            found = text[start:end].casefold()
+            if any(first < end and start < last for first, last in taken) or self._is_other(found):
+                continue
+            last = words[-1]
+            if last.tag_.startswith("JJ") or syntax.modifies(last):
+                form = ""
+            else:
+                form = "people" if found.endswith("s") and not found.endswith(("ss", "us")) else "person"
+            yield start, end, found.removesuffix("s") if form == "people" else found, self.standing[form]
+
+    def _is_other(self, found: str) -> bool:
+        """Whether a group is political or religious, or listed in another sense."""
+        last = found.split()[-1]
+        if (
+            last in _POLITICAL
+            or last.removesuffix("s").endswith(_POLITICAL_ENDINGS)
+            or not found.replace(" ", "").isalpha()
+        ):
+            return True
+        return found in self.religious or next(self.protected.find(found), None) is not None
+
+
+def _in_name(mention: Mention, doc: Any) -> bool:
+    """Whether a mention is a language, or part of a longer name of something else than a people."""
+    token = mention.token
+    while token.dep_ == "conj":  # "French and German", of which only the former may be known for a language
+        token = token.head
+    if token.ent_type_ == LANGUAGE or (token.dep_ == "dobj" and token.head.lower_ in _SPEAK and token.tag_[-1] != "S"):
+        return True
+    for entity in doc.ents:
+        if entity.start_char <= mention.start and mention.end <= entity.end_char:
+            words = [token for token in entity if token.lower_ != "the" and token.tag_ != "POS"]
+            longer = len(words) > len(mention.found.split()) and entity.label_ not in (GROUP, "PERSON")
+            return bool(longer and _is_named(entity))
+    return False
+
+
+def _is_named(entity: Any) -> bool:
+    """Whether an entity is a name: every noun of it is capitalised."""
+    return all(token.text[:1].isupper() for token in entity if token.tag_.startswith("NN"))

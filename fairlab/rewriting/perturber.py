@@ -1,0 +1,328 @@
+"""A trained sequence-to-sequence model that turns one person of a text to another attribute.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 (the perturber).
+Shape letters: N texts, S tokens of the longest input, T tokens of the longest output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
+
+from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad, shown
+from fairlab.backbones.loading import load_backbone
+from fairlab.lexicons import Lexicon
+from fairlab.text.difference import stretches
+from fairlab.text.words import match_case
+from fairlab.types import NEUTRAL, CannotScore, FairlabError
+
+PERT_SEP, SEP = "<PERT_SEP>", "<SEP>"  # added to the tokenizer; the latter joins the fields of a task
+IGNORED = -100  # no target of the loss
+TOKENS_AT_ONCE = 8192  # padded input tokens decoded together
+WORD_OR_SIGN = re.compile(r"<SEP>|\[UNK\]|\w+|[^\w\s]")
+ROOM = 16  # tokens by which a rewriting may be longer than its text
+
+# Attributes by PANDA's name, with their axis; and as table 1 and section 2 of the paper write them.
+NAMES = {
+    "man": "gender:man",
+    "woman": "gender:woman",
+    "non-binary": "gender:non-binary/underspecified",
+    "white": "race:white",
+    "black": "race:black",
+    "hispanic": "race:hispanic or latino",
+    "asian": "race:asian",
+    "native-american": "race:native american or alaska native",
+    "pacific-islander": "race:hawaiian or pacific islander",
+    "child": "age:child (<18)",
+    "young": "age:young (18-44)",
+    "middle-aged": "age:middle-aged (45-64)",
+    "senior": "age:senior (65+)",
+    "adult": "age:adult (unspecified)",
+}
+
+# How the selected word, the target and the text stand in the model's input, by whose models read it so.
+FORMATS: dict[str, Callable[[str, str, str], str]] = {
+    "paper": lambda word, target, text: f"{word} {NAMES[target]} {PERT_SEP} {text}",
+    "facebook/perturber": lambda word, target, text: f"{word}, {target} {PERT_SEP} {text}",
+    "perturbers": lambda word, target, text: f"{word}{SEP} {target}{PERT_SEP} {text}",
+}
+
+
+class Selected(Protocol):
+    """A word of a text and what whoever it means is to become; ``neutral`` stands for non-binary."""
+
+    @property
+    def word(self) -> str:
+        """As it stands in the text."""
+        ...
+
+    @property
+    def target(self) -> str:
+        """An attribute."""
+        ...
+
+
+def source_text(format: str, word: str, target: str, text: str) -> str:
+    """The model's input.
+
+    Args:
+        format: one of :data:`FORMATS`.
+        word: selected, as it stands in the text.
+        target: an attribute by PANDA's name, or ``neutral`` for ``non-binary``.
+        text: to be rewritten.
+
+    Raises:
+        FairlabError: an unknown format or attribute.
+
+    Example:
+        >>> source_text("facebook/perturber", "her", "man", "Kate lost her pen.")
+        'her, man <PERT_SEP> Kate lost her pen.'
+    """
+    if format not in FORMATS:
+        raise FairlabError(f"the format of a perturber must be {', '.join(FORMATS)}, not {format}")
+    target = "non-binary" if target == NEUTRAL else target
+    if target not in NAMES:
+        raise FairlabError(f"a perturber knows no attribute '{target}'; there are: {', '.join(NAMES)}")
+    return FORMATS[format](word, target, text)
+
+
+class Perturber:
+    """Rewrites texts by greedy decoding, in batches bounded by their tokens.
+
+    A model whose tokenizer knows lower case only gives words of the text back as they stood there, and new ones in the
+    case of what they replace.
+
+    Args:
+        backbone: an encoder-decoder that was trained as a perturber.
+        format: one of :data:`FORMATS`; None takes the one that the model was trained with.
+        budget: padded input tokens in a batch.
+
+    Attributes:
+        cut: texts so far that were left as they are, since they are longer than the backbone's ``max_length``.
+
+    Raises:
+        CannotScore: the model is no encoder-decoder, or was not trained as a perturber and no format is given.
+    """
+
+    def __init__(self, backbone: Backbone, *, format: str | None = None, budget: int = TOKENS_AT_ONCE) -> None:
+        config = backbone.model.config
+        if not config.is_encoder_decoder:
+            raise CannotScore(f"{type(backbone.model).__name__} is no encoder-decoder; take a perturber")
+        format = format or getattr(config, "perturber_format", None)
+        if format is None:
+            raise CannotScore(
+                "the model was not trained as a perturber by fairlab; train it with +experiment=perturber, or name the "
+                f"format it reads: {', '.join(FORMATS)}"
+            )
+        source_text(format, "", "man", "")
+        self.backbone = backbone
+        self.format = format
+        self.budget = budget
+        self.cut = 0
+
+    def rewrite(
+        self, texts: Sequence[str], words: Sequence[str], targets: Sequence[str], *, progress: str = ""
+    ) -> list[str]:
+        """Every text with the person its word means turned to its target, in order.
+
+        Args:
+            texts: any number.
+            words: of each, one.
+            targets: of each, an attribute by PANDA's name, or ``neutral``.
+            progress: title of a progress bar, shown on a terminal only.
+
+        Raises:
+            FairlabError: there is no such attribute.
+        """
+        inputs = [source_text(self.format, *each) for each in zip(words, targets, texts, strict=True)]
+        token_ids = self.backbone.tokenizer(inputs, verbose=False)["input_ids"] if inputs else []
+        fitting = [k for k, ids in enumerate(token_ids) if len(ids) <= self.backbone.max_length]
+        self.cut += len(inputs) - len(fitting)
+        lengths = [len(token_ids[k]) for k in fitting]
+        rewritten = list(texts)
+        for batch in shown(list(batches_by_tokens(lengths, self.budget)), progress):
+            places = [fitting[k] for k in batch]
+            outputs = greedy(self.backbone, [token_ids[place] for place in places])
+            for place, ids in zip(places, outputs, strict=True):
+                rewritten[place] = self._text(ids, texts[place])
+        return rewritten
+
+    def _text(self, token_ids: list[int], original: str) -> str:
+        """Generated tokens as text."""
+        tokenizer = self.backbone.tokenizer
+        kept = {tokenizer.convert_tokens_to_ids(SEP), tokenizer.unk_token_id}
+        dropped = set(tokenizer.all_special_ids) - kept
+        text = str(tokenizer.decode([token for token in token_ids if token not in dropped])).strip()
+        if tokenizer.tokenize("A") != tokenizer.tokenize("a"):
+            return text
+        return in_the_case_of(original, text, self._folded)
+
+    def _folded(self, word: str) -> str:
+        """A word as it comes out of a tokenizer that knows lower case only."""
+        tokenizer = self.backbone.tokenizer
+        if word == SEP or tokenizer.tokenize(word) == [tokenizer.unk_token]:
+            return SEP if word == SEP else str(tokenizer.unk_token)
+        return str(tokenizer.backend_tokenizer.normalizer.normalize_str(word))
+
+
+def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Greedily decoded tokens of every input, as ``generate`` without beams and sampling gives them one by one.
+
+    Every step runs the decoder on the sequences that are not finished alone.
+
+    Args:
+        backbone: an encoder-decoder.
+        token_ids: inputs, special tokens included.
+
+    Returns:
+        Tokens after the start token, up to and with the one that ends a sequence.
+    """
+    model, device = backbone.model, backbone.device
+    settings = model.generation_config
+    ends = settings.eos_token_id if isinstance(settings.eos_token_id, list) else [settings.eos_token_id]
+    forced = settings.forced_bos_token_id
+    input_ids_NS, mask_NS = (tensor.to(device) for tensor in pad(token_ids, backbone.padding_id))
+    most = torch.tensor([min(len(ids) + ROOM, backbone.max_length) for ids in token_ids])
+    outputs: list[list[int]] = [[] for _ in token_ids]
+    rows = list(range(len(token_ids)))
+    with backbone.measuring():
+        states = model.get_encoder()(input_ids=input_ids_NS, attention_mask=mask_NS).last_hidden_state
+        next_N1 = torch.full((len(rows), 1), settings.decoder_start_token_id, device=device)
+        cache: Any = None
+        for step in range(int(most.max())):
+            found = model(
+                encoder_outputs=BaseModelOutput(last_hidden_state=states),
+                attention_mask=mask_NS,
+                decoder_input_ids=next_N1,
+                past_key_values=cache,
+                use_cache=True,
+            )
+            cache = found.past_key_values
+            next_N = found.logits[:, -1].float().argmax(dim=-1)
+            if step == 0 and forced is not None:
+                next_N = torch.full_like(next_N, forced)
+            for row, token in zip(rows, next_N.tolist(), strict=True):
+                outputs[row].append(token)
+            going = [k for k, row in enumerate(rows) if outputs[row][-1] not in ends and step + 1 < most[row]]
+            if not going:
+                break
+            next_N1 = next_N[:, None]
+            # Taking rows out copies the cache, so it waits until a quarter of them are finished.
+            if len(going) <= 0.75 * len(rows):
+                kept = torch.tensor(going, device=device)
+                rows = [rows[k] for k in going]
+                cache.batch_select_indices(kept)
+                states, mask_NS, next_N1 = states[kept], mask_NS[kept], next_N1[kept]
+    return [_ended(ids, ends, int(limit)) for ids, limit in zip(outputs, most, strict=True)]
+
+
+def _ended(token_ids: list[int], ends: Sequence[int], most: int) -> list[int]:
+    """The tokens up to the first that ends the sequence, or ``most``."""
+    end = next((k + 1 for k, token in enumerate(token_ids) if token in ends), len(token_ids))
+    return token_ids[: min(end, most)]
+
+
+def shifted(model: PreTrainedModel, targets_NT: Tensor, padding_id: int) -> Tensor:
+    """What the decoder sees where it is to give the targets, (N, T): those before, behind the start token.
+
+    Args:
+        model: an encoder-decoder.
+        targets_NT: token ids, :data:`IGNORED` at padding.
+        padding_id: shown in its place.
+    """
+    start = model.generation_config.decoder_start_token_id
+    before = targets_NT[:, :-1].masked_fill(targets_NT[:, :-1] == IGNORED, padding_id)
+    return torch.cat([torch.full_like(targets_NT[:, :1], start), before], dim=1)
+
+
+def in_the_case_of(original: str, rewritten: str, fold: Callable[[str], str]) -> str:
+    """A lower-case rewriting in the case and spacing of the original, from which most of it was copied.
+
+    Args:
+        original: the text.
+        rewritten: of it, words and signs apart as its tokenizer left them.
+        fold: what the tokenizer makes of a word of the original.
+
+    Example:
+        >>> in_the_case_of("Amy didn't see HER cat (again).", "he didn ' t see his cat ( again ) .", str.lower)
+        "He didn't see HIS cat (again)."
+    """
+    old = list(WORD_OR_SIGN.finditer(original))
+    words, starts = [match.group() for match in old], [match.start() for match in old]
+    gaps = [original[end:start] for end, start in zip([0, *(match.end() for match in old)], starts, strict=False)]
+    text, place = "", 0
+    for before, after in stretches([fold(word) for word in words], WORD_OR_SIGN.findall(rewritten)):
+        there = words[place : place + len(before)]
+        if before == after:
+            after = there
+        elif len(before) == len(after):
+            after = [match_case(word, new) for word, new in zip(there, after, strict=True)]
+        else:
+            joined = " ".join(after)
+            after = [match_case(there[0], joined) if there else joined] if after else []
+        spaces = gaps[place : place + len(before)] or [" "]
+        text += "".join(space + word for space, word in zip(spaces, after, strict=False))
+        place += len(before)
+    return text.strip()
+
+
+class PerturberWords:
+    """A perturber as the rewriter of an augmentation.
+
+    Args:
+        lexicon: of the axis; a perturber needs none, and it is taken for the sake of the interface.
+        model: folder or hub name of an encoder-decoder, such as the ``model`` of a run of ``+experiment=perturber``.
+        format: of its input, one of :data:`FORMATS`; None takes the one it was trained with by fairlab.
+        dtype: of the weights, by torch name; ``auto`` is bfloat16 on a GPU that has it, else float32.
+        seed: greedy decoding draws nothing.
+
+    Raises:
+        FairlabError: the weights cannot be had, or are no perturber's.
+    """
+
+    def __init__(
+        self, *, lexicon: Lexicon, model: str, format: str | None = None, dtype: str = "auto", seed: int = 0
+    ) -> None:
+        self.lexicon = lexicon
+        self.perturber = load_perturber(model, format, dtype)
+        self.provenance: dict[str, Any] = {"rewriter": "perturber", "model": model, "format": self.perturber.format}
+
+    def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selected]) -> list[str]:
+        """Every text with the person its selected word means turned to the target; one too long is left as it is."""
+        words, targets = [one.word for one in selections], [one.target for one in selections]
+        return self.perturber.rewrite(texts, words, targets)
+
+    def groups(self, texts: Sequence[str]) -> list[Any]:
+        """Not offered.
+
+        Raises:
+            FairlabError: always.
+        """
+        del texts
+        raise FairlabError("rewriter=perturber turns one selected person; use rewriter=rules or llm for whole groups")
+
+    def swapped(self, texts: Sequence[str]) -> list[str]:
+        """Not offered.
+
+        Raises:
+            FairlabError: always.
+        """
+        del texts
+        raise FairlabError("rewriter=perturber does not exchange attributes; use rewriter=word_swap or rewriter=rules")
+
+
+@cache
+def load_perturber(model: str, format: str | None, dtype: str) -> Perturber:
+    """The perturber of a folder or hub name, on a GPU where there is one; loaded once for all axes."""
+    gpu = torch.cuda.is_available()
+    if dtype == "auto":
+        dtype = "bfloat16" if gpu and torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    backbone = load_backbone(model, pooling="mean", max_length=None, normalize=False, dtype=dtype)
+    return Perturber(backbone.to("cuda" if gpu else "cpu"), format=format)

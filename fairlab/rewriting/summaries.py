@@ -1,0 +1,151 @@
+"""Downshift: a text as its summary, abstractive by a model, or extractive where there is none.
+
+Source: Mondal and Lipizzi 2024, section 3.1, "downshifted to a summary" by a BART model. (spaCy, which the paper
+credits with it, has no such function.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from fairlab.backbones.loading import find_weights
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import ANSWERED, Outcome, Request, estimated_tokens
+from fairlab.rewriting.prompt import load_prompt
+from fairlab.text.sentences import sentence_spans
+from fairlab.text.words import WORD
+from fairlab.types import FairlabError
+
+KEPT = 3  # one sentence in three
+SCHEMA = {
+    "type": "object",
+    "properties": {"summary": {"type": "string"}},
+    "required": ["summary"],
+    "additionalProperties": False,
+}
+SAID = ANSWERED | {Outcome.REJECTED}
+_SMALL = frozenset(
+    """
+    a an the and or but of in on at to for from with by as is are was were be been it its this that these those we our
+    you your he she they his her their i my not no so if then than there here have has had do does did will would can
+    """.split()
+)
+
+Held = Callable[[str], list[tuple[int, int]]]
+
+
+class ExtractiveSummary:
+    """A third of a text's sentences, those whose words are the most frequent of the text, in their order.
+
+    No abstractive summary: no word is new, and a text of one sentence stays as it is. Where the text holds a word of
+    the axis, one of the sentences kept does too.
+
+    Args:
+        held: spans of the words of the axis.
+    """
+
+    name = "extractive"
+
+    def __init__(self, held: Held) -> None:
+        self.held = held
+
+    def __call__(self, texts: Sequence[str]) -> list[str]:
+        """The summary of every text."""
+        return [self._one(text) for text in texts]
+
+    def _one(self, text: str) -> str:
+        sentences = [text[start:end] for start, end in sentence_spans(text)]
+        words = [[word for word in WORD.findall(one.casefold()) if word not in _SMALL] for one in sentences]
+        counts = Counter(word for one in words for word in one)
+        scores = [sum(counts[word] for word in set(one)) / len(set(one)) if one else 0.0 for one in words]
+        best = sorted(range(len(sentences)), key=lambda place: (-scores[place], place))
+        kept = best[: math.ceil(len(sentences) / KEPT)]
+        telling = [place for place in best if self.held(sentences[place])]
+        if telling and not set(telling) & set(kept):
+            kept[-1] = telling[0]
+        return " ".join(sentences[place] for place in sorted(kept))
+
+
+class LLMSummary:
+    """Summaries by a language model, behind its ledger.
+
+    Args:
+        llm: asked at temperature 0.
+
+    Raises:
+        FairlabError: there is no language model.
+    """
+
+    name = "llm"
+
+    def __init__(self, llm: LLM | None) -> None:
+        if llm is None:
+            raise FairlabError(
+                "augmentation.summary=llm asks a language model; add llm=local, openai, gemini, vllm or replay"
+            )
+        self.llm = llm
+        self.prompt = load_prompt("summary")
+
+    def __call__(self, texts: Sequence[str]) -> list[str]:
+        """The summary of every text; empty where the model gave none.
+
+        Raises:
+            FairlabError: calls that the server lost again and again.
+        """
+        requests = [
+            Request(
+                (
+                    {"role": "system", "content": self.prompt.task.strip()},
+                    {"role": "user", "content": text},
+                ),
+                schema=SCHEMA,
+                max_tokens=estimated_tokens(text) + 64,
+            )
+            for text in texts
+        ]
+        replies = self.llm.ask(requests, stage="summaries")
+        lost = [reply for reply in replies if not reply.ok and reply.outcome not in SAID]
+        if lost:
+            raise FairlabError(
+                f"{len(lost)} of {len(replies)} summaries got no answer ({lost[0].outcome}: {lost[0].reason}); run the "
+                "same command again to ask for these alone"
+            )
+        return [reply.value["summary"].strip() if reply.ok else "" for reply in replies]
+
+
+class ModelSummary:
+    """Summaries by a sequence-to-sequence model, greedily by beams as its own configuration says.
+
+    Args:
+        name: a folder or hub name, such as ``facebook/bart-large-cnn``.
+        batch_size: texts in a forward pass.
+
+    Raises:
+        FairlabError: the weights cannot be had.
+    """
+
+    def __init__(self, name: str, batch_size: int = 8) -> None:
+        folder = find_weights(name)
+        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+        self.name, self.batch_size = name, batch_size
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=True).eval()
+
+    def __call__(self, texts: Sequence[str]) -> list[str]:
+        """The summary of every text, at most half as long in tokens; longer texts are cut at the model's length."""
+        import torch
+
+        made: list[str] = []
+        for start in range(0, len(texts), self.batch_size):
+            given = self.tokenizer(
+                list(texts[start : start + self.batch_size]), return_tensors="pt", padding=True, truncation=True
+            )
+            longest = max(8, given["input_ids"].shape[1] // 2)
+            read = {name: given[name] for name in ("input_ids", "attention_mask")}
+            with torch.no_grad():
+                found = self.model.generate(**read, max_length=longest, min_length=0, do_sample=False)
+            made += [text.strip() for text in self.tokenizer.batch_decode(found, skip_special_tokens=True)]
+        return made

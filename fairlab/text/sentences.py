@@ -1,0 +1,22 @@
+"""Sentences of running text, by punctuation and capitals alone."""
+
+from __future__ import annotations
+
+import re
+
+_TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
+SENTENCE_END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["'”’)\]])){_TITLES}\s+(?=["'“‘(\[]?[A-Z])""")
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of every sentence, without the blanks between them.
+
+    Example:
+        >>> [text[a:b] for text in ["Mr. Lee left. Who knew?"] for a, b in sentence_spans(text)]
+        ['Mr. Lee left.', 'Who knew?']
+    """
+    starts, ends = [0], []
+    for match in SENTENCE_END.finditer(text):
+        ends.append(match.start())
+        starts.append(match.end())
+    return list(zip(starts, [*ends, len(text)], strict=True))

@@ -1,0 +1,52 @@
+"""Texts as means of spaCy's static word vectors."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.types import FairlabError
+
+
+class WordVectors:
+    """Embeds a text as the mean of its words' vectors, as spaCy's ``doc.vector`` does; zero where none is known.
+
+    Args:
+        name: an installed pipeline of spaCy, or its folder, such as ``en_core_web_lg`` (300 dimensions).
+
+    Raises:
+        FairlabError: there is no such pipeline, or it has no word vectors, as the small ones have none.
+    """
+
+    def __init__(self, name: str) -> None:
+        import spacy
+
+        try:
+            self.pipeline = spacy.load(name, exclude=["tok2vec", "tagger", "parser", "ner", "lemmatizer"])
+        except (OSError, ValueError) as error:
+            raise FairlabError(
+                f"spaCy has no pipeline {name} here; install it with: python -m spacy download {name}"
+            ) from error
+        self.width = int(self.pipeline.vocab.vectors.shape[1])
+        if not self.pipeline.vocab.vectors.shape[0] or not self.width:
+            raise FairlabError(
+                f"the spaCy pipeline {name} has no word vectors; take one that has, such as en_core_web_lg"
+            )
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Name and version of the pipeline, and the SHA-256 of its vectors."""
+        meta, table = self.pipeline.meta, self.pipeline.vocab.vectors.data
+        digest = hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest()
+        return {"name": f"{meta['lang']}_{meta['name']} {meta['version']}", "sha256": digest}
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embeddings (N, D)."""
+        found = np.empty((len(texts), self.width), dtype=np.float32)
+        for row, text in enumerate(texts):
+            found[row] = self.pipeline.make_doc(text).vector
+        return found

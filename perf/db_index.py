@@ -1,0 +1,132 @@
+"""The db-index against a Python double loop over all pairs, and of a million memory-mapped vectors.
+
+Plain: the cosine of every pair, one by one, summed by cluster. Ours: ``db_index``, given the same clusters. The loop
+takes a part of the comparison entries and its time is multiplied. Apart from that, once: ``cluster`` and ``db_index``
+of a million vectors read from a memory map, in seconds and in memory above the map.
+
+    python perf/db_index.py [--repeats 5] [--million 1000000] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from fairlab.metrics.db_index import cluster, db_index
+from harness import interleaved_seconds, machine
+
+RESULTS = Path(__file__).parent / "results" / "db_index.json"
+ENTRIES, WIDTH, CLUSTERS = 5_000, 384, 8
+COMPARED = 20_620  # abusive tweets of Davidson et al. 2017
+PART = 500
+
+
+def loop(targets: np.ndarray, comparisons: np.ndarray, labels: np.ndarray) -> float:
+    """The mean over clusters and comparison entries as one would first write it."""
+    k = int(labels.max()) + 1
+    sizes = np.bincount(labels)
+    total = 0.0
+    for entry in comparisons:
+        sums = [0.0] * k
+        for target, label in zip(targets, labels, strict=True):
+            sums[label] += float(target @ entry) / (math.sqrt(target @ target) * math.sqrt(entry @ entry))
+        total += sum(value / size for value, size in zip(sums, sizes, strict=True)) / k
+    return total / len(comparisons)
+
+
+def measure(repeats: int, entries: int = ENTRIES, part: int = PART) -> dict[str, object]:
+    """The ratio to the loop."""
+    rng = np.random.default_rng(0)
+    targets, comparisons = rng.normal(0.1, 1, (2, entries, WIDTH))
+    labels = rng.integers(0, CLUSTERS, entries)
+    some = comparisons[: entries // part]
+    values = {"loop": loop(targets, some, labels), "ours": db_index(targets, some, labels).value}
+    ways = {"loop": lambda: loop(targets, some, labels), "ours": lambda: db_index(targets, comparisons, labels)}
+    seconds = interleaved_seconds(ways, repeats)
+    seconds["loop"] = [second * len(comparisons) / len(some) for second in seconds["loop"]]
+    ratios = [a / b for a, b in zip(seconds["loop"], seconds["ours"], strict=True)]
+    return {
+        "machine": machine(),
+        "settings": {"entries": entries, "width": WIDTH, "loop_part": part, "repeats": repeats},
+        "values": values,
+        "seconds": {name: statistics.median(taken) for name, taken in seconds.items()},
+        "ratio": statistics.median(ratios),
+        "ratios": ratios,
+    }
+
+
+def large(n: int) -> dict[str, float]:
+    """Seconds and highest memory above the map of n vectors."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(0, 0.5, (6, WIDTH)).astype(np.float32)
+    comparisons = rng.normal(size=(COMPARED, WIDTH)).astype(np.float32)
+    with tempfile.NamedTemporaryFile() as file:
+        for start in range(0, n, 50_000):
+            size = min(50_000, n - start)
+            block = rng.normal(size=(size, WIDTH)).astype(np.float32) + centres[rng.integers(0, 6, size)]
+            file.write(block.tobytes())
+        file.flush()
+        vectors = np.memmap(file.name, dtype=np.float32, mode="r", shape=(n, WIDTH))
+        started = time.perf_counter()
+        clusters = cluster(vectors)
+        clustered = time.perf_counter()
+        db_index(vectors, comparisons, clusters.labels)
+        ended = time.perf_counter()
+    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    peak = 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
+    return {
+        "entries": n,
+        "clusters": clusters.k,
+        "cluster_seconds": clustered - started,
+        "index_seconds": ended - clustered,
+        "gib_above_map": max(0.0, (peak - vectors.nbytes) / 2**30),
+    }
+
+
+def table(result: dict) -> str:
+    """The figures as Markdown."""
+    settings, machine_, seconds = result["settings"], result["machine"], result["seconds"]
+    lines = [
+        f"{machine_['processor']}, {machine_['threads']} threads; {settings['entries']:,} x {settings['entries']:,} "
+        f"vectors of {settings['width']}, medians of {settings['repeats']} interleaved repeats; on the part the loop "
+        f"takes {result['values']['loop']:.9f} by it, {result['values']['ours']:.9f} by ours.",
+        "",
+        "| way | s | times the loop |",
+        "|---|---|---|",
+        f"| Python double loop | {seconds['loop']:.0f} | 1 |",
+        f"| ours | {seconds['ours']:.3f} | {result['ratio']:.0f} ({min(result['ratios']):.0f} to "
+        f"{max(result['ratios']):.0f}) |",
+    ]
+    if big := result.get("large"):
+        lines += [
+            "",
+            f"{big['entries']:,} memory-mapped vectors against {COMPARED:,}: {big['cluster_seconds']:.0f} s for the "
+            f"clusters (their number chosen among 2 to 16), {big['index_seconds']:.0f} s for the index, at most "
+            f"{big['gib_above_map']:.1f} GiB of resident memory above the map.",
+        ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and keep the figures where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--million", type=int, default=1_000_000, help="entries of the large run")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    arguments = parser.parse_args()
+    big = large(arguments.million)  # first: the peak of memory is the whole process's
+    result = measure(arguments.repeats) | {"large": big}
+    print(table(result))
+    if arguments.write:
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""db-index of data sets: what is read, embedded, counted and said."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fairlab.benchmarks.db_index import DBIndex, embedded, nearest
+from fairlab.data.manifest import Manifest
+from fairlab.files import sha256
+from fairlab.types import CannotScore, DataUnavailable, FairlabError
+
+
+def embed(texts):
+    """Vectors of texts such as ``3 -1``."""
+    return np.array([[float(number) for number in text.split()] for text in texts])
+
+
+def write(path, texts, **more):
+    rows = [{"text": text, **{key: values[k] for key, values in more.items()}} for k, text in enumerate(texts)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path):
+    targets = ["10 0", "11 0", "0 10", "0 12", "10 0"]
+    comparison = write(tmp_path / "c.jsonl", ["1 0", "1 1", "0 -1"], kind=["x", "y", "y"])
+    return write(tmp_path / "t.jsonl", targets), comparison
+
+
+def measured(files, tmp_path, **settings):
+    target, comparison = files
+    benchmark = DBIndex(vectors="", comparison=comparison, category="kind", **settings)
+    return benchmark.measure_data(target, "text", embed, tmp_path)
+
+
+def test_readings_by_hand(files, tmp_path):
+    outcome = measured(files, tmp_path)
+    readings = {(r.subset, r.quantity): r for r in outcome.readings}
+    # Clusters along both axes; cosines to (1, 0), (1, 1), (0, -1): 1, sqrt 1/2, 0 and 0, sqrt 1/2, -1.
+    half = np.sqrt(0.5)
+    of_entries = np.array([0.5, half, -0.5])
+    assert readings["all", "expectation"].value == pytest.approx(of_entries.mean())
+    assert readings["all", "expectation"].headline
+    assert readings["all", "spread"].value == pytest.approx(of_entries.std())
+    assert readings["cluster_01", "expectation"].value == pytest.approx((half - 1) / 3)
+    assert readings["cluster_02", "expectation"].value == pytest.approx((1 + half) / 3)
+    assert [readings[f"cluster_0{k}", "expectation"].n for k in (1, 2)] == [2, 3]
+    random = readings["all", "random_entry"]
+    assert random.n == 5
+    assert random.low < random.value < random.high
+    assert outcome.items["of_entries"] == pytest.approx(of_entries)
+    assert outcome.items["sizes"].tolist() == [2, 3]
+    assert any("2 clusters of 5 entries are hardly meaningful" in note.text for note in outcome.notes)
+    assert not list(tmp_path.glob(".vectors*"))
+
+
+def test_categories_of_the_nearest_entries_and_no_text(files, tmp_path):
+    items = measured(files, tmp_path).items
+    assert items["share/y"] == pytest.approx([200 / 3])
+    assert items["nearest/x"] == pytest.approx([100 / 3, 100 / 3])  # fewer than a hundred: all of them
+    cosines = np.array([[0.9, 0.1], [0.5, 0.8], [0.1, 0.3]])
+    assert nearest(cosines, ["x", "y", "y"])["nearest/y"].tolist() == pytest.approx([200 / 3] * 2)
+
+
+def test_outliers_draws_and_repeats_are_settings(files, tmp_path):
+    by_cluster = measured(files, tmp_path, draw="cluster", repeats=3)
+    assert next(r.n for r in by_cluster.readings if r.quantity == "random_entry") == 3
+    with pytest.raises(FairlabError, match="draw must be run or cluster"):
+        measured(files, tmp_path, draw="text")
+    with pytest.raises(FairlabError, match="9 clusters need as many distinct entries, and there are 4"):
+        measured(files, tmp_path, k=9)
+    with pytest.raises(FairlabError, match=r"benchmark\.db_index\.entries must be at least 1"):
+        measured(files, tmp_path, entries=0)
+
+
+def test_zero_vectors_are_said(tmp_path):
+    target, comparison = write(tmp_path / "t.jsonl", ["1 0", "0 0"]), write(tmp_path / "c.jsonl", ["1 0"])
+    outcome = DBIndex(vectors="", comparison=comparison).measure_data(target, "text", embed, tmp_path)
+    assert any("1 target entries have a zero vector" in note.text for note in outcome.notes)
+
+
+def test_vectors_are_a_map_of_a_file(tmp_path):
+    target = write(tmp_path / "t.jsonl", [f"{k} 1" for k in range(9000)])
+    vectors, unread = embedded(target, "text", embed, tmp_path / "v")
+    assert isinstance(vectors, np.memmap)
+    assert vectors[:, 0].tolist() == list(range(9000))
+    assert unread == 0
+
+
+def test_an_output_of_augment_is_a_data_set(tmp_path):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    write(folder / "data-00000.jsonl", ["1 0", "0 1"])
+    with pytest.raises(DataUnavailable, match=r"holds no \.txt file"):
+        embedded(str(folder), "text", embed, tmp_path / "v")
+    manifest = Manifest("0", {"name": "x"}, {})
+    files = {"data": {"file": "data-00000.jsonl", "rows": 2, "sha256": sha256(folder / "data-00000.jsonl")}}
+    manifest.add({"read": 2, "reasons": {}, "counts": {}, "files": files})
+    manifest.write(folder)
+    assert len(embedded(str(folder), "text", embed, tmp_path / "v")[0]) == 2
+
+
+def test_data_without_texts_and_models(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"body": "1 0"}\n')
+    with pytest.raises(FairlabError, match=r"holds no text in the field 'text' \(1 rows cannot be read\)"):
+        embedded(str(tmp_path / "t.jsonl"), "text", embed, tmp_path / "v")
+    with pytest.raises(CannotScore, match="it measures a data set, not a model; give dataset=FILE"):
+        DBIndex(vectors="").measure(None)

@@ -1,0 +1,211 @@
+"""Running text in blocks: every token once, twins in step, memory that does not grow."""
+
+import json
+
+import lightning
+import pytest
+import torch
+
+from fairlab.augmentation.perturbed_text import PerturbedText
+from fairlab.backbones.masked_lm import with_masked_lm_head
+from fairlab.callbacks import Checkpoints, History
+from fairlab.data.packed import PackedText, paragraphs
+from fairlab.methods.mlm import MLM
+from fairlab.types import DataUnavailable, FairlabError
+from tests.conftest import WORDS, write_rows
+from tests.data.test_corpus import NOVEL
+from tests.methods.test_mlm import VALUES
+
+SETTINGS = {
+    "field": "text",
+    "original": "source_text",
+    "twin": "perturbed",
+    "passage": 24,
+    "block": 16,
+    "validation": 0.25,
+    "batch_size": 4,
+    "limit_characters": None,
+    "epochs": 1,
+    "seed": 0,
+}
+
+
+def make(encoder, path, **changes):
+    return PackedText(paths=[str(path)], encoder=encoder, **SETTINGS | changes)
+
+
+@pytest.fixture
+def file(tmp_path):
+    lines = [f"The woman saw the {WORDS[k % 11]} {k}. He left the {WORDS[(5 * k) % 11]} there." for k in range(60)]
+    (tmp_path / "text.txt").write_text("\n\n".join(lines), encoding="utf-8")
+    return tmp_path / "text.txt"
+
+
+def tokens_of(batches, tokenizer):
+    """The tokens of all blocks, by their position, special ones left out."""
+    blocks = {}
+    for batch in batches:
+        for position, ids, mask in zip(batch.positions, batch.input_ids, batch.attention_mask, strict=True):
+            ids = ids[mask.bool()].tolist()
+            assert (ids[0], ids[-1]) == (tokenizer.cls_token_id, tokenizer.sep_token_id)
+            assert int(position) not in blocks
+            blocks[int(position)] = ids[1:-1]
+    return [token for position in sorted(blocks) for token in blocks[position]]
+
+
+def test_every_token_comes_once_and_no_block_is_padded_but_the_last(tiny, file):
+    data = make(tiny, file)
+    tokenizer = tiny.tokenizer
+    batches = {"train": list(data.train_dataloader()), "validation": list(data.val_dataloader())}
+    found = {split: tokens_of(part, tokenizer) for split, part in batches.items()}
+    everything = tokenizer(" ".join(paragraphs(file)), add_special_tokens=False, verbose=False)["input_ids"]
+    assert len(found["train"]) + len(found["validation"]) == len(everything)
+    assert sorted(found["train"] + found["validation"]) == sorted(everything)
+    assert data.total_batches == len(batches["train"])
+    padded = sum(int((batch.attention_mask == 0).any(dim=1).sum()) for batch in batches["train"])
+    assert padded <= 1
+    assert data.sizes()["tokens"] == len(found["train"])
+
+
+def test_twins_hold_the_same_passages_out_and_go_through_the_others_in_the_same_order(tiny, file):
+    original = make(tiny, file)
+    perturbed = make(tiny, file, augmentation=PerturbedText(axes=["gender"]))
+    tokenizer = tiny.tokenizer
+    held = [tokens_of(data.val_dataloader(), tokenizer) for data in (original, perturbed)]
+    assert held[0] == held[1]
+    assert original.total_batches == perturbed.total_batches == len(list(perturbed.train_dataloader()))
+    texts = [tokenizer.decode(tokens_of(data.train_dataloader(), tokenizer)) for data in (original, perturbed)]
+    numbers = [[word for word in text.split() if word.isdigit()] for text in texts]
+    assert numbers[0] == numbers[1]
+    assert texts[0] != texts[1]
+    assert perturbed.facts()["passages_changed"] > 10
+    assert original.facts()["passages_changed"] == 0
+
+
+def test_a_text_that_grew_is_cut_and_one_that_shrank_begins_again(tiny, file):
+    class Longer:
+        def texts(self, text):
+            return [text + " and so on and on"]
+
+    class Shorter:
+        def texts(self, text):
+            return [text.split(". ")[0]]
+
+    original = make(tiny, file)
+    for augmentation in (Longer(), Shorter()):
+        data = make(tiny, file, augmentation=augmentation)
+        assert data.blocks("train") != original.blocks("train")
+        assert len(list(data.train_dataloader())) == original.total_batches
+
+
+def test_rows_of_fairlab_augment_are_passages_by_their_original(tiny, tmp_path):
+    rows = [
+        {"id": str(k), "text": f"The man saw boat {k}.", "source_text": f"The woman saw boat {k}."} for k in range(40)
+    ]
+    write_rows(tmp_path / "data-00000.jsonl", rows[:20])
+    write_rows(tmp_path / "data-00001.jsonl", rows[20:])
+    perturbed, original = make(tiny, tmp_path), make(tiny, tmp_path, twin="original")
+    tokenizer = tiny.tokenizer
+    texts = [tokenizer.decode(tokens_of(data.train_dataloader(), tokenizer)) for data in (perturbed, original)]
+    assert "woman" not in texts[0]
+    assert texts[0].replace("man", "woman") == texts[1]
+    for data in (perturbed, original):
+        assert "woman" in tokenizer.decode(tokens_of(data.val_dataloader(), tokenizer))
+    assert list(perturbed.hashes) == ["data-00000.jsonl", "data-00001.jsonl"]
+
+
+def test_a_limit_counts_the_original_text(tiny, file):
+    few, all_of_it = make(tiny, file, limit_characters=800), make(tiny, file)
+    assert few.counts["passages"] < all_of_it.counts["passages"] / 2
+    read = [original for original, _ in few.passages(SETTINGS["passage"])][: few.counts["passages"]]
+    assert sum(map(len, read[:-1])) < 800 <= sum(map(len, read))
+
+
+def test_a_book_loses_its_frame_line_by_line(tmp_path):
+    (tmp_path / "book.txt").write_bytes(NOVEL.replace("\n", "\r\n").encode())
+    assert list(paragraphs(tmp_path / "book.txt")) == [
+        'The clock of Mr. Hale stood still. "Did it?" she asked.',
+        "He nodded.",
+    ]
+    (tmp_path / "lines.txt").write_bytes(("word " * 50 + "\nAnother café.\n").encode("latin-1"))
+    assert list(paragraphs(tmp_path / "lines.txt")) == [" ".join(["word"] * 50), "Another café."]
+    (tmp_path / "zero.txt").write_bytes(b"a\0b")
+    with pytest.raises(FairlabError, match=r"zero\.txt is not plain text"):
+        list(paragraphs(tmp_path / "zero.txt"))
+
+
+def trained(tiny_model, file, folder, *, killed_at=None, ckpt_path=None, accumulate=2):
+    """History and weights of a run that is killed, or not, before a batch."""
+    backbone = tiny_model()
+    method = MLM(backbone, **VALUES | {"rank": None, "epochs": 2, "dropout": {"hidden": 0.1, "attention": 0.1}})
+    data = make(backbone, file, epochs=2, augmentation=PerturbedText(axes=["gender"]))
+    history = History()
+    seen = []
+
+    def start(trainer, module, batch, index):
+        if index == killed_at:
+            raise ZeroDivisionError
+        seen.extend(batch.positions.tolist())
+
+    watch = lightning.pytorch.callbacks.LambdaCallback(on_train_batch_start=start)
+    trainer = lightning.Trainer(
+        max_epochs=1,
+        max_steps=data.total_batches,
+        accelerator="cpu",
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        val_check_interval=2 * accumulate,
+        accumulate_grad_batches=accumulate,
+        callbacks=[watch, history, Checkpoints(folder, 1)],
+        default_root_dir=folder,
+    )
+    trainer.fit(method, data, ckpt_path=ckpt_path, weights_only=True)
+    return history.rows, backbone.model.state_dict(), seen, data
+
+
+@pytest.mark.parametrize("killed_at", [5, 6])  # between two steps, and at one
+def test_a_run_killed_in_mid_epoch_repeats_and_skips_nothing(tokenizer, tiny_folders, file, tmp_path, killed_at):
+    from fairlab.backbones.loading import load_backbone
+
+    def model():
+        backbone = load_backbone(str(tiny_folders["bert"]), pooling="mean", max_length=32, normalize=False)
+        torch.manual_seed(0)
+        backbone.model = with_masked_lm_head(backbone.model)
+        return backbone
+
+    rows, weights, seen, data = trained(model, file, tmp_path / "whole")
+    assert len(seen) >= 2 * data.blocks("train") - data.batch_size
+    with pytest.raises(ZeroDivisionError):
+        trained(model, file, tmp_path / "killed", killed_at=killed_at)
+    again_rows, again, rest, _ = trained(model, file, tmp_path / "killed", ckpt_path=tmp_path / "killed" / "last.ckpt")
+    assert again_rows == rows
+    assert all(torch.equal(again[name], weights[name]) for name in weights)
+    # It went on at the last whole step: batch 4 or 6.
+    assert rest == seen[-len(rest) :]
+    assert len(seen) - len(rest) == (killed_at - killed_at % 2) * data.batch_size
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"twin": "both"}, "data.twin must be perturbed or original, not both"),
+        ({"block": 64}, "data.block must lie in 8..backbone.max_length=32, not 64"),
+        ({"validation": 0}, "data.validation must lie above 0"),
+        ({"passage": 0}, "data.passage, data.batch_size and data.limit_characters must be at least 1"),
+        ({"augmentation": object()}, "this augmentation works on counterfactual groups"),
+        ({"limit_characters": 1}, "leave no text for"),
+    ],
+)
+def test_bad_values_are_named(tiny, file, changes, words):
+    with pytest.raises(FairlabError, match=words):
+        make(tiny, file, **changes)
+
+
+def test_bad_rows_and_places_are_named(tiny, tmp_path):
+    (tmp_path / "x.jsonl").write_text(json.dumps({"txt": "a"}) + "\n")
+    with pytest.raises(FairlabError, match=r"x\.jsonl, line 1: no text in the field 'text'"):
+        make(tiny, tmp_path / "x.jsonl")
+    with pytest.raises(DataUnavailable, match="there is no file or folder"):
+        make(tiny, tmp_path / "nothing")

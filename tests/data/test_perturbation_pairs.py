@@ -1,0 +1,66 @@
+"""Pairs in PANDA's columns, and silver pairs of plain text."""
+
+import json
+
+import pytest
+
+from fairlab.data.perturbation_pairs import Pair, axis_of, encode, read_pairs, silver_pairs
+from fairlab.types import FairlabError
+from tests.conftest import write_rows
+
+ROW = {"original": " he left ", "selected_word": "he", "target_attribute": "woman", "perturbed": "she left.\n\n"}
+
+
+def test_pairs_are_read_and_stripped(tmp_path):
+    assert read_pairs(write_rows(tmp_path / "x.jsonl", [ROW])) == [Pair("he left", "he", "woman", "she left.")]
+    (tmp_path / "x.csv").write_text(",".join(ROW) + "\n" + "he left,he,woman,she left\n")
+    assert read_pairs(str(tmp_path / "x.csv")) == [Pair("he left", "he", "woman", "she left")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"perturbed": None}, r"x\.jsonl, line 1 has no 'perturbed'; PANDA's columns are original"),
+        ({"target_attribute": "male"}, r"line 1 asks for 'male', none of: man, woman"),
+        ({"original": ""}, "line 1: no text in the field 'original'"),
+    ],
+)
+def test_bad_rows_are_named(tmp_path, changes, words):
+    with pytest.raises(FairlabError, match=words):
+        read_pairs(write_rows(tmp_path / "x.jsonl", [ROW | changes]))
+
+
+@pytest.mark.data
+def test_the_published_examples_are_read(data_folder):
+    pairs = read_pairs(str(data_folder / "panda" / "panda_card_examples.jsonl"))
+    assert [(pair.word, pair.target) for pair in pairs] == [("girl", "man"), ("Michael", "woman"), ("he", "non-binary")]
+    assert [axis_of(pair.target) for pair in pairs] == ["gender"] * 3
+
+
+TEXTS = [
+    "The woman said that she would bring her own boat.",
+    "He gave the old man his bread before the rain came.",
+    "The bridge was closed in the evening.",
+    "She ran.",
+]
+
+
+def test_silver_pairs_turn_the_selected_person_and_depend_on_the_seed_alone():
+    pairs = silver_pairs(TEXTS, ["gender", "age"], seed=0)
+    assert pairs == silver_pairs(TEXTS, ["gender", "age"], seed=0)
+    assert {pair.original for pair in pairs} == set(TEXTS[:2])  # one has no person, one is too short
+    assert len({(pair.original, axis_of(pair.target)) for pair in pairs}) == len(pairs)
+    for pair in pairs:
+        assert pair.word in pair.original
+        assert pair.perturbed != pair.original
+    seen = {silver_pairs(TEXTS[:1], ["gender"], seed)[0] for seed in range(12)}
+    assert {(pair.word, pair.target) for pair in seen} >= {("woman", "man"), ("she", "non-binary")}
+    assert all("he" in pair.perturbed.split() for pair in seen if pair.target == "man")
+
+
+def test_changed_tokens_are_those_that_the_original_has_not(tiny):
+    (one,) = encode(tiny, [Pair("she saw her boat", "she", "man", "he saw his own boat")], "facebook/perturber")
+    tokens = tiny.tokenizer.convert_ids_to_tokens(one.target)
+    assert [token for token, mark in zip(tokens, one.changed, strict=True) if mark] == ["he", "his", "own"]
+    assert tiny.tokenizer.decode(one.source).startswith("[CLS] she, man")
+    assert json.loads(json.dumps(one.changed)) == [0, 1, 0, 1, 1, 0, 0]

@@ -1,0 +1,207 @@
+"""db-index against the literal definition, its expectation, and what must not matter."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlab.metrics import db_index as module
+from fairlab.metrics.db_index import cluster, db_index, draws, ordinary, random_estimates
+from fairlab.types import FairlabError
+
+
+def literal(targets, labels, entry):
+    """Section 3.3 of the paper as it stands, for one comparison entry, in plain Python."""
+
+    def cosine(a, b):
+        dot = sum(x * y for x, y in zip(a, b, strict=True))
+        norms = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b))
+        return dot / norms if norms else 0.0
+
+    values = []
+    for k in sorted(set(labels)):
+        members = [e for e, label in zip(targets, labels, strict=True) if label == k]
+        values.append(sum(cosine(e, entry) for e in members) / len(members))
+    return sum(values) / len(values)
+
+
+def data(seed, n=30, m=12, width=5, k=3):
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
+    return rng.normal(size=(n, width)) + 0.4, rng.normal(size=(m, width)) + 0.2, labels
+
+
+def test_by_hand():
+    targets = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]])
+    comparisons = np.array([[5.0, 0.0], [0.0, -1.0]])
+    index = db_index(targets, comparisons, np.array([0, 0, 1]))
+    # Cluster 0 has the cosines (1, 0) and (0, -1), cluster 1 has (1/sqrt 2, -1/sqrt 2).
+    assert index.cosines == pytest.approx(np.array([[0.5, math.sqrt(0.5)], [-0.5, -math.sqrt(0.5)]]))
+    assert index.value == pytest.approx(0.0)
+    assert index.of_entries == pytest.approx([(0.5 + math.sqrt(0.5)) / 2, -(0.5 + math.sqrt(0.5)) / 2])
+    assert index.spread == pytest.approx((0.5 + math.sqrt(0.5)) / 2)
+    assert index.projections == pytest.approx([0.5, -0.5, 0.0])
+    assert index.sizes.tolist() == [2, 1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), k=st.integers(1, 6), block=st.integers(1, 40))
+def test_equals_the_literal_double_loop(seed, k, block):
+    targets, comparisons, labels = data(seed, k=k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK", block)
+        index = db_index(targets, comparisons, labels)
+    expected = [literal(targets, labels, entry) for entry in comparisons]
+    assert index.of_entries == pytest.approx(expected, abs=1e-9)
+    assert index.value == pytest.approx(sum(expected) / len(expected), abs=1e-9)
+
+
+def test_clusters_may_come_in_any_order():
+    targets, comparisons, labels = data(3)
+    first = db_index(targets, comparisons, labels)
+    second = db_index(targets, comparisons, np.array([2, 0, 1])[labels])
+    assert second.value == pytest.approx(first.value, abs=1e-12)
+    assert second.of_entries == pytest.approx(first.of_entries, abs=1e-12)
+    assert sorted(second.of_clusters) == pytest.approx(sorted(first.of_clusters))
+
+
+def test_it_is_the_mean_over_clusters_and_not_over_entries():
+    targets = np.array([[1.0, 0.0]] * 9 + [[0.0, 1.0]])
+    index = db_index(targets, np.array([[1.0, 0.0]]), np.array([0] * 9 + [1]))
+    assert index.value == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("draw", ["run", "cluster"])
+def test_the_random_estimates_mean_converges_to_the_expectation(draw):
+    index = db_index(*data(1))
+    estimates = random_estimates(index, repeats=40_000, draw=draw)
+    assert estimates.mean() == pytest.approx(index.value, abs=5 * index.spread / 200)
+    assert abs(index.value) > 5 * index.spread / 200  # else a mean of 0 would pass
+    if draw == "run":
+        assert estimates.std() == pytest.approx(index.spread, rel=0.02)
+        assert set(estimates) <= set(index.of_entries)
+    else:
+        assert estimates.std() == pytest.approx(math.sqrt(index.cosines.var(axis=0).sum()) / 3, rel=0.02)
+
+
+def test_bad_draws():
+    index = db_index(*data(1))
+    with pytest.raises(FairlabError, match="draw must be run or cluster, not 'entry'"):
+        random_estimates(index, repeats=5, draw="entry")
+    with pytest.raises(FairlabError, match="repeats must be at least 1, not 0"):
+        random_estimates(index, repeats=0)
+
+
+def test_outliers_of_the_comparison_set_are_told():
+    targets = np.array([[1.0, 0.0]])
+    angles = np.concatenate([np.linspace(1.4, 1.5, 20), [0.0]])
+    index = db_index(targets, np.stack([np.cos(angles), np.sin(angles)], axis=1), np.array([0]))
+    assert ordinary(index).tolist() == [True] * 20 + [False]
+
+
+@pytest.mark.parametrize("normal_from", [10**9, 2])
+def test_draws_vary_as_the_double_bootstrap_does(monkeypatch, normal_from):
+    targets, comparisons, labels = data(5, n=60, m=40)
+    monkeypatch.setattr(module, "NORMAL_FROM", normal_from)
+    index = db_index(targets, comparisons, labels)
+    found = draws(index)
+    rng = np.random.default_rng(9)
+    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (targets, comparisons)]
+    whole = unit[0] @ unit[1].T
+    reference = []
+    for _ in range(2000):
+        columns = rng.integers(0, 40, 40)
+        values = []
+        for k in range(3):
+            rows = np.flatnonzero(labels == k)
+            values.append(whole[np.ix_(rng.choice(rows, len(rows)), columns)].mean())
+        reference.append(np.mean(values))
+    assert found.std() == pytest.approx(np.std(reference), rel=0.08)
+    assert found.mean() == pytest.approx(index.value, abs=0.02)
+    assert draws(index, cluster=1).mean() == pytest.approx(index.of_clusters[1], abs=0.02)
+
+
+def test_zero_vectors_have_cosine_0_and_are_counted():
+    targets = np.array([[1.0, 0.0], [0.0, 0.0]])
+    comparisons = np.array([[1.0, 0.0], [0.0, 0.0], [2.0, 0.0]])
+    index = db_index(targets, comparisons, np.array([0, 0]))
+    assert index.zeros == (1, 1)
+    assert index.of_entries.tolist() == [0.5, 0.0, 0.5]
+    for side, arguments in (("target", (0 * targets, comparisons)), ("comparison", (targets, 0 * comparisons))):
+        with pytest.raises(FairlabError, match=rf"all \d vectors of the {side} set are zero"):
+            db_index(*arguments, np.array([0, 0]))
+
+
+def test_empty_sets_and_values_that_are_no_numbers_are_one_sentence():
+    targets, comparisons, labels = data(1)
+    with pytest.raises(FairlabError, match="the comparison set is empty; give one that holds texts"):
+        db_index(targets, comparisons[:0], labels)
+    with pytest.raises(FairlabError, match="no entry to cluster"):
+        cluster(targets[:0])
+    targets[7, 2] = np.nan
+    with pytest.raises(FairlabError, match="target entry 8 holds a value that is not finite"):
+        db_index(targets, comparisons, labels)
+
+
+def blobs(n, k, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % k
+    return (10 * np.eye(k, 8)[truth] + rng.normal(size=(n, 8))).astype(np.float32), truth
+
+
+def same_partition(a, b):
+    return len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
+
+
+@pytest.mark.parametrize("whole", [20_000, 100])  # k-means over all entries, and by mini-batches
+def test_the_number_of_clusters_is_that_of_the_best_silhouette(monkeypatch, whole):
+    monkeypatch.setattr(module, "WHOLE", whole)
+    vectors, truth = blobs(500, 5)
+    found = cluster(vectors)
+    assert found.k == 5
+    assert set(found.silhouettes) == set(range(2, 17))
+    assert max(found.silhouettes, key=found.silhouettes.get) == 5
+    assert same_partition(found.labels, truth)
+
+
+def test_silhouettes_are_scikit_learns():
+    from sklearn.metrics import silhouette_score
+
+    vectors, _ = blobs(60, 3)
+    found = cluster(vectors, most=4)
+    assert found.silhouettes[3] == pytest.approx(silhouette_score(vectors, found.labels), abs=1e-6)
+
+
+def test_memory_maps_give_what_arrays_give(tmp_path):
+    vectors, _ = blobs(300, 4)
+    (tmp_path / "v").write_bytes(vectors.tobytes())
+    mapped = np.memmap(tmp_path / "v", dtype=np.float32, mode="r", shape=vectors.shape)
+    assert (cluster(mapped).labels == cluster(vectors).labels).all()
+    labels = cluster(vectors).labels
+    assert db_index(mapped, mapped[:20], labels).value == db_index(vectors, vectors[:20], labels).value
+
+
+def test_principal_components_come_first_where_asked():
+    vectors, truth = blobs(200, 4)
+    noisy = np.concatenate([10 * vectors, np.random.default_rng(1).normal(size=(200, 40))], axis=1)
+    assert same_partition(cluster(noisy, components=3).labels, truth)
+    with pytest.raises(FairlabError, match="there are no 9 principal components of 200 entries of 8 dimensions"):
+        cluster(vectors, components=9)
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 1), (3, 2)])
+def test_few_entries_have_few_clusters(n, k):
+    found = cluster(np.array([[0.0, 1.0], [0.0, 1.1], [5.0, 0.0]])[:n])
+    assert found.k == k
+    assert set(found.silhouettes) == set(range(2, n))
+
+
+def test_equal_entries_are_one_cluster_and_more_clusters_than_entries_one_sentence():
+    assert cluster(np.ones((9, 3))).k == 1
+    with pytest.raises(FairlabError, match="4 clusters need as many distinct entries, and there are 3"):
+        cluster(np.eye(3), k=4)
+    with pytest.raises(FairlabError, match="2 clusters need as many distinct entries, and there are 1"):
+        cluster(np.ones((9, 3)), k=2)
+    assert cluster(np.eye(3), k=3).k == 3

