@@ -24,6 +24,8 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.batching import BucketedBatches
 from fairlab.data.corpus import SENTENCE_END, TextAugmentation, read
 from fairlab.data.rows import FORMATS, read_rows
+from fairlab.data.shards import Augmentation
+from fairlab.data.subsample import fair_choice
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Row
 
@@ -72,14 +74,15 @@ class Entries(lightning.LightningDataModule):
         augmented: train on what becomes of the sample; else on as many original entries.
         made: output folder of ``fairlab.augment``, or a file of rows, that holds what became of the sample; None makes
             it here with ``augmentation``.
-        limit: at most so many entries, drawn from those made with ``seed``; None uses all.
+        limit: at most so many entries, a fair subsample of those made, as ``limit`` of ``fairlab.augment``; None uses
+            all.
         validation: entries held out.
         block: tokens of a block, at most ``backbone.max_length``.
         batch_size: blocks per batch.
         encoder: the causal LM with its tokenizer.
         epochs: passes over the entries.
         seed: of the order and of the batches.
-        augmentation: gives the texts that take the place of one.
+        augmentation: gives the texts that take the place of one, or rows made of rows.
 
     Attributes:
         texts: by split.
@@ -104,7 +107,7 @@ class Entries(lightning.LightningDataModule):
         encoder: Backbone,
         epochs: int,
         seed: int,
-        augmentation: TextAugmentation | None = None,
+        augmentation: TextAugmentation | Augmentation | None = None,
     ) -> None:
         super().__init__()
         if min(sample, validation, batch_size, 1 if limit is None else limit) < 1:
@@ -114,7 +117,7 @@ class Entries(lightning.LightningDataModule):
             )
         if not 2 <= block <= encoder.max_length:
             raise FairlabError(f"data.block must lie in 2..{encoder.max_length}, backbone.max_length, not {block}")
-        if made is None and not hasattr(augmentation, "texts"):
+        if made is None and not (hasattr(augmentation, "texts") or hasattr(augmentation, "make")):
             raise FairlabError(
                 "nothing says what becomes of the sample: choose an augmentation of texts, or give data.made=DIR, the "
                 "output of python -m fairlab.augment"
@@ -136,28 +139,36 @@ class Entries(lightning.LightningDataModule):
         rng = np.random.default_rng(seed)
         ordered = [entries[k] for k in rng.permutation(len(entries))]
         held_out, rest = ordered[:validation], ordered[validation:]
-        self.num_made, expanded = self._expand(rest[:sample], made, augmentation)
-        if limit is not None and limit < len(expanded):
-            expanded = [expanded[k] for k in sorted(rng.choice(len(expanded), size=limit, replace=False))]
-        self.num_wanted = len(expanded)
+        member_of = self._expand(rest[:sample], made, augmentation)
+        self.num_made, expanded = len(member_of), list(member_of)
+        if limit is not None:
+            expanded = [expanded[k] for k in fair_choice(list(member_of.values()), limit, seed)]
         self.texts = {"train": expanded if augmented else rest[: len(expanded)], "validation": held_out}
         self.blocks = {split: self._pack(texts, block) for split, texts in self.texts.items()}
 
     def _expand(
-        self, sample: Sequence[str], made: str | None, augmentation: TextAugmentation | None
-    ) -> tuple[int, list[str]]:
-        """How many entries became of the sample, and the distinct ones."""
+        self, sample: Sequence[str], made: str | None, augmentation: TextAugmentation | Augmentation | None
+    ) -> dict[str, str]:
+        """The distinct entries that became of the sample, each with the member it was made for; empty for none."""
+        found: list[tuple[str, str]]
         if made is not None:
-            texts, hashes = read_entries(made, "paragraph")
+            rows, hashes = read_made(made)
             self.hashes |= hashes
+            found = [(row.text, row.extra.get("biaser", "")) for row in rows]
+        elif hasattr(augmentation, "make"):
+            rows = [Row(str(k), text, {}, f"entry {k}", k) for k, text in enumerate(sample, start=1)]
+            made_of = [row for made in augmentation.make(rows) for row in made.rows]
+            found = [(row["text"], row.get("biaser", "")) for row in made_of]
         else:
-            assert augmentation is not None
-            texts = [text for entry in sample for text in augmentation.texts(entry)]
-        if not texts:
+            found = [(text, "") for entry in sample for text in augmentation.texts(entry)]
+        if not found:
             raise FairlabError(
                 f"nothing became of the {len(sample)} entries of the sample; raise data.sample or take another seed"
             )
-        return len(texts), list(dict.fromkeys(texts))
+        member_of: dict[str, str] = {}
+        for text, member in found:
+            member_of.setdefault(text, member)
+        return member_of
 
     def _pack(self, texts: Sequence[str], block: int) -> list[list[list[int]]]:
         token_ids = self.encoder.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
@@ -184,7 +195,6 @@ class Entries(lightning.LightningDataModule):
             "train_entries": len(self.texts["train"]),
             "validation_entries": len(self.texts["validation"]),
             "made_of_the_sample": self.num_made,
-            "wanted_entries": self.num_wanted,
         }
 
     def sizes(self) -> dict[str, int]:
@@ -233,11 +243,9 @@ def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:
     """
     if unit not in UNITS:
         raise FairlabError(f"the unit of entries must be {' or '.join(UNITS)}, not {unit}")
-    place = Path(path)
-    of_rows = sorted(place.glob("data-*.jsonl")) or [place] * (place.is_file() and place.suffix in FORMATS[:-1])
-    if of_rows:
-        hashes = {file.name: sha256(file) for file in of_rows}
-        texts = [row.text for file in of_rows for row in read_rows(str(file)) if isinstance(row, Row)]
+    if row_files(path):
+        rows, hashes = read_made(path)
+        texts = [row.text for row in rows]
     else:
         files = list(read(path))
         hashes = {name: digest for name, digest, _ in files}
@@ -249,6 +257,27 @@ def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:
     if not texts:
         raise FairlabError(f"{path} holds no entry of {SHORTEST} words or more")
     return list(dict.fromkeys(texts)), hashes
+
+
+def row_files(path: str) -> list[Path]:
+    """Files of rows that a path names: the data of an output folder of ``fairlab.augment``, or the file itself."""
+    place = Path(path)
+    return sorted(place.glob("data-*.jsonl")) or [place] * (place.is_file() and place.suffix in FORMATS[:-1])
+
+
+def read_made(path: str) -> tuple[list[Row], dict[str, str]]:
+    """Rows of a path in order, bad ones left out, and the SHA-256 of their files by name.
+
+    Raises:
+        FairlabError: the path names no file of rows.
+    """
+    files = row_files(path)
+    if not files:
+        raise FairlabError(
+            f"{path} is neither an output folder of fairlab.augment nor a file ending in .jsonl, .csv, .tsv or .parquet"
+        )
+    rows = [row for file in files for row in read_rows(str(file)) if isinstance(row, Row)]
+    return rows, {file.name: sha256(file) for file in files}
 
 
 def packed(lengths: Sequence[int], room: int) -> list[list[int]]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.entries import NOT_SCORED, Entries, collated, packed, read_entries
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.types import DataUnavailable, FairlabError, Made
 from tests.conftest import WORDS
 
 
@@ -68,6 +68,16 @@ def test_the_limit_draws_from_what_was_made(llama, reports):
     assert [text for text in every if text in some.texts["train"]] == some.texts["train"]
     assert len(make(llama, reports, limit=5).texts["train"]) == 5
     assert some.facts()["made_of_the_sample"] == 8
+
+
+def test_rows_of_an_augmentation_of_rows_are_taken_fairly(llama, reports):
+    class ByMember:
+        def make(self, rows):
+            return [Made(tuple({"text": f"{row.text} {m}", "biaser": m} for m in "aaaaaab")) for row in rows]
+
+    data = make(llama, reports, augmented=True, limit=2, augmentation=ByMember())
+    assert sorted(text[-1] for text in data.texts["train"]) == ["a", "b"]
+    assert data.facts()["made_of_the_sample"] == 8  # distinct: two of each of four entries
 
 
 def test_what_was_made_before_is_read(llama, reports, tmp_path):

@@ -40,6 +40,7 @@ def arguments(tmp_path, tiny_folders):
     (tmp_path / "stereoset.json").write_text(json.dumps({"data": {"intersentence": list(contexts(12))}}))
     return [
         "+experiment=biaser_llm",
+        "augmentation=cda_text",
         *tiny_backbone(tiny_folders["llama"]),
         "backbone.max_length=64",
         "data.path=reports.txt",
