@@ -14,6 +14,7 @@ from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.metrics.mb_index import min_max
 from fairlab.record import Reading, Record
 
+NORMALISED = f"{MBIndex.name}/all/normalised"
 AFTER = f"after/{MBIndex.name}"
 KEYS = {
     "perplexity": f"{AFTER}/reference/perplexity",
@@ -21,7 +22,7 @@ KEYS = {
     "nonsensical, %": f"{AFTER}/continuations/nonsensical",
     "ss by likelihood, %": f"{AFTER}/likelihoods/ss",
     "mb-index": f"{AFTER}/all/mb_index",
-    "normalised": f"{AFTER}/all/normalised",
+    "normalised": f"after/{NORMALISED}",
 }
 
 
