@@ -1,8 +1,7 @@
 """Continuations of 30 characters in batches against ``generate``, one context at a time.
 
-Plain: transformers' ``generate`` on one context, greedy, with its cache, stopped by a criterion as soon as 30 characters
-are there. Ours: :func:`fairlab.backbones.continuations.continuations`. Contexts are drawn from StereoSet's, the model is
-SmolLM2-135M-Instruct.
+Plain: transformers' ``generate`` on one context, greedy, with its cache, stopped as soon as 30 characters are there.
+Ours: ``continuations``. Contexts are drawn from StereoSet's, the model is SmolLM2-135M-Instruct.
 
     python perf/continuations.py [--contexts 64] [--repeats 3] [--write]
 """
@@ -95,8 +94,8 @@ def table(result: dict) -> str:
     return "\n".join(
         [
             f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}, transformers "
-            f"{machine_['transformers']}; SmolLM2-135M-Instruct in float32, {settings['contexts']} contexts, medians of "
-            f"{settings['repeats']} interleaved repeats.",
+            f"{machine_['transformers']}; SmolLM2-135M-Instruct in float32, {settings['contexts']} contexts, medians "
+            f"of {settings['repeats']} interleaved repeats.",
             "",
             "| way | contexts/s | times plain | same text |",
             "|---|---|---|---|",
