@@ -156,7 +156,7 @@ class MBIndex:
         """Cosines (N, 3) of each continuation to its candidates; nan where there is none."""
         self.encoder.to(backbone.device)
         texts = [text.strip() for text in written]
-        found = np.einsum("nd,nkd->nk", self._embedded(texts), self.candidates.reshape(len(texts), 3, -1))
+        found = np.einsum("id,ikd->ik", self._embedded(texts), self.candidates.reshape(len(texts), 3, -1))
         found[[not text for text in texts]] = np.nan
         return found
 

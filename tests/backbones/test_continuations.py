@@ -57,10 +57,9 @@ def test_a_row_that_has_enough_characters_leaves_its_batch(llama):
     texts = [f"he saw the {word}" for word in ("boat", "river", "clock", "bread")]
     assert len({len(llama.tokenizer.encode(text)) for text in texts}) == 1
     continuations(CausalLM(llama), [*texts, texts[0]], characters=CHARACTERS)
-    sizes = sizes[1:]  # the first is the scorer's own
-    assert sizes[0] == 4  # each distinct context once
-    assert sizes == sorted(sizes, reverse=True)
-    assert len(sizes) <= CHARACTERS
+    assert sizes[1] == 4  # each distinct context once; the first pass is the scorer's own
+    assert sizes[1:] == sorted(sizes[1:], reverse=True)
+    assert sizes[-1] < 4  # the last to finish goes on alone, or nearly
 
 
 def always(tokenizer, token):
