@@ -11,7 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import lightning
 import numpy as np
@@ -146,9 +146,7 @@ class Entries(lightning.LightningDataModule):
         self.texts = {"train": expanded if augmented else rest[: len(expanded)], "validation": held_out}
         self.blocks = {split: self._pack(texts, block) for split, texts in self.texts.items()}
 
-    def _expand(
-        self, sample: Sequence[str], made: str | None, augmentation: TextAugmentation | Augmentation | None
-    ) -> dict[str, str]:
+    def _expand(self, sample: Sequence[str], made: str | None, augmentation: Any) -> dict[str, str]:
         """The distinct entries that became of the sample, each with the member it was made for; empty for none."""
         found: list[tuple[str, str]]
         if made is not None:

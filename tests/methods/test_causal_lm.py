@@ -217,10 +217,10 @@ def test_two_steps_beside_four_bits(llama, reports, tmp_path):
 
 
 def test_a_loss_that_is_no_number_stops_the_run(llama, reports, tmp_path):
-    with torch.no_grad():
-        llama.model.model.norm.weight.fill_(float("nan"))
     method = CausalLMTuning(llama, **VALUES)
     method.setup = lambda stage: add_adapters(llama.model, 2)
+    with torch.no_grad():
+        llama.model.model.norm.weight.fill_(float("nan"))
     with pytest.raises(FairlabError, match=r"the loss became nan at step 1; lower method\.lr"):
         fit(method, make(llama, reports), tmp_path)
 
