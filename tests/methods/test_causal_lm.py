@@ -144,7 +144,7 @@ def test_autocast_in_bfloat16_trains_and_its_losses_are_near(llama, reports, tmp
 def test_a_checkpoint_holds_what_is_trained_and_loads_into_the_same_model_alone(llama, reports, tmp_path):
     data = make(llama, reports)
     method = CausalLMTuning(llama, **VALUES)
-    fit(method, data, tmp_path, callbacks=[Checkpoints(tmp_path, every=1)])
+    fit(method, data, tmp_path, callbacks=[Checkpoints(tmp_path, every=1)], enable_checkpointing=True)
     for name in ("last.ckpt", "best.ckpt"):
         state = torch.load(tmp_path / name, weights_only=True)["state_dict"]
         assert sorted(state) == sorted(method.trained())
