@@ -37,7 +37,6 @@ PERFORMANCE = [
     "likelihoods",
     "llm_ledger",
     "db_index",
-    "continuations",
 ]  # scripts in perf/
 
 
