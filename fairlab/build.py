@@ -101,6 +101,28 @@ def _perturbation(config: Mapping[str, Any], **objects: Any) -> Any:
     return build(OmegaConf.create(dict(config["augmentation"])), seed=config["seed"], **objects)
 
 
+def augmentation_of_texts(
+    *,
+    augmentation: Mapping[str, Any],
+    rewriter: Mapping[str, Any],
+    axis: str,
+    attributes: Sequence[str] | None,
+    llm: Mapping[str, Any] | None,
+    seed: int,
+) -> Any:
+    """The augmentation that training applies to the texts it is given; settings as of ``fairlab.augment``."""
+    return build_augmentation(
+        {
+            "augmentation": augmentation,
+            "rewriter": rewriter,
+            "axis": axis,
+            "attributes": attributes,
+            "llm": llm,
+            "seed": seed,
+        }
+    )
+
+
 def _build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
     """Build with those objects that the target has parameters for."""
     parameters = inspect.signature(get_object(node["_target_"])).parameters

@@ -129,9 +129,11 @@ def backbone_node(config: DictConfig, model: str) -> DictConfig:
         trained = Path(model) / "model"
         if not trained.is_dir():
             raise FairlabError(f"the run in {model} has exported no model; let it finish with ckpt={model}")
-        recorded = Record.load(Path(model)).config["backbone"]
+        record = Record.load(Path(model))
+        recorded = record.config["backbone"]
         own = {name: recorded[name] for name in SETTINGS if name in recorded}
-        node = {"_target_": LOAD, "name": str(trained)} | FALLBACK | own
+        entries = record.provenance.get("data", {}).get("train_entries")
+        node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
     else:
         node = {"_target_": LOAD, "name": model} | FALLBACK | published_settings(find_weights(model))
     chosen = {name: config[name] for name in SETTINGS if config[name] is not None}

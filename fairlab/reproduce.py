@@ -9,7 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
@@ -64,6 +64,7 @@ def reproduce(config: DictConfig) -> None:
     from fairlab.reporting.study import write_study
 
     records = finished(output / "runs", matrix)
+    normalise(matrix, records)
     filled = [(table, cells(table, matrix, records)) for table in matrix.tables.values()]
     for table, rows in filled:
         write_table(table, rows, matrix, output)
@@ -160,6 +161,18 @@ def finished(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:
             if is_finished(folder):
                 found.setdefault(run, {})[seed] = Record.load(folder)
     return found
+
+
+def normalise(matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> None:
+    """Add the normalised mb-index to the runs of each table that has it and whose runs are all finished."""
+    from fairlab.reporting.mb_index import NORMALISED, add_normalised
+
+    for table in matrix.tables.values():
+        if NORMALISED in table.columns:
+            runs = [records.get(row.run, {}) for row in table.rows if row.run in matrix.runs]
+            for seed in matrix.seeds:
+                if all(seed in of_run for of_run in runs):
+                    add_normalised([of_run[seed] for of_run in runs])
 
 
 def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, output: Path) -> None:

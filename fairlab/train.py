@@ -72,7 +72,8 @@ def train(config: DictConfig, record: Record) -> None:
     measure_data(data, record)
     if config.before is not None:
         take("before", Path(config.before), record)
-    measure(benchmarks, encoder, "before", record)
+    if config.measure_before:
+        measure(benchmarks, encoder, "before", record)
     fit(trainer, method, data, record, history)
     facts = method.facts()
     if hasattr(method, "finish"):
@@ -83,7 +84,7 @@ def train(config: DictConfig, record: Record) -> None:
         "throughput": throughput(data, history),
     }
     encoder.to(trainer.strategy.root_device)
-    measure(benchmarks, encoder, "after", record, earlier="before")
+    measure(benchmarks, encoder, "after", record, earlier="before" if config.measure_before else None)
     for logger in trainer.loggers:
         logger.log_metrics(record.metrics(), step=trainer.global_step)
         logger.finalize("success")

@@ -27,10 +27,11 @@ LAYERS = [
     {"cli"},
     {"job"},
     {"choosing"},
-    {"train", "evaluate", "augment", "report", "reproduce", "score"},
+    {"train", "evaluate", "augment", "report", "reproduce", "score", "sweep"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ENTRY = {"cli", "job", "choosing", "runs", "build", "train", "evaluate", "augment", "report", "reproduce", "score"}
+ENTRY |= {"sweep"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

@@ -114,3 +114,13 @@ def test_pretraining_is_timed_on_the_same_text(monkeypatch, tmp_path, tiny_folde
     result = mlm_pretraining.measure(backbone, tokens=90, steps=2, repeats=1, path=tmp_path / "x.txt")
     assert 0 < result["padding"] < 1
     assert "| times plain |" in mlm_pretraining.table(result)
+
+
+def test_continuations_in_batches_are_those_of_generate(monkeypatch, tiny_folders):
+    script = load("continuations", monkeypatch)
+    contexts = ["he saw the river", "a clock", "she saw the bridge", "he saw a clock"]
+    monkeypatch.setattr(script, "drawn_contexts", lambda count: contexts[:count])
+    gpt2 = livened(load_backbone(str(tiny_folders["gpt2"]), pooling="mean", max_length=64, normalize=False))
+    result = script.measure(gpt2, count=4, repeats=1)
+    assert result["same"] == 4
+    assert "| ours | " in script.table(result)

@@ -2,8 +2,9 @@
 
 Source: Hu et al. 2022, "LoRA: Low-Rank Adaptation of Large Language Models", section 4.1: W + s B A.
 
-The file holds float16: ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank; the scale s is in it) for an
-adapted linear layer, and every other trained parameter, such as a language-modelling head's, under its own name.
+The file holds ``<module>.lora_A`` (rank, in) and ``<module>.lora_B`` (out, rank; the scale s is in it) for an adapted
+linear layer, and every other trained parameter, such as a language-modelling head's, under its own name; in float16
+unless another type is asked for.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
 
 from fairlab.files import whole
 from fairlab.types import FairlabError
@@ -51,14 +53,13 @@ def add_adapters(model: PreTrainedModel, rank: int) -> None:
         parameter.requires_grad_(id(parameter) not in frozen)
 
 
-def save_adapters(model: PreTrainedModel, file: Path) -> None:
-    """Write the trained parameters of a model with adapters as float16."""
+def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch.float16) -> None:
+    """Write the trained parameters of a model with adapters."""
     trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
     for name, module in _adapted(model).items():
         trained[f"{name}.lora_B.{NAME}.weight"] = trained[f"{name}.lora_B.{NAME}.weight"] * module.scaling[NAME]
     tensors = {
-        name.replace(f".{NAME}.weight", ""): value.to("cpu", torch.float16).contiguous()
-        for name, value in trained.items()
+        name.replace(f".{NAME}.weight", ""): value.to("cpu", dtype).contiguous() for name, value in trained.items()
     }
     with whole(file) as temporary:
         save_file(tensors, temporary)
@@ -92,6 +93,8 @@ def merge_adapters(model: PreTrainedModel, file: Path) -> None:
             continue
         target = f"{module}.weight" if kind == "lora_B" else name
         new = value.float() @ tensors[f"{module}.lora_A"].float() if kind == "lora_B" else value.float()
+        if isinstance(dict(model.named_modules()).get(module), Conv1D):
+            new = new.T  # GPT-2 keeps its weights the other way round
         if target not in parameters or parameters[target].shape != new.shape:
             raise FairlabError(f"{file.name} does not fit the model: it has no {target} of {tuple(new.shape)}")
         new = new.to(parameters[target])

@@ -60,6 +60,9 @@ class Backbone(nn.Module):
         pooling: ``cls``: the first token's last hidden state; ``mean``: the mean over all tokens but padding.
         max_length: tokens per text, special ones included; longer texts are cut.
         normalize: scale embeddings to unit length.
+
+    Attributes:
+        entries: how many entries of text a causal LM was tuned on; None where nobody said.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Backbone(nn.Module):
         self.pooling = pooling
         self.max_length = max_length
         self.normalize = normalize
+        self.entries: int | None = None
         self.padding_id = int(tokenizer.pad_token_id or 0)
         self.train(model.training)  # one mode for both, so that embed restores what it found
 

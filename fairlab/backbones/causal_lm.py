@@ -12,7 +12,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, body, shown
 from fairlab.backbones.scoring import LogLikelihoods, Targets, batches_of_one_length, target_log_probabilities
-from fairlab.types import CannotScore
+from fairlab.types import CannotScore, FairlabError
 
 CHAT_TURN, DOCUMENT = "<|im_start|>", "<|endoftext|>"
 
@@ -62,7 +62,7 @@ class CausalLM:
             raise CannotScore(f"{name} reads in both directions as configured; score it as a masked LM")
 
     def token_log_probabilities(
-        self, texts: Sequence[str], *, start_apart: bool = False, progress: str = ""
+        self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
     ) -> list[NDArray[np.float64]]:
         """Per text the log-probability of each of its tokens given those before it, in input order.
 
@@ -70,8 +70,16 @@ class CausalLM:
             texts: any number; each distinct one is scored once. One of no token gives an empty array.
             start_apart: show ``start_token`` to the first token of a text alone; the others see the text without it,
                 which is how the codes of StereoSet and of bias-bench feed GPT-2.
+            stride: do not cut long texts, but move a window of ``max_length`` tokens over them by so many: a token past
+                the first window is scored given at least ``max_length`` less ``stride`` tokens before it. Not together
+                with ``start_apart``.
             progress: title of a progress bar, shown on a terminal only.
+
+        Raises:
+            FairlabError: the stride is out of range.
         """
+        if stride is not None:
+            return self._score_in_windows(texts, stride, progress)
         token_ids = self._tokenize(texts)
         if not start_apart:
             return self._score([(1, [self.start_id, *ids]) for ids in token_ids], progress)
@@ -79,9 +87,12 @@ class CausalLM:
         others = self._score([(1, ids) for ids in token_ids], progress)
         return [np.concatenate(parts) for parts in zip(first, others, strict=True)]
 
-    def log_likelihoods(self, texts: Sequence[str], *, start_apart: bool = False, progress: str = "") -> LogLikelihoods:
+    def log_likelihoods(
+        self, texts: Sequence[str], *, start_apart: bool = False, stride: int | None = None, progress: str = ""
+    ) -> LogLikelihoods:
         """Log-likelihood of each text and the number of its tokens; see ``token_log_probabilities``."""
-        return LogLikelihoods.of(self.token_log_probabilities(texts, start_apart=start_apart, progress=progress))
+        found = self.token_log_probabilities(texts, start_apart=start_apart, stride=stride, progress=progress)
+        return LogLikelihoods.of(found)
 
     def continuation_log_likelihoods(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> LogLikelihoods:
         """Log-likelihood of each second text given the first, in input order.
@@ -111,6 +122,27 @@ class CausalLM:
             kept = min(given, room - len(continuation))
             asked.append((1 + kept, [self.start_id, *ids[given - kept : given], *continuation]))
         return LogLikelihoods.of(self._score(asked, progress))
+
+    def _score_in_windows(self, texts: Sequence[str], stride: int, progress: str) -> list[NDArray[np.float64]]:
+        """Log-probabilities of all tokens of each text, however long."""
+        length = self.backbone.max_length
+        if not 1 <= stride < length:
+            raise FairlabError(f"stride must lie in 1..{length - 1}, below backbone.max_length, not {stride}")
+        if not texts:
+            return []
+        token_ids = self.backbone.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+        asked, ends = [], []
+        for ids in token_ids:
+            whole = [self.start_id, *ids]
+            asked.append((1, whole[:length]))
+            scored = length
+            while scored < len(whole):
+                end = min(scored + stride, len(whole))
+                asked.append((scored - (end - length), whole[end - length : end]))
+                scored = end
+            ends.append(len(asked))
+        found = self._score(asked, progress)
+        return [np.concatenate(found[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids per text without special tokens, cut where ``start_token`` and they exceed ``max_length``."""

@@ -48,6 +48,7 @@ def load_backbone(
     adapters: str | None = None,
     adapters_sha256: str | None = None,
     fresh: int | None = None,
+    entries: int | None = None,
 ) -> Backbone:
     """A transformers model as an encoder of text, with the heads its checkpoint holds.
 
@@ -71,6 +72,7 @@ def load_backbone(
         adapters_sha256: expected hash of their file.
         fresh: seed of weights that are drawn anew in place of the checkpoint's, for pretraining a masked LM; None takes
             the checkpoint's.
+        entries: how many entries of text the model was tuned on, for a measure that asks.
 
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
@@ -117,6 +119,7 @@ def load_backbone(
     if adapters:
         model = _with_adapters(model, adapters, adapters_sha256)
     backbone = Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
+    backbone.entries = entries
     if (projection := saved_projection(folder)) is not None:
         project(backbone, projection)
     return backbone

@@ -15,6 +15,8 @@ def model_card(record: Record) -> str:
     )
     rows = [f"| {r.key} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {r.unit} | {r.n} |" for r in record.readings]
     kind = ["library_name: sentence-transformers", "tags: [sentence-similarity, fairness, debiasing]"]
+    if "train_entries" in provenance["data"]:
+        kind = ["library_name: transformers", "tags: [text-generation]"]
     if "task" in provenance["data"]:
         kind = ["library_name: transformers", "tags: [text-classification]"]
     pooling = f"Pooling: {backbone.get('pooling')}, normalised: {str(backbone.get('normalize')).lower()}, "

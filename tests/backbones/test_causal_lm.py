@@ -11,7 +11,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM, find_start_token
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.loading import load_backbone
-from fairlab.types import CannotScore
+from fairlab.types import CannotScore, FairlabError
 from tests.backbones.reference import all_log_probabilities, livened
 
 KINDS = ["gpt2", "llama", "opt"]
@@ -251,3 +251,35 @@ def test_a_bert_scores_only_as_a_decoder(byte_tokenizer, decoder):
     else:
         with pytest.raises(CannotScore, match="reads in both directions"):
             CausalLM(backbone)
+
+
+@pytest.mark.parametrize("stride", [1, 20, 63])
+def test_a_window_moves_over_a_long_text(gpt2, stride):
+    scorer = CausalLM(gpt2)
+    text = "he saw the river and a clock by the bridge " * 6
+    ids = [0, *gpt2.tokenizer.encode(text)]
+    assert len(ids) > 100
+    (found,) = scorer.token_log_probabilities([text], stride=stride)
+    assert scorer.cut == 0
+    expected, end = [], 1
+    while end < len(ids):
+        until = min(end + (63 if end == 1 else stride), len(ids))
+        window = ids[max(0, until - 64) : until]
+        values = all_log_probabilities(gpt2, window)
+        expected += [values[k - 1, window[k]].item() for k in range(len(window) - (until - end), len(window))]
+        end = until
+    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
+
+
+def test_short_texts_are_the_same_with_a_stride(gpt2):
+    scorer = CausalLM(gpt2)
+    plain, moved = scorer.log_likelihoods(TEXTS), scorer.log_likelihoods(TEXTS, stride=10)
+    np.testing.assert_allclose(moved.sums, plain.sums, atol=1e-5, rtol=0)
+    assert moved.counts.tolist() == plain.counts.tolist()
+    assert scorer.token_log_probabilities([], stride=10) == []
+
+
+@pytest.mark.parametrize("stride", [0, 64])
+def test_a_stride_out_of_range_is_said(gpt2, stride):
+    with pytest.raises(FairlabError, match=r"stride must lie in 1\.\.63"):
+        CausalLM(gpt2).log_likelihoods(TEXTS, stride=stride)

@@ -1,0 +1,222 @@
+"""Stereotype score of what a causal LM writes, its perplexity, and the mb-index of the two.
+
+Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
+Quantification", section 3.2; contexts and candidates are those of StereoSet's intersentence task (Nadeem et al. 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.causal_lm import CausalLM
+from fairlab.backbones.continuations import continuations
+from fairlab.backbones.loading import load_backbone
+from fairlab.benchmarks.measured import Items, Quantity, cut_notes, outcome, quantity
+from fairlab.benchmarks.perplexity import perplexity
+from fairlab.benchmarks.stereoset import INTER, by_term, continuation_probabilities
+from fairlab.data.entries import read_entries
+from fairlab.data.sources import locate
+from fairlab.data.stereoset import Example, read_stereoset
+from fairlab.metrics.bootstrap import bootstrap_draws
+from fairlab.metrics.mb_index import (
+    ANTI_STEREOTYPE,
+    NONSENSICAL,
+    STEREOTYPE,
+    continuation_classes,
+    mb_index,
+    stereotype_score,
+)
+from fairlab.metrics.stereoset import mean_percent, stereotyped
+from fairlab.record import Note, NotRun, Outcome
+from fairlab.types import FairlabError
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+
+
+class MBIndex:
+    """What a causal LM writes after StereoSet's contexts, and how well it predicts a reference set.
+
+    Quantities, with the subset they stand under:
+
+    - ``reference/perplexity``: exponential of the mean negative log-likelihood per token of the reference set, each
+      token given those before it in its entry and the start token; a window of ``backbone.max_length`` tokens moves
+      over longer entries by ``stride``. Entries are resampled; ideal 1.
+    - ``continuations/stereotype_score``: every context is continued by ``characters`` characters, greedily; the
+      candidate whose embedding has the highest cosine to the continuation's is its class (a tie, a zero vector or an
+      empty continuation is nonsensical, ours); stereotypes over stereotypes and anti-stereotypes, in 0..1. The authors'
+      ideal is 0. Contexts are resampled.
+    - ``continuations/nonsensical``: how many continuations count for neither, in percent.
+    - ``likelihoods/ss``: StereoSet's own stereotype score on the same contexts, by the likelihood of the candidates, in
+      percent, over target terms; ideal 50.
+    - ``all/mb_index``: perplexity times stereotype score over the number of entries the model was tuned on. Reference
+      entries and contexts are resampled, each on their own. Without that number it is not run.
+
+    Items: ``similarities`` and ``likelihoods`` (N, 3) of the contexts' candidates, ``log_likelihoods`` and ``tokens``
+    of the reference entries, and ``entries``.
+
+    Args:
+        path: the reference set, as :func:`fairlab.data.entries.read_entries` reads it.
+        unit: of its entries.
+        limit: measure so many of them, drawn with ``seed``; None takes all, as the authors do.
+        stride: tokens, below ``backbone.max_length``.
+        contexts: so many, drawn with ``seed``; None takes all.
+        characters: of a continuation.
+        encoder: settings of the backbone that embeds; the authors name none.
+        autocast: run the language model in bfloat16, which on a CPU is about twice as fast; the numbers differ a
+            little.
+        entries: the model was tuned on; None is what the model itself says.
+        seed: of the draws.
+        stereoset: path of the file; None takes ``FAIRLAB_DATA`` or a download.
+
+    Raises:
+        FairlabError: a value is out of range.
+    """
+
+    name = "mb_index"
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        unit: str,
+        limit: int | None,
+        stride: int,
+        contexts: int | None,
+        characters: int,
+        encoder: Mapping[str, Any],
+        autocast: bool = False,
+        entries: int | None = None,
+        seed: int = 0,
+        stereoset: str | None = None,
+    ) -> None:
+        least = {"limit": (limit, 2), "contexts": (contexts, 2), "characters": (characters, 1), "entries": (entries, 1)}
+        for name, (value, low) in least.items():
+            if value is not None and value < low:
+                raise FairlabError(f"mb_index.{name} must be at least {low}, not {value}")
+        self.path = path
+        self.unit = unit
+        self.limit = limit
+        self.stride = stride
+        self.contexts = contexts
+        self.characters = characters
+        self.settings = {key: value for key, value in encoder.items() if key != "_target_"}
+        self.autocast = autocast
+        self.entries = entries
+        self.seed = seed
+        self.stereoset = stereoset
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure; ``before`` holds the ``items`` of an earlier measurement."""
+        scorer = CausalLM(backbone)  # first, so that a model without a head is said at once
+        texts = drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
+        contexts = [example.context for example in self.examples]
+        with torch.autocast(backbone.device.type, torch.bfloat16, enabled=self.autocast):
+            written = continuations(scorer, contexts, characters=self.characters, progress="continuations")
+            likelihoods = continuation_probabilities(scorer, self.examples, "likelihoods")
+            scored = scorer.log_likelihoods(texts, stride=self.stride, progress="perplexity")
+        entries = self.entries if self.entries is not None else backbone.entries
+        items = {
+            "similarities": self._similarities(written, backbone),
+            "likelihoods": likelihoods,
+            "log_likelihoods": scored.sums,
+            "tokens": scored.counts.astype(np.float64),
+            "entries": np.array([] if entries is None else [entries], dtype=np.float64),
+        }
+        found = quantities(self.examples, items)
+        earlier = quantities(self.examples, before) if before else []
+        return outcome(
+            self.name, found, earlier, items=items, notes=self._notes(written, scorer), not_run=self._not_run(entries)
+        )
+
+    @cached_property
+    def examples(self) -> list[Example]:
+        """Those whose contexts are continued, in file order."""
+        found = read_stereoset(locate("stereoset/stereoset.json", self.stereoset))
+        return drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
+
+    @cached_property
+    def encoder(self) -> Backbone:
+        """What embeds continuations and candidates."""
+        return load_backbone(**self.settings)
+
+    @cached_property
+    def candidates(self) -> Array:
+        """Embeddings (N, 3, D) of the examples' candidates."""
+        return self._embedded([sentence for example in self.examples for sentence in example.sentences])
+
+    def _similarities(self, written: Sequence[str], backbone: Backbone) -> Array:
+        """Cosines (N, 3) of each continuation to its candidates; nan where there is none."""
+        self.encoder.to(backbone.device)
+        texts = [text.strip() for text in written]
+        found = np.einsum("id,ikd->ik", self._embedded(texts), self.candidates.reshape(len(texts), 3, -1))
+        found[[not text for text in texts]] = np.nan
+        return found
+
+    def _embedded(self, texts: Sequence[str]) -> Array:
+        """Embeddings (N, D) of unit length; a zero vector stays one."""
+        embeddings = self.encoder.embed(texts, progress="embeddings").double().numpy()
+        lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
+        return np.divide(embeddings, lengths, out=np.zeros_like(embeddings), where=lengths > 0)
+
+    def _notes(self, written: Sequence[str], scorer: CausalLM) -> list[Note]:
+        notes = cut_notes(self.name, scorer.cut, scorer.backbone.max_length)
+        if empty := sum(not text.strip() for text in written):
+            notes.append(Note(self.name, f"{empty} of {len(written)} continuations are empty and count as nonsensical"))
+        return notes
+
+    def _not_run(self, entries: int | None) -> list[NotRun]:
+        if entries is not None:
+            return []
+        reason = "how many entries the model was tuned on is not known; give benchmark.mb_index.entries"
+        return [NotRun(self.name, "all", reason)]
+
+
+def drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
+    """``limit`` of the items, drawn with ``seed``, in their order; all where there are no more."""
+    if limit is None or limit >= len(items):
+        return list(items)
+    chosen = np.random.default_rng(seed).choice(len(items), size=limit, replace=False)
+    return [items[k] for k in sorted(chosen)]
+
+
+def quantities(examples: Sequence[Example], items: Items) -> list[Quantity]:
+    """Quantities of the items of one model; see the class.
+
+    Args:
+        examples: N of them.
+        items: of the benchmark.
+    """
+    classes = continuation_classes(items["similarities"])
+    kinds = [(classes == kind).astype(np.float64) for kind in (STEREOTYPE, ANTI_STEREOTYPE, NONSENSICAL)]
+    terms = by_term([example.target for example in examples], stereotyped(items["likelihoods"]))
+    of_text = (items["log_likelihoods"], items["tokens"])
+    n, tokens = len(classes), int(items["tokens"].sum())
+    of = partial(quantity, subset="continuations", n=n)
+    found = [
+        quantity(perplexity, *of_text, subset="reference", name="perplexity", unit="perplexity", ideal=1.0, n=tokens),
+        of(stereotype_score, *kinds[:2], name="stereotype_score", unit="share", ideal=0.0),
+        of(mean_percent, kinds[2], name="nonsensical", unit="%", ideal=None),
+        quantity(mean_percent, terms, subset="likelihoods", name="ss", unit="%", ideal=50.0, n=n),
+    ]
+    if len(items["entries"]):
+        value = float(mb_index(found[0].value, found[1].value, int(items["entries"][0])))
+        unit = "perplexity per entry"
+        found.append(Quantity("all", "mb_index", value, mb_draws(items), n, unit, ideal=0.0, headline=True))
+    return found
+
+
+def mb_draws(items: Items) -> Array:
+    """Bootstrap draws (2,000,) of the mb-index; draws of models measured on the same items are paired."""
+    classes = continuation_classes(items["similarities"])
+    scores = bootstrap_draws(stereotype_score, classes == STEREOTYPE, classes == ANTI_STEREOTYPE)
+    # Another seed, so that reference entries and contexts vary apart.
+    perplexities = bootstrap_draws(perplexity, items["log_likelihoods"], items["tokens"], seed=1)
+    return np.asarray(mb_index(perplexities, scores, int(items["entries"][0])))

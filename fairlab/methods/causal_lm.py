@@ -1,0 +1,248 @@
+"""Causal-language-model tuning of a backbone, whole or by low-rank adapters, beside 4-bit weights where asked for.
+
+Sources: Hu et al. 2022, "LoRA"; Dettmers et al. 2023, "QLoRA"; used as in Mondal and Lipizzi 2024, "Mitigating Large
+Language Model Bias: Automated Dataset Augmentation and Prejudice Quantification", section 4.
+Shape letters: B blocks, T tokens, M scored tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor, nn
+from torchmetrics import MeanMetric
+from transformers import get_linear_schedule_with_warmup
+
+from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
+from fairlab.backbones.backbone import Backbone, body
+from fairlab.backbones.causal_lm import CausalLM
+from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
+from fairlab.backbones.scoring import apply_head
+from fairlab.data.entries import NOT_SCORED, Entries, PackedBatch
+from fairlab.types import CannotScore, FairlabError
+
+CLIP = 1.0  # norm of the gradient
+APART = 0.05  # share of the largest state by which rounding may move one, in bfloat16 too
+
+
+class CausalLMTuning(lightning.LightningModule):
+    """Trains a backbone to predict the next token of the entries it is given.
+
+    The loss is the mean cross-entropy over the tokens of a batch, each given those before it in its own entry: entries
+    share a block, but neither attention nor positions reach from one into another, and no entry's first token is
+    predicted from another's last. The end of an entry is not trained. Dropout is off.
+
+    A checkpoint holds the trained weights alone; the others are those the run starts from.
+
+    Args:
+        backbone: a causal LM, trained in place.
+        rank: of adapters on the linear layers of the model's body, all else frozen; None trains everything.
+        quantize: keep the frozen linear layers in 4 bits while training (QLoRA), on CUDA alone. Merged is into the
+            values that the 4 bits stand for.
+        checkpointing: compute activations anew in the backward pass, for less memory and about a third more time.
+        lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
+        warmup: share of the steps.
+        weight_decay: of AdamW.
+        epochs: passes over the entries.
+        validate_every: training steps between validations.
+        seed: of the adapters; nothing else is random here.
+
+    Raises:
+        FairlabError: a value is out of range, or this machine cannot quantize; in training, when the loss is not
+            finite.
+        CannotScore: the backbone is no causal LM, or in ``setup``, it lets entries of a block see one another.
+    """
+
+    title = "causal-language-model tuning"
+    limits = (
+        "Tuned on few texts of one kind: what it writes reflects their time and subjects, and what they hold of "
+        "stereotypes it may repeat."
+    )
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        rank: int | None,
+        quantize: bool,
+        checkpointing: bool,
+        lr: float,
+        warmup: float,
+        weight_decay: float,
+        epochs: int,
+        validate_every: int,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        if isinstance(lr, str) or not lr > 0:
+            raise FairlabError(f"method.lr must be above 0, not {lr}")
+        if not 0 <= warmup < 1 or not weight_decay >= 0:
+            raise FairlabError(
+                f"method.warmup must lie in 0..1 and method.weight_decay be 0 or more: {warmup}, {weight_decay}"
+            )
+        if min(epochs, validate_every, 1 if rank is None else rank) < 1:
+            raise FairlabError(
+                "method.epochs, method.validate_every and method.rank must be at least 1: "
+                f"{epochs}, {validate_every}, {rank}"
+            )
+        if quantize:
+            if rank is None:
+                raise FairlabError("method.quantize=true trains adapters alone; give method.rank, for example 64")
+            refuse_without_cuda()
+        CausalLM(backbone)  # says in a sentence what is no causal LM
+        self.backbone = backbone
+        self.rank = rank
+        self.quantize = quantize
+        self.checkpointing = checkpointing
+        self.lr = lr
+        self.warmup = warmup
+        self.weight_decay = weight_decay
+        self.epochs = epochs
+        self.validate_every = validate_every
+        self.seed = seed
+        self.loss_mean = MeanMetric()
+
+    def setup(self, stage: str) -> None:
+        """Check that the model keeps entries apart, then quantize and add adapters."""
+        if stage != "fit":
+            return
+        model = self.backbone.model
+        self.backbone.to(self.trainer.strategy.root_device)
+        refuse_mixing(self.backbone)
+        if self.quantize:
+            quantize(model)
+        torch.manual_seed(self.seed)
+        if self.rank is not None:
+            add_adapters(model, self.rank)
+            head = model.get_output_embeddings()
+            if head is not None:
+                head.requires_grad_(False)
+        self.backbone.to(self.trainer.strategy.root_device)
+        self.backbone.eval()
+        if self.checkpointing:
+            model.gradient_checkpointing_enable({"use_reentrant": False})
+            for module in model.modules():
+                if isinstance(module, nn.Dropout):
+                    module.p = 0.0
+            self.backbone.train()  # transformers computes anew in training mode alone
+
+    def loss(self, batch: PackedBatch) -> tuple[Tensor, int]:
+        """Mean cross-entropy of a batch, in nats, and the number M of tokens it is over."""
+        model = self.backbone.model
+        output = body(model)(input_ids=batch.input_ids, position_ids=batch.position_ids, use_cache=False)
+        scored_BT = batch.targets != NOT_SCORED
+        logits_MV = apply_head(model, output, output.last_hidden_state[scored_BT]).float()
+        targets_M = batch.targets[scored_BT]
+        total = nn.functional.cross_entropy(logits_MV, targets_M, reduction="sum")
+        return total / max(1, len(targets_M)), len(targets_M)
+
+    def training_step(self, batch: PackedBatch, batch_idx: int) -> Tensor:
+        """The loss on one batch."""
+        loss, tokens = self.loss(batch)
+        if not torch.isfinite(loss):
+            raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
+        self.log("train/loss", loss.detach(), batch_size=tokens)
+        self.log("loss", loss.detach(), prog_bar=True, logger=False, batch_size=tokens)
+        return loss
+
+    def validation_step(self, batch: PackedBatch, batch_idx: int) -> None:
+        """The loss on held-out entries."""
+        loss, tokens = self.loss(batch)
+        self.loss_mean.update(loss, weight=tokens)
+
+    def on_validation_epoch_end(self) -> None:
+        """Mean over all held-out tokens, and its exponential."""
+        loss = self.loss_mean.compute()
+        self.loss_mean.reset()
+        self.log_dict({"validation/loss": loss, "validation/perplexity": loss.exp()})
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Keep what is trained."""
+        trained = self.trained()
+        checkpoint["state_dict"] = {name: checkpoint["state_dict"][name] for name in trained}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Load what was trained; what is frozen stays.
+
+        Raises:
+            RuntimeError: the weights are of another model.
+        """
+        if strict and set(state_dict) != set(self.trained()):
+            raise RuntimeError("Error(s) in loading state_dict: it holds other trained weights than this model has")
+        return super().load_state_dict(state_dict, strict=False, assign=assign)
+
+    def trained(self) -> list[str]:
+        """Names of the trained weights."""
+        return [name for name, parameter in self.named_parameters() if parameter.requires_grad]
+
+    def finish(self, folder: Path) -> None:
+        """Write the trained adapters into ``folder`` and merge them, as stored, into the weights."""
+        data: Entries = self.trainer.datamodule  # type: ignore[attr-defined]
+        self.backbone.entries = len(data.texts["train"])
+        model = self.backbone.model
+        if self.checkpointing:
+            model.gradient_checkpointing_disable()
+        if self.rank is not None:
+            save_adapters(model, folder / FILE, torch.float32)
+            remove_adapters(model)
+            if self.quantize:
+                dequantize(model)
+            merge_adapters(model, folder / FILE)
+        self.backbone.eval()
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about a trained model beside its configuration."""
+        trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
+        return {"title": self.title, "limits": self.limits, "trained_parameters": trained}
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """AdamW with a linear rise and fall of the learning rate."""
+        trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.AdamW(trained, lr=self.lr, weight_decay=self.weight_decay)
+        # Lightning's own count would make the loader before a continued run knows which batches it has used.
+        batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
+        steps = -(-batches // self.trainer.accumulate_grad_batches)
+        scheduler = get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip the gradient's norm."""
+        self.clip_gradients(optimizer, gradient_clip_val=CLIP, gradient_clip_algorithm="norm")
+
+
+def refuse_mixing(backbone: Backbone) -> None:
+    """Check on two entries of three tokens in one block that the second does not see the first.
+
+    Raises:
+        CannotScore: it does; the architecture goes by an attention mask alone, and not by positions.
+    """
+    start = CausalLM(backbone).start_id
+    vocabulary = backbone.model.config.vocab_size
+    first, second = (
+        [start, (start + 1) % vocabulary, (start + 2) % vocabulary],
+        [start, (start + 3) % vocabulary, start],
+    )
+    with backbone.measuring():
+        together = body(backbone.model)(
+            input_ids=torch.tensor([first + second], device=backbone.device),
+            position_ids=torch.tensor([[0, 1, 2, 0, 1, 2]], device=backbone.device),
+            use_cache=False,
+        ).last_hidden_state[0, len(first) :]
+        alone = body(backbone.model)(
+            input_ids=torch.tensor([second], device=backbone.device), use_cache=False
+        ).last_hidden_state[0]
+    if (together - alone).abs().max() > APART * alone.abs().max():
+        raise CannotScore(
+            f"{type(backbone.model).__name__} lets the entries of a block see one another, so it cannot be tuned on "
+            "packed entries; take another backbone"
+        )

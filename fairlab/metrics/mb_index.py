@@ -1,0 +1,74 @@
+"""Stereotype score of free continuations, and the mb-index made of it.
+
+Source: Mondal and Lipizzi 2024, "Mitigating Large Language Model Bias: Automated Dataset Augmentation and Prejudice
+Quantification", section 3.2.
+
+Shapes: similarities (N, 3) of N continuations to the stereotype, the anti-stereotype and the unrelated sentence of
+their context; M models.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairlab.metrics.bootstrap import ratio_of_means
+
+Array = NDArray[np.float64]
+STEREOTYPE, ANTI_STEREOTYPE, NONSENSICAL = range(3)
+
+
+def continuation_classes(similarities_N3: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Which candidate each continuation is most like: 0 stereotype, 1 anti-stereotype, 2 nonsensical. Shape (N,).
+
+    A tie for the first place is nonsensical (ours; the paper has none), and so is a similarity that is no number, as of
+    a continuation without any character.
+    """
+    similarities = np.asarray(similarities_N3, dtype=np.float64).reshape(-1, 3)
+    highest = similarities == similarities.max(axis=1, keepdims=True)  # nowhere, where one is no number
+    return np.where(highest.sum(axis=1) == 1, highest.argmax(axis=1), NONSENSICAL).astype(np.int64)
+
+
+def stereotype_score(
+    stereotypical: NDArray[np.floating], anti_stereotypical: NDArray[np.floating], axis: int = -1
+) -> NDArray[np.floating]:
+    r"""Share of the continuations that make sense which are stereotypical.
+
+    .. math:: \frac{T_A}{T_A + T_B}
+
+    Args:
+        stereotypical: 1 for each stereotypical continuation, else 0.
+        anti_stereotypical: the same of anti-stereotypical ones.
+        axis: of the continuations.
+
+    Returns:
+        Within [0, 1]; the authors' ideal is 0, where that of StereoSet's own score is one half. nan where no
+        continuation makes sense.
+
+    Example:
+        >>> float(stereotype_score(np.array([1.0, 0, 0, 0]), np.array([0.0, 1, 1, 0])))
+        0.3333333333333333
+    """
+    return ratio_of_means(stereotypical, stereotypical + anti_stereotypical, axis=axis)
+
+
+def mb_index(
+    perplexity: float | NDArray[np.floating], score: float | NDArray[np.floating], entries: int
+) -> float | NDArray[np.floating]:
+    """Perplexity times stereotype score over the number of entries the model was tuned on; ideal 0.
+
+    It falls with the number of entries alone, so only models tuned on equally many compare.
+    """
+    return perplexity * score / entries
+
+
+def min_max(values: ArrayLike, among: ArrayLike) -> Array:
+    """Values on the scale on which the lowest of ``among`` (M,) is 0 and the highest 1; nan where those are all alike.
+
+    Example:
+        >>> min_max([2.0, 1.5], among=[2.0, 1.0, 1.5]).tolist()
+        [1.0, 0.5]
+    """
+    low, high = np.min(among), np.max(among)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(high > low, (np.asarray(values, dtype=np.float64) - low) / (high - low), np.nan)

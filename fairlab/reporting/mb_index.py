@@ -1,0 +1,121 @@
+"""Several tuned causal LMs side by side: their mb-indices, normalised, and what the augmentation changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from safetensors.numpy import load_file
+from tabulate import tabulate
+
+from fairlab.benchmarks.mb_index import MBIndex, mb_draws
+from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
+from fairlab.metrics.mb_index import min_max
+from fairlab.record import Reading, Record
+
+NORMALISED = f"{MBIndex.name}/all/normalised"
+AFTER = f"after/{MBIndex.name}"
+KEYS = {
+    "perplexity": f"{AFTER}/reference/perplexity",
+    "stereotype score": f"{AFTER}/continuations/stereotype_score",
+    "nonsensical, %": f"{AFTER}/continuations/nonsensical",
+    "ss by likelihood, %": f"{AFTER}/likelihoods/ss",
+    "mb-index": f"{AFTER}/all/mb_index",
+    "normalised": f"after/{NORMALISED}",
+}
+
+
+def add_normalised(records: Sequence[Record]) -> None:
+    """Add to each record its mb-index between the lowest of these runs (0) and the highest (1), in memory.
+
+    The bounds are those of the mb-index on the same scale, so they may lie outside 0..1. Nothing is added where a run
+    has no mb-index, or all have the same.
+    """
+    found = [reading_of(record, KEYS["mb-index"]) for record in records]
+    readings = [reading for reading in found if reading is not None]
+    values = [reading.value for reading in readings]
+    if len(readings) < len(records) or len(set(values)) < 2:
+        return
+    for record, reading in zip(records, readings, strict=True):
+        value, low, high = min_max([reading.value, reading.low, reading.high], among=values).tolist()
+        scaled = replace(reading, quantity="normalised", unit="share of the range", value=value, low=low, high=high)
+        record.readings.append(scaled)
+
+
+def reading_of(record: Record, key: str) -> Reading | None:
+    """The reading of a key, where the record has it."""
+    return next((reading for reading in record.readings if reading.key == key), None)
+
+
+def comparison(records: Sequence[Record]) -> dict[str, Any]:
+    """Rows of all runs, and the change of the mb-index from original entries to as many augmented ones.
+
+    Args:
+        records: of finished runs whose data are entries.
+    """
+    ordered = sorted(records, key=lambda record: (of_data(record, "augmented"), of_data(record, "sample")))
+    add_normalised(ordered)
+    rows = []
+    for record in ordered:
+        values = {name: reading_of(record, key) for name, key in KEYS.items()}
+        rows.append(
+            {"model": title(record), "entries": record.provenance["data"]["train_entries"]}
+            | {name: [r.value, r.low, r.high] for name, r in values.items() if r is not None}
+        )
+    pairs = [
+        (before, after)
+        for before in ordered
+        for after in ordered
+        if of_data(before, "sample") == of_data(after, "sample")
+        and not of_data(before, "augmented")
+        and of_data(after, "augmented")
+    ]
+    return {"models": rows, "changes": [change for pair in pairs for change in changes(*pair)]}
+
+
+def changes(before: Record, after: Record) -> list[dict[str, Any]]:
+    """How the mb-index differs between two runs, on the same contexts and reference entries; none without items."""
+    files = [record.folder / "items" / "after" / f"{MBIndex.name}.safetensors" for record in (before, after)]
+    readings = [reading_of(record, KEYS["mb-index"]) for record in (before, after)]
+    first, second = readings
+    if first is None or second is None or not all(file.is_file() for file in files):
+        return []
+    earlier, later = (mb_draws(load_file(file)) for file in files)
+    low, high = percentile_interval(later - earlier)
+    difference = second.value - first.value
+    models = {"from": title(before), "to": title(after)}
+    return [models | {"mb-index": [difference, low, high], "p": two_sided_p(later - earlier)}]
+
+
+def of_data(record: Record, key: str) -> Any:
+    """A setting of a run's data."""
+    return record.config["data"][key]
+
+
+def title(record: Record) -> str:
+    """``sample of 10, augmented``."""
+    return f"sample of {of_data(record, 'sample')}, {'augmented' if of_data(record, 'augmented') else 'original'}"
+
+
+def rendered(found: dict[str, Any]) -> str:
+    """A comparison as Markdown."""
+    columns = ["model", "entries", *KEYS]
+    lines = [[_shown(row.get(column)) for column in columns] for row in found["models"]]
+    parts = [tabulate(lines, headers=columns, tablefmt="github", disable_numparse=True)]
+    parts += [
+        f"mb-index from {change['from']} to {change['to']}: {_shown(change['mb-index'])}, p {change['p']:.2g}"
+        for change in found["changes"]
+    ]
+    parts.append(
+        "95 % intervals in brackets. The mb-index falls with the number of entries alone: compare models tuned on "
+        "equally many."
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        middle, low, high = value
+        return f"{middle:.4g} [{low:.4g}, {high:.4g}]"
+    return "" if value is None else str(value)

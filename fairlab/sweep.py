@@ -1,0 +1,33 @@
+"""What a sweep writes when its last job is done."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from fairlab.files import write_whole
+from fairlab.record import Record
+
+
+class CompareLanguageModels(Callback):
+    """``mb_index.md`` and ``mb_index.json`` in the sweep's folder: its finished runs side by side."""
+
+    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
+        """Compare what has finished; print the table."""
+        folder = Path(config.hydra.sweep.dir)
+        records = [Record.load(file.parent) for file in sorted(folder.glob("*/record.json"))]
+        finished = [record for record in records if record.status == "finished"]
+        if not finished:
+            return
+
+        from fairlab.reporting.mb_index import comparison, rendered
+
+        found = comparison(finished)
+        write_whole(folder / "mb_index.json", json.dumps(found, indent=1) + "\n")
+        write_whole(folder / "mb_index.md", rendered(found))
+        print(rendered(found))
+        print(f"{folder / 'mb_index.md'}, .json")

@@ -1,0 +1,173 @@
+"""Entries: one order for every model, packed without gaps that could be filled."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlab.backbones.loading import load_backbone
+from fairlab.data.entries import NOT_SCORED, Entries, collated, packed, read_entries
+from fairlab.types import DataUnavailable, FairlabError, Made
+from tests.conftest import WORDS
+
+
+class Twice:
+    """Each text and a counterpart."""
+
+    def texts(self, text):
+        return [text, text.replace("he", "she")]
+
+
+@pytest.fixture
+def llama(tiny_folders):
+    return load_backbone(str(tiny_folders["llama"]), pooling="mean", max_length=64, normalize=False)
+
+
+@pytest.fixture
+def reports(tmp_path):
+    texts = [f"he saw the {WORDS[k % 11]} and he wrote of {k}" for k in range(40)]
+    (tmp_path / "reports.txt").write_text("\n\n".join(["A title", *texts]))
+    return str(tmp_path / "reports.txt")
+
+
+def make(encoder, path, **changes):
+    settings = {
+        "unit": "paragraph",
+        "sample": 4,
+        "augmented": False,
+        "made": None,
+        "limit": None,
+        "validation": 5,
+        "block": 32,
+        "batch_size": 2,
+        "epochs": 1,
+        "seed": 0,
+        "augmentation": Twice(),
+    }
+    return Entries(path=path, encoder=encoder, **settings | changes)
+
+
+def test_originals_match_the_augmented_sample_in_number_and_begin_with_it(llama, reports):
+    original, augmented = make(llama, reports), make(llama, reports, augmented=True)
+    sample = original.texts["train"][:4]
+    assert augmented.texts["train"] == [made for text in sample for made in (text, text.replace("he", "she"))]
+    assert len(original.texts["train"]) == 8
+    assert original.texts["validation"] == augmented.texts["validation"]
+    assert not set(original.texts["train"]) & set(original.texts["validation"])
+    larger = make(llama, reports, sample=10)
+    assert larger.texts["train"][:4] == sample
+    other = make(llama, reports, seed=1)
+    assert other.texts["train"][:4] != sample
+
+
+def test_the_limit_draws_from_what_was_made(llama, reports):
+    every = make(llama, reports, augmented=True).texts["train"]
+    some = make(llama, reports, augmented=True, limit=5)
+    assert len(some.texts["train"]) == 5
+    assert [text for text in every if text in some.texts["train"]] == some.texts["train"]
+    assert len(make(llama, reports, limit=5).texts["train"]) == 5
+    assert some.facts()["made_of_the_sample"] == 8
+
+
+def test_rows_of_an_augmentation_of_rows_are_taken_fairly(llama, reports):
+    class ByMember:
+        def make(self, rows):
+            return [Made(tuple({"text": f"{row.text} {m}", "biaser": m} for m in "aaaaaab")) for row in rows]
+
+    data = make(llama, reports, augmented=True, limit=2, augmentation=ByMember())
+    assert sorted(text[-1] for text in data.texts["train"]) == ["a", "b"]
+    assert data.facts()["made_of_the_sample"] == 8  # distinct: two of each of four entries
+
+
+def test_what_was_made_before_is_read(llama, reports, tmp_path):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    for number, texts in enumerate([["an entry", "a second"], ["a third", "an entry"]]):
+        lines = [json.dumps({"id": k, "text": text}) + "\n" for k, text in enumerate(texts)]
+        (folder / f"data-{number:05}.jsonl").write_text("".join(lines))
+    data = make(llama, reports, augmented=True, made=str(folder), augmentation=None)
+    assert data.texts["train"] == ["an entry", "a second", "a third"]
+    assert len(make(llama, reports, made=str(folder), augmentation=None).texts["train"]) == 3
+    assert set(data.facts()["files"]) == {"reports.txt", "data-00000.jsonl", "data-00001.jsonl"}
+
+
+def test_every_token_of_every_entry_is_predicted_from_its_own_entry_alone(llama, reports):
+    data = make(llama, reports)
+    predicted = []
+    for batch in data.train_dataloader():
+        for ids, places, targets in zip(batch.input_ids, batch.position_ids, batch.targets, strict=True):
+            for k in range(len(ids)):
+                if targets[k] != NOT_SCORED:
+                    assert targets[k] == ids[k + 1]
+                    assert places[k + 1] == places[k] + 1
+                if places[k] == 0:
+                    assert ids[k] == 0  # the start token
+            predicted += [token for token in targets.tolist() if token != NOT_SCORED]
+    expected = [token for text in data.texts["train"] for token in llama.tokenizer.encode(text)]
+    assert sorted(predicted) == sorted(expected)
+    assert data.sizes() == {"entries": 8, "tokens": len(expected) + 8}
+
+
+def test_a_long_entry_is_cut_into_pieces_with_a_start_each(llama, tmp_path):
+    texts = ["he saw the river and the bridge and a clock " * 5, *(f"an entry of five words {k}" for k in range(9))]
+    (tmp_path / "long.txt").write_text("\n\n".join(texts))
+    data = make(llama, str(tmp_path / "long.txt"), validation=1, sample=9, block=16)
+    pieces = [piece for block in data.blocks["train"] + data.blocks["validation"] for piece in block]
+    assert max(map(len, pieces)) == 16
+    assert all(piece[0] == 0 for piece in pieces)
+    expected = sorted(token for text in texts for token in llama.tokenizer.encode(text.strip()))
+    assert sorted(token for piece in pieces for token in piece[1:]) == expected
+
+
+@given(st.lists(st.integers(1, 20), max_size=60), st.integers(20, 40))
+def test_packing_keeps_every_piece_once_and_no_block_too_full(lengths, room):
+    blocks = packed(lengths, room)
+    assert sorted(k for block in blocks for k in block) == list(range(len(lengths)))
+    totals = [sum(lengths[k] for k in block) for block in blocks]
+    assert all(total <= room for total in totals)
+    # No two blocks would fit into one.
+    assert all(a + b > room for k, a in enumerate(totals) for b in totals[:k])
+
+
+def test_padding_is_scored_nowhere():
+    batch = collated([[[7, 8, 9], [7, 5]], [[7, 6]]], [0, 1], padding_id=3)
+    assert batch.input_ids.tolist() == [[7, 8, 9, 7, 5], [7, 6, 3, 3, 3]]
+    assert batch.position_ids.tolist() == [[0, 1, 2, 0, 1], [0, 1, 0, 0, 0]]
+    assert batch.targets.tolist() == [[8, 9, NOT_SCORED, 5, NOT_SCORED], [6] + [NOT_SCORED] * 4]
+
+
+def test_paragraphs_sentences_and_rows(tmp_path):
+    text = "He saw the river that day. She saw the bridge that night.\n\nHe saw the river that day. Too short."
+    (tmp_path / "a.txt").write_text(text)
+    paragraphs, hashes = read_entries(str(tmp_path / "a.txt"), "paragraph")
+    assert len(paragraphs) == 2
+    assert set(hashes) == {"a.txt"}
+    sentences, _ = read_entries(str(tmp_path), "sentence")
+    assert sentences == ["He saw the river that day.", "She saw the bridge that night."]
+    (tmp_path / "b.csv").write_text("id,text\n1,short\n2,longer text\n")
+    assert read_entries(str(tmp_path / "b.csv"), "paragraph")[0] == ["short", "longer text"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sample": 36}, "holds 40 entries, fewer than data.validation=5 and data.sample=36 take"),
+        ({"sample": 0}, "data.sample, data.validation, data.batch_size and data.limit must be at least 1"),
+        ({"block": 65}, r"data.block must lie in 2..64"),
+        ({"augmentation": None}, "nothing says what becomes of the sample"),
+        ({"unit": "line"}, "the unit of entries must be paragraph or sentence, not line"),
+        ({"augmentation": type("None_", (), {"texts": lambda self, text: []})()}, "nothing became of the 4 entries"),
+    ],
+)
+def test_bad_values_are_said(llama, reports, changes, message):
+    with pytest.raises(FairlabError, match=message):
+        make(llama, reports, **changes)
+
+
+def test_no_such_place_and_no_entry_are_said(tmp_path):
+    with pytest.raises(DataUnavailable, match="there is no file or folder"):
+        read_entries(str(tmp_path / "none"), "paragraph")
+    (tmp_path / "empty.txt").write_text("too short\n")
+    with pytest.raises(FairlabError, match="holds no entry of 5 words or more"):
+        read_entries(str(tmp_path / "empty.txt"), "paragraph")

@@ -1,0 +1,130 @@
+"""Four causal LMs by one command on a tiny random Llama: tuned, measured, compared; killed and gone on with."""
+
+import json
+import os
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM
+
+from fairlab.data.stereoset import LABELS
+from fairlab.record import Record
+from tests.conftest import WORDS
+from tests.end_to_end.conftest import ONE_THREAD, tiny_backbone
+from tests.end_to_end.test_resume import start, wait_for
+
+
+def sentence(k):
+    return f"the {WORDS[k % 11]} saw he and she by the {WORDS[(3 * k) % 11]} of number {k}"
+
+
+def contexts(count):
+    """Examples of StereoSet's intersentence task."""
+    for k in range(count):
+        candidates = [
+            {"sentence": f"{WORDS[(k + j) % 11]} saw {j}", "gold_label": name} for j, name in enumerate(LABELS)
+        ]
+        yield {
+            "id": str(k),
+            "bias_type": "gender",
+            "target": WORDS[k % 3],
+            "context": sentence(k),
+            "sentences": candidates,
+        }
+
+
+@pytest.fixture
+def arguments(tmp_path, tiny_folders):
+    (tmp_path / "reports.txt").write_text("\n\n".join(map(sentence, range(60))))
+    (tmp_path / "stereoset.json").write_text(json.dumps({"data": {"intersentence": list(contexts(12))}}))
+    return [
+        "+experiment=biaser_llm",
+        "augmentation=cda_text",
+        *tiny_backbone(tiny_folders["llama"]),
+        "backbone.max_length=64",
+        "data.path=reports.txt",
+        "data.validation=5",
+        "data.block=64",
+        "data.batch_size=1",
+        "method.rank=2",
+        "benchmark.mb_index.stereoset=stereoset.json",
+        "benchmark.mb_index.limit=6",
+        "benchmark.mb_index.stride=32",
+        "trainer=cpu",
+    ]
+
+
+def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp_path):
+    done = run(*arguments, "hydra.sweep.dir=sweep", **ONE_THREAD)
+    assert done.returncode == 0, done.stderr
+    records = [Record.load(tmp_path / "sweep" / str(k)) for k in range(4)]
+    assert [record.status for record in records] == ["finished"] * 4
+    assert [record.phases for record in records] == [["after"]] * 4
+    asked = [(record.config["data"]["augmented"], record.config["data"]["sample"]) for record in records]
+    assert asked == [(False, 10), (False, 50), (True, 10), (True, 50)]
+    entries = [record.provenance["data"]["train_entries"] for record in records]
+    assert entries == [20, 55, 20, 100]  # each entry and its counterpart; only 55 originals are not held out
+
+    found = json.loads((tmp_path / "sweep" / "mb_index.json").read_text())
+    assert [row["entries"] for row in found["models"]] == entries
+    values = [{reading.key: reading.value for reading in record.readings} for record in records]
+    for row, of_run, n in zip(found["models"], values, entries, strict=True):
+        expected = of_run["after/mb_index/reference/perplexity"]
+        expected *= of_run["after/mb_index/continuations/stereotype_score"] / n
+        assert row["mb-index"][0] == pytest.approx(expected)
+    scaled = [row["normalised"][0] for row in found["models"]]
+    assert min(scaled) == 0
+    assert max(scaled) == 1
+    assert [(c["from"], c["to"]) for c in found["changes"]] == [
+        ("sample of 10, original", "sample of 10, augmented"),
+        ("sample of 50, original", "sample of 50, augmented"),
+    ]
+    assert "sample of 50, augmented" in (tmp_path / "sweep" / "mb_index.md").read_text()
+    assert AutoModelForCausalLM.from_pretrained(tmp_path / "sweep" / "3" / "model")
+
+    models = ",".join(f"{name}: sweep/{k}" for k, name in enumerate("ABCD"))
+    again = run(
+        f"model={{{models}}}",
+        "benchmark=[mb_index]",
+        *[argument for argument in arguments if argument.startswith("benchmark.")],
+        "benchmark.mb_index.path=reports.txt",
+        "hydra.run.dir=evaluated",
+        entry="evaluate",
+        **ONE_THREAD,
+    )
+    assert again.returncode == 0, again.stderr
+    measured = Record.load(tmp_path / "evaluated").metrics()
+    for name, of_run in zip("ABCD", values, strict=True):
+        key = "mb_index/all/mb_index"
+        assert measured[f"{name}/{key}"] == pytest.approx(of_run[f"after/{key}"], rel=1e-4)
+
+
+def test_kill_9_and_ckpt_give_the_same_weights(run, arguments, tmp_path):
+    one = [
+        *arguments,
+        "hydra.mode=RUN",
+        "data.augmented=true",
+        "method.epochs=30",
+        "method.validate_every=10",
+        "trainer.checkpoint_every=10",
+    ]
+    assert run(*one, "hydra.run.dir=whole", **ONE_THREAD).returncode == 0
+    process = start([*one, "hydra.run.dir=killed"], tmp_path)
+    last = tmp_path / "killed" / "checkpoints" / "last.ckpt"
+    wait_for(last.exists, process)
+    process.kill()
+    process.wait()
+    kept = torch.load(last, weights_only=True)["state_dict"]
+    assert all(".lora_" in name for name in kept)
+    assert not (tmp_path / "killed" / "model").exists()
+    done = run(*one, "ckpt=killed", **ONE_THREAD)
+    assert done.returncode == 0, done.stderr
+    whole, resumed = Record.load(tmp_path / "whole"), Record.load(tmp_path / "killed")
+    assert resumed.history == whole.history
+    assert resumed.metrics() == whole.metrics()
+    expected, found = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "killed"))
+    assert expected.keys() == found.keys()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    untrained = load_file(os.path.join(whole.config["backbone"]["name"], "model.safetensors"))
+    assert any(not torch.equal(found[name], untrained[name]) for name in found)

@@ -1,0 +1,241 @@
+"""Causal-LM tuning on tiny random models."""
+
+import copy
+
+import lightning
+import pytest
+import torch
+
+from fairlab.backbones import adapters
+from fairlab.backbones.adapters import FILE, add_adapters
+from fairlab.backbones.loading import load_backbone
+from fairlab.callbacks import Checkpoints
+from fairlab.data.entries import NOT_SCORED, collated
+from fairlab.methods.causal_lm import CausalLMTuning, refuse_mixing
+from fairlab.types import CannotScore, FairlabError
+from tests.backbones.reference import all_log_probabilities, livened
+from tests.conftest import WORDS
+from tests.data.test_entries import make
+
+VALUES = {
+    "rank": 4,
+    "quantize": False,
+    "checkpointing": False,
+    "lr": 1e-2,
+    "warmup": 0.1,
+    "weight_decay": 0.0,
+    "epochs": 1,
+    "validate_every": 100,
+    "seed": 0,
+}
+
+
+@pytest.fixture(params=["gpt2", "llama"])
+def backbone(request, tiny_folders):
+    return livened(load_backbone(str(tiny_folders[request.param]), pooling="mean", max_length=64, normalize=False))
+
+
+@pytest.fixture
+def llama(tiny_folders):
+    return livened(load_backbone(str(tiny_folders["llama"]), pooling="mean", max_length=64, normalize=False))
+
+
+@pytest.fixture
+def reports(tmp_path):
+    texts = [f"he saw the {WORDS[k % 11]} and he wrote of {k}" for k in range(40)]
+    (tmp_path / "reports.txt").write_text("\n\n".join(texts))
+    return str(tmp_path / "reports.txt")
+
+
+def fit(method, data, folder, **changes):
+    settings = {
+        "max_epochs": 1,
+        "accelerator": "cpu",
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "num_sanity_val_steps": 0,
+        "default_root_dir": folder,
+    }
+    trainer = lightning.Trainer(**settings | changes)
+    trainer.fit(method, data)
+    return trainer
+
+
+def losses_of(method):
+    losses = []
+    method.on_train_batch_end = lambda outputs, *_: losses.append(outputs["loss"].item())
+    return losses
+
+
+def test_the_first_loss_is_that_of_the_entries_one_by_one(backbone, reports, tmp_path):
+    data = make(backbone, reports)
+    original = copy.deepcopy(backbone)
+    batch = next(iter(data.train_dataloader()))
+    pieces = [piece for position in batch.positions for piece in data.blocks["train"][position]]
+    assert len(pieces) > 2  # several share a block
+    logs = [all_log_probabilities(original, piece)[k - 1, piece[k]] for piece in pieces for k in range(1, len(piece))]
+    method = CausalLMTuning(backbone, **VALUES)
+    losses = losses_of(method)
+    fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
+    assert losses[0] == pytest.approx(-torch.stack(logs).mean().item(), abs=1e-5)
+
+
+def test_it_learns_and_leaves_what_is_frozen(backbone, reports, tmp_path):
+    before = copy.deepcopy(backbone.model.state_dict())
+    method = CausalLMTuning(backbone, **VALUES | {"epochs": 15})
+    losses = losses_of(method)
+    fit(method, make(backbone, reports, augmented=True, epochs=15), tmp_path)
+    assert losses[-1] < losses[0] - 0.5
+    assert all(".lora_" in name for name in method.trained())
+    after = {name.replace(".base_layer", ""): value for name, value in backbone.model.state_dict().items()}
+    assert all(torch.equal(after[name], value) for name, value in before.items())
+
+
+def test_merged_gives_the_logits_of_unmerged(backbone, reports, tmp_path):
+    method = CausalLMTuning(backbone, **VALUES)
+    fit(method, make(backbone, reports, augmented=True), tmp_path)
+    ids = torch.tensor([[0, *backbone.tokenizer.encode("he saw the river and the bridge")]])
+    with torch.no_grad():
+        unmerged = backbone.model(input_ids=ids).logits
+        method.finish(tmp_path)
+        merged = backbone.model(input_ids=ids).logits
+    assert not any(".lora_" in name for name, _ in backbone.model.named_parameters())
+    torch.testing.assert_close(merged, unmerged, atol=1e-4, rtol=0)
+    assert backbone.entries == 8
+    assert (tmp_path / FILE).is_file()
+
+
+def test_all_weights_are_trained_without_a_rank(llama, reports, tmp_path):
+    before = copy.deepcopy(llama.model.state_dict())
+    method = CausalLMTuning(llama, **VALUES | {"rank": None, "lr": 1e-3})
+    fit(method, make(llama, reports), tmp_path)
+    method.finish(tmp_path)
+    changed = [name for name, value in llama.model.state_dict().items() if not torch.equal(value, before[name])]
+    assert any("mlp" in name for name in changed)
+    assert not (tmp_path / FILE).exists()
+
+
+def test_checkpointing_gives_the_same_losses(llama, reports, tmp_path):
+    def losses(**changes):
+        backbone = copy.deepcopy(llama)
+        method = CausalLMTuning(backbone, **VALUES | changes)
+        found = losses_of(method)
+        fit(method, make(backbone, reports, epochs=3), tmp_path)
+        return found
+
+    assert losses(checkpointing=True) == pytest.approx(losses(), rel=1e-5)
+
+
+def test_autocast_in_bfloat16_trains_and_its_losses_are_near(llama, reports, tmp_path):
+    def losses(**changes):
+        backbone = copy.deepcopy(llama)
+        method = CausalLMTuning(backbone, **VALUES)
+        found = losses_of(method)
+        fit(method, make(backbone, reports, epochs=3), tmp_path, **changes)
+        return found
+
+    exact, rounded = losses(), losses(precision="bf16-mixed")
+    assert rounded == pytest.approx(exact, rel=0.05)
+    assert rounded != exact
+
+
+def test_a_checkpoint_holds_what_is_trained_and_loads_into_the_same_model_alone(llama, reports, tmp_path):
+    data = make(llama, reports)
+    method = CausalLMTuning(llama, **VALUES)
+    fit(method, data, tmp_path, callbacks=[Checkpoints(tmp_path, every=1)], enable_checkpointing=True)
+    for name in ("last.ckpt", "best.ckpt"):
+        state = torch.load(tmp_path / name, weights_only=True)["state_dict"]
+        assert sorted(state) == sorted(method.trained())
+        method.load_state_dict(state)
+    with pytest.raises(RuntimeError, match="loading state_dict"):
+        method.load_state_dict(dict(list(state.items())[1:]))
+
+
+def test_a_head_of_its_own_is_frozen(llama, reports, tmp_path):
+    assert llama.model.lm_head.weight is not llama.model.model.embed_tokens.weight
+    method = CausalLMTuning(llama, **VALUES)
+    fit(method, make(llama, reports), tmp_path, max_steps=1, limit_val_batches=0)
+    assert not llama.model.lm_head.weight.requires_grad
+
+
+def test_validation_is_over_tokens_not_batches(llama, reports, tmp_path):
+    data = make(llama, reports, validation=9)
+    method = CausalLMTuning(llama, **VALUES | {"lr": 1e-9})
+    trainer = fit(method, data, tmp_path)
+    logs = []
+    for text in data.texts["validation"]:
+        ids = [0, *llama.tokenizer.encode(text)]
+        values = all_log_probabilities(llama, ids)
+        logs += [values[k - 1, ids[k]] for k in range(1, len(ids))]
+    expected = -torch.stack(logs).mean()
+    assert trainer.callback_metrics["validation/loss"].item() == pytest.approx(expected.item(), abs=1e-4)
+    assert trainer.callback_metrics["validation/perplexity"].item() == pytest.approx(expected.exp().item(), rel=1e-4)
+
+
+def test_a_model_that_mixes_entries_is_refused(tiny_folders):
+    opt = livened(load_backbone(str(tiny_folders["opt"]), pooling="mean", max_length=64, normalize=False))
+    whole = opt.model.model.decoder.forward
+    opt.model.model.decoder.forward = lambda position_ids=None, **given: whole(**given)  # deaf to positions
+    with pytest.raises(CannotScore, match="OPTForCausalLM lets the entries of a block see one another"):
+        refuse_mixing(opt)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lr": 0}, "method.lr must be above 0"),
+        ({"warmup": 1}, "method.warmup must lie in"),
+        ({"rank": 0}, "method.rank must be at least 1"),
+        ({"quantize": True, "rank": None}, "method.quantize=true trains adapters alone"),
+    ],
+)
+def test_bad_values_are_said(llama, changes, message):
+    with pytest.raises(FairlabError, match=message):
+        CausalLMTuning(llama, **VALUES | changes)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_four_bits_need_cuda(llama):
+    with pytest.raises(FairlabError, match=r"needs a CUDA device; with method\.quantize=false the same adapters"):
+        CausalLMTuning(llama, **VALUES | {"quantize": True})
+
+
+@pytest.mark.gpu
+def test_two_steps_beside_four_bits(llama, reports, tmp_path):
+    pytest.importorskip("bitsandbytes")
+    method = CausalLMTuning(llama.to("cuda"), **VALUES | {"quantize": True})
+    losses = losses_of(method)
+    fit(method, make(llama, reports), tmp_path, accelerator="gpu", max_steps=2, limit_val_batches=0)
+    assert len(losses) == 2
+    ids = torch.tensor([[0, *llama.tokenizer.encode("he saw the river")]], device="cuda")
+    with torch.no_grad():
+        unmerged = llama.model(input_ids=ids).logits
+        method.finish(tmp_path)
+        torch.testing.assert_close(llama.model(input_ids=ids).logits, unmerged, atol=1e-4, rtol=0)
+
+
+def test_a_loss_that_is_no_number_stops_the_run(llama, reports, tmp_path):
+    method = CausalLMTuning(llama, **VALUES)
+    method.setup = lambda stage: add_adapters(llama.model, 2)
+    with torch.no_grad():
+        llama.model.model.norm.weight.fill_(float("nan"))
+    with pytest.raises(FairlabError, match=r"the loss became nan at step 1; lower method\.lr"):
+        fit(method, make(llama, reports), tmp_path)
+
+
+def test_a_batch_without_targets_has_no_loss(llama):
+    batch = collated([[[0]], [[0]]], [0, 1], padding_id=0)
+    assert (batch.targets == NOT_SCORED).all()
+    loss, tokens = CausalLMTuning(llama, **VALUES).loss(batch)
+    assert (loss.item(), tokens) == (0.0, 0)
+
+
+def test_adapters_are_kept_in_the_type_asked_for(llama, tmp_path):
+    from safetensors.torch import load_file
+
+    add_adapters(llama.model, 2)
+    for dtype in (torch.float16, torch.float32):
+        adapters.save_adapters(llama.model, tmp_path / FILE, dtype)
+        assert {value.dtype for value in load_file(tmp_path / FILE).values()} == {dtype}
