@@ -6,6 +6,7 @@ Shape letters: V vocabulary, W dimensions of a word's embedding, T positions.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -139,7 +140,7 @@ def begin_by_copying(model: BartForConditionalGeneration) -> None:
         attention.out_proj.weight[rows, rows] = COPIED * torch.eye(HEAD)
 
 
-def _look_back(attention: nn.Module, head: int, steps: int, mix: Tensor) -> None:
+def _look_back(attention: Any, head: int, steps: int, mix: Tensor) -> None:
     """Let a head read the words ``steps`` before, and write their rotated first components into the context."""
     rows = slice(head * HEAD, (head + 1) * HEAD)
     for projection in (attention.q_proj, attention.k_proj, attention.v_proj):

@@ -195,7 +195,7 @@ class PackedText(lightning.LightningDataModule):
         # A perturbed text may fill more blocks or fewer than the original: the last are left out, the first come again.
         blocks = self.blocks("train")
         passes = -(-self.total_batches // -(-blocks // self.batch_size))
-        lengths = np.ones(blocks, np.int8)
+        lengths = [1] * blocks
         batches = BucketedBatches(lengths, self.batch_size, epochs=passes, seed=self.seed, skip=done)
         return self._loader("train", First(batches, self.total_batches, done))
 
@@ -203,7 +203,7 @@ class PackedText(lightning.LightningDataModule):
         """Blocks of the passages held out, always in the same order."""
         return self._loader(
             "validation",
-            BucketedBatches(np.ones(self.blocks("validation"), np.int8), self.batch_size, epochs=1, seed=0),
+            BucketedBatches([1] * self.blocks("validation"), self.batch_size, epochs=1, seed=0),
         )
 
     def _loader(self, split: str, batches: Any) -> DataLoader[int]:

@@ -189,11 +189,12 @@ def add_markers(backbone: Backbone, seed: int) -> None:
         return
     added: list[Any] = [*backbone.tokenizer.extra_special_tokens, *markers]
     backbone.tokenizer.add_special_tokens({"extra_special_tokens": added})
-    old = backbone.model.get_input_embeddings().weight.detach()
+    model: Any = backbone.model
+    old = model.get_input_embeddings().weight.detach()
     if len(backbone.tokenizer) > len(old):
-        backbone.model.resize_token_embeddings(len(backbone.tokenizer), mean_resizing=False)
+        model.resize_token_embeddings(len(backbone.tokenizer), mean_resizing=False)
         shape = (len(backbone.tokenizer) - len(old), old.shape[1])
         drawn = torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(old)
         with torch.no_grad():
-            rows = backbone.model.get_input_embeddings().weight[len(old) :]
+            rows = model.get_input_embeddings().weight[len(old) :]
             rows.copy_(old.mean(dim=0) + old.std(dim=0) * drawn)

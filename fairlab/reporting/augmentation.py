@@ -222,7 +222,8 @@ def _example(row: dict[str, Any], field: str | list[str]) -> str:
         title = f"{row['source_place']}: {row[CHOICE]['word']} to {row[CHOICE]['target']}"
         names = [field] if isinstance(field, str) else field
         return _shown(title, row["source_text"], {"perturbed": join_fields([row[name] for name in names])})
-    return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": row[field]})
+    versions = row.get("versions") or {"swapped": row[str(field)]}
+    return _shown(row["source_place"], row["source_text"], versions)
 
 
 def _shown(title: str, source: str, versions: dict[str, str]) -> str:

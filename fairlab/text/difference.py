@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
 
 from rapidfuzz.distance import Indel
 
+Item = TypeVar("Item", bound=Hashable)
 PIECE = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]|\s+")
 
 
@@ -15,12 +17,12 @@ def pieces(text: str) -> list[str]:
     return PIECE.findall(text)
 
 
-def stretches(old: Sequence[str], new: Sequence[str]) -> list[tuple[list[str], list[str]]]:
+def stretches(old: Sequence[Item], new: Sequence[Item]) -> list[tuple[list[Item], list[Item]]]:
     """Two sequences as stretches that are equal or differ, in order; joined by side they are the sequences.
 
     Equal stretches come as the same list twice. What is equal is a longest common subsequence.
     """
-    found: list[tuple[list[str], list[str]]] = []
+    found: list[tuple[list[Item], list[Item]]] = []
     differs = False
     for step in Indel.opcodes(old, new):
         before, after = list(old[step.src_start : step.src_end]), list(new[step.dest_start : step.dest_end])
