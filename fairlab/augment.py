@@ -232,9 +232,10 @@ def with_rewriter(config: DictConfig) -> dict[str, Any]:
 def describe(source: str) -> dict[str, Any]:
     """Name and hash of the input: a file's without its folder, or a hub data set, which is not hashed."""
     if source.startswith("task:"):
-        from fairlab.data.glue import digest, read_task
+        from fairlab.data.glue import digest
+        from fairlab.data.rows import task_examples
 
-        return {"name": source, "sha256": digest(read_task(*source.removeprefix("task:").split(":")))}
+        return {"name": source, "sha256": digest(task_examples(source)[1])}
     path = Path(source)
     if not path.is_file():
         return {"name": source, "sha256": "not taken: streamed from the hub"}

@@ -127,7 +127,8 @@ class Perturbation:
         """Examples, each by its fields, with their choices carried out as far as nothing speaks against it."""
         texts = [join_fields(fields) for fields in examples]
         made = self.rewriter.rewrite_words(texts, chosen)
-        return [self._judged(fields, *each) for fields, *each in zip(examples, texts, chosen, made, strict=True)]
+        together = zip(examples, texts, chosen, made, strict=True)
+        return [self._judged(fields, text, choice, one) for fields, text, choice, one in together]
 
     def _judged(self, fields: Sequence[str], text: str, choice: Selection, made: str | NotRewritten) -> Rewritten:
         kept = list(fields)

@@ -31,13 +31,12 @@ class Selection:
 
 
 class WordRewriter(Protocol):
-    """What perturbation asks of a rewriter.
+    """What perturbation asks of a rewriter."""
 
-    Attributes:
-        provenance: columns that tell how a row was made: ``rewriter``, and a seed, a model or the like.
-    """
-
-    provenance: dict[str, Any]
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Columns that tell how a row was made: ``rewriter``, and a seed, a model or the like."""
+        ...
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
         """Every text with the person its selected word means turned to the target, or why there is none."""
