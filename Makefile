@@ -35,3 +35,4 @@ bench: .venv/installed ## measure performance against the plain way of doing it
 	$(BIN)/python perf/seat_permutations.py
 	$(BIN)/python perf/likelihoods.py
 	$(BIN)/python perf/llm_ledger.py
+	$(BIN)/python perf/perturbation.py
