@@ -9,9 +9,7 @@ from typing import Any
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.augmentation.perturbation import Choosing
 from fairlab.lexicons import Lexicon, load_lexicon
-from fairlab.rewriting.word_rewriters import ByAxis
 from fairlab.types import FairlabError
 
 
@@ -83,6 +81,8 @@ def build_perturbation(config: Mapping[str, Any]) -> Any:
 
     A rewriter of one axis is built for each, any other once.
     """
+    from fairlab.rewriting.word_rewriters import ByAxis
+
     node = config["rewriter"]
     objects = {"llm": build_llm(config), "seed": config["seed"]}
     if "lexicon" in inspect.signature(get_object(node["_target_"])).parameters:
@@ -94,6 +94,8 @@ def build_perturbation(config: Mapping[str, Any]) -> Any:
 
 def build_choosing(config: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
     """What draws the choices of a perturbation, without its rewriter."""
+    from fairlab.augmentation.perturbation import Choosing
+
     return Choosing(_perturbation(config), weights)
 
 

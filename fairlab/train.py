@@ -57,10 +57,10 @@ def train(config: DictConfig, record: Record) -> None:
     # Our loaders pass over the batches that are done; Lightning looks for a loader with a state of its own.
     warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
     seed_everything(config.seed, workers=True, verbose=False)
+    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
     method = build(config.method, encoder, seed=config.seed)
     augmentation = build_augmentation_in_training(config.augmentation) if config.augmentation else None
     data = build(config.data, encoder=encoder, epochs=method.epochs, seed=config.seed, augmentation=augmentation)
-    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
     inputs = {"data": data.facts(), "weights": weights_facts(config.backbone)}
     refuse_changed_inputs(record, inputs)
     record.provenance |= environment() | inputs

@@ -1,6 +1,7 @@
 """The performance scripts give the same numbers both ways; how fast is measured by `make bench`, never here."""
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
@@ -124,3 +125,29 @@ def test_continuations_in_batches_are_those_of_generate(monkeypatch, tiny_folder
     result = script.measure(gpt2, count=4, repeats=1)
     assert result["same"] == 4
     assert "| ours | " in script.table(result)
+
+
+def test_perturbation_is_measured_on_texts_of_which_half_are_about_people(monkeypatch, tmp_path):
+    perturbation = load("perturbation", monkeypatch)
+    source = perturbation.write(tmp_path / "texts.jsonl", rows=300)
+    taken, made = perturbation.seconds(source, "lexical", 1)
+    rows = [json.loads(line) for line in made.splitlines()]
+    assert taken > 0
+    assert len(rows) == 300
+    assert 110 < sum(row["perturbed"] for row in rows) < 190  # four standard deviations
+    assert perturbation.write(tmp_path / "size.jsonl", size=5000).stat().st_size == pytest.approx(5000, abs=300)
+    result = {
+        "mode": "lexical",
+        "rows_per_second": {1: [10.0], 2: [18.0]},
+        "ratio": [1.8],
+        "memory": {10: (300.0, 5.0)},
+    }
+    assert "| 2 | 18 |" in perturbation.table(result)
+    assert "| 10 MB | 300 MB | 5 |" in perturbation.table(result)
+
+
+@pytest.mark.slow
+def test_choosing_words_holds_no_more_of_a_larger_file(monkeypatch):
+    perturbation = load("perturbation", monkeypatch)
+    small, large = (perturbation.peak_megabytes(size)[0] for size in (1_000_000, 30_000_000))
+    assert large < small + 100

@@ -10,8 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fairlab.data.glue import digest, read_task
-from fairlab.data.rows import TASK, BadRow, read_rows, text_files
+from fairlab.data.glue import digest
+from fairlab.data.rows import TASK, BadRow, read_rows, task_examples, text_files
 from fairlab.data.shards import BAD
 from fairlab.files import sha256, write_whole
 from fairlab.rewriting.group_rewriters import NO_WORD
@@ -85,7 +85,7 @@ def dataset_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
 def dataset_facts(source: str) -> dict[str, Any]:
     """Name and hash of a data set: a file's, a folder's data's, a task's, or the hub's, which is not hashed."""
     if source.startswith(TASK):
-        return {"name": source, "sha256": digest(read_task(*source.removeprefix(TASK).split(":")))}
+        return {"name": source, "sha256": digest(task_examples(source)[1])}
     path = Path(source)
     if path.is_file():
         files = [path]

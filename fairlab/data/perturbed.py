@@ -121,7 +121,8 @@ def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[st
         DataUnavailable: there is no finished output.
         FairlabError: it is of other examples.
     """
-    rows = [json.loads(line) for file in data_files(folder) for line in file.open(encoding="utf-8")]
+    texts = [file.read_text(encoding="utf-8") for file in data_files(folder)]
+    rows = [json.loads(line) for text in texts for line in text.split("\n") if line]
     other = f"{folder} is no perturbation of these {len(examples)} examples; run fairlab.augment on this split"
     if len(rows) != len(examples) or not all(set(names) <= set(row) and "perturbed" in row for row in rows):
         raise FairlabError(other)

@@ -15,7 +15,7 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any
 
-from fairlab.data.glue import find_task, read_task
+from fairlab.data.glue import Example, Task, find_task, read_task
 from fairlab.text.fields import join_fields
 from fairlab.text.sentences import SENTENCE_END
 from fairlab.types import DataUnavailable, FairlabError, Row
@@ -57,7 +57,7 @@ def read_rows(source: str, field: str | Sequence[str] = "text") -> Iterator[Row 
         FairlabError: the file is not of its kind, or of none that is known.
     """
     if source.startswith(TASK):
-        return task_rows(*source.removeprefix(TASK).split(":"))
+        return task_rows(source)
     path = Path(source)
     if path.is_dir():
         return _rows(_folder(text_files(path)), "text")
@@ -119,10 +119,27 @@ def _folder(files: list[Path]) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
                 yield f"{file.name}, {item[0]}", item[1]
 
 
-def task_rows(name: str, split: str = "train") -> Iterator[Row]:
-    """Examples of a labelled task as rows: their fields by the task's own names, and the label's name or score."""
+def task_examples(source: str) -> tuple[Task, list[Example]]:
+    """A labelled task and the examples of a split of it.
+
+    Args:
+        source: ``task:NAME`` for the training examples, or ``task:NAME:SPLIT``.
+
+    Raises:
+        DataUnavailable: the data cannot be had.
+        FairlabError: there is no such task or split.
+    """
+    name, _, split = source.removeprefix(TASK).partition(":")
     task = find_task(name)
-    for number, example in enumerate(read_task(name, split), start=1):
+    if (split or "train") not in task.files:
+        raise FairlabError(f"{source} names no split of {name}; there are: {', '.join(task.files)}")
+    return task, read_task(name, split or "train")
+
+
+def task_rows(source: str) -> Iterator[Row]:
+    """Examples of a labelled task as rows: their fields by the task's own names, and the label's name or score."""
+    task, examples = task_examples(source)
+    for number, example in enumerate(examples, start=1):
         parts = tuple(zip(task.field_names, example.fields, strict=True))
         label = task.labels[int(example.label)] if task.labels else example.label
         text = join_fields(example.fields)

@@ -6,7 +6,7 @@ import pytest
 from fairlab.benchmarks.fairscore import Fairscore
 from fairlab.types import CannotScore, FairlabError
 
-DEV = "He is kind\t1\nIt rained\t0\nThe boy sang\t1\nShe left\t0\nAn Asian doctor left\t1\n"
+DEV = "He is kind\t1\nIt rained\t0\nThe boy sang\t1\nShe left\t0\nAn Asian doctor left\t1\nA Samoan doctor slept\t0\n"
 
 
 class BySex:
@@ -33,19 +33,20 @@ def test_only_examples_that_changed_count_and_each_axis_has_its_own(benchmark, t
     readings = {reading.key: reading for reading in outcome.readings}
     overall = readings["sst2_fairscore/dev/fairscore"]
     original, perturbed = outcome.items["dev_original"], outcome.items["dev_perturbed"]
-    assert overall.n == len(original) == 4  # all but the rain
-    assert original.tolist() == [1, 1, 0, 0]
+    assert overall.n == len(original) == 5  # all but the rain
+    assert original.tolist() == [1, 1, 0, 0, 0]
     assert overall.value == 100 * np.mean(original != perturbed)
     assert overall.low <= overall.value <= overall.high
     gender, race = (readings[f"sst2_fairscore/dev_{axis}/fairscore"] for axis in ("gender", "race"))
-    assert (gender.n, race.n, race.value) == (3, 1, 0) if race.n > 1 else gender.n == 3
+    assert (gender.n, race.n, race.value) == (3, 2, 0)
+    assert readings["sst2_fairscore/dev/perturbed"].value == pytest.approx(500 / 6)
     assert overall.headline
     assert not gender.headline
     total = sum(
         readings[f"sst2_fairscore/dev/{name}"].value for name in ("fairscore", "both_correct", "neither_correct")
     )
     assert total == pytest.approx(100)
-    assert "4 of 5 examples of dev changed" in outcome.notes[0].text
+    assert "5 of 6 examples of dev changed" in outcome.notes[0].text
 
 
 def test_two_models_are_compared_example_by_example(benchmark, tiny):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from fairlab.augmentation.perturbation import Perturbation
 from fairlab.data.corpus import held_out
 from fairlab.data.glue import TASKS, read_task
 from fairlab.data.labelled import LabelledTexts
@@ -145,3 +146,25 @@ def test_published_examples_give_a_part_for_choosing(tiny, task):
     total = len(data.examples["train"]) + len(data.examples["validation"])
     assert 0.07 < len(data.examples["validation"]) / total < 0.13
     assert TASKS[task].name == data.facts()["task"]
+
+
+def test_perturbation_is_of_the_training_examples_alone(tiny, tmp_path):
+    lines = [
+        f"{k}\tthe {'king' if k % 2 else 'boat'} of number {k}\tthe king is {k}\t"
+        f"{'entailment' if k % 3 else 'not_entailment'}\n"
+        for k in range(40)
+    ]
+    (tmp_path / "train.tsv").write_text(HEADER + "".join(lines))
+    plain = make(tiny, str(tmp_path))
+    data = make(tiny, str(tmp_path), augmentation=Perturbation(axes=["gender"], sampling="uniform", mode="lexical"))
+    assert data.examples["validation"] == plain.examples["validation"]
+    assert [example.label for example in data.examples["train"]] == [e.label for e in plain.examples["train"]]
+    for made, source in zip(data.examples["train"], plain.examples["train"], strict=True):
+        (word,) = {"queen", "monarch"} & set(made.second.split())
+        assert made.second == source.second.replace("king", word)
+        assert made.first == source.first.replace("king", word)
+    count = len(data.examples["train"])
+    assert data.facts()["perturbed"] == {"examples": count, "chosen": count, "perturbed/gender": count}
+    assert "perturbed" not in plain.facts()
+    with pytest.raises(FairlabError, match="augmentation=fairtuning or none"):
+        make(tiny, str(tmp_path), augmentation=object())

@@ -96,6 +96,6 @@ def test_the_two_halves_of_qnli_share_no_question_and_lose_none():
 
 @pytest.mark.data
 def test_rows_of_a_task():
-    row = next(iter(task_rows("rte", "dev")))
+    row = next(iter(task_rows("task:rte:dev")))
     assert row.names == ["sentence1", "sentence2"]
     assert row.extra == {"label": "not_entailment"}
