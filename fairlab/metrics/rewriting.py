@@ -63,7 +63,7 @@ def word_levenshtein(made: Sequence[str], references: Sequence[str]) -> Array:
 
 @cache
 def _bleu() -> Any:
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
     logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it takes texts ending in " ." for tokenized ones
     return BLEU(effective_order=True)
