@@ -70,7 +70,7 @@ def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str
     node = dict(config["augmentation"])
     objects = {"rewriter": rewriter, "llm": llm, "seed": config["seed"]}
     if "language_model" in node:
-        objects["language_model"] = build(OmegaConf.create(node.pop("language_model")))
+        objects["language_model"] = build(OmegaConf.create(dict(node.pop("language_model"))))
     return _build_with_some(node, objects)
 
 

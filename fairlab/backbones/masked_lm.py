@@ -203,7 +203,7 @@ class MaskedLM:
     def _whole_words(self) -> dict[int, str]:
         """The tokens that are words on their own, by id."""
         tokenizer = self.backbone.tokenizer
-        tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
         marked = any(token.startswith(BEFORE_WORDS) for token in tokens)  # a token that begins a word says so
         begins = {k: token.lstrip("".join(BEFORE_WORDS)) for k, token in enumerate(tokens)}
         return {

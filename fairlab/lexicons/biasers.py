@@ -54,7 +54,7 @@ def as_lexicon(content: dict[str, Any], path: Path) -> dict[str, Any]:
     if twice := {name for name in names if names.count(name) > 1}:
         raise FairlabError(f"{path} lists the biaser '{sorted(twice)[0]}' twice; keep one of them")
     adjectives, persons, peoples = ([row[place] for row in rows] for place in range(len(FORMS)))
-    more = {key: content[key] for key in ("source", "licence", "polysemous") if key in content}
+    more: dict[str, Any] = {key: content[key] for key in ("source", "licence", "polysemous") if key in content}
     return {
         "axis": content["axis"],
         "attributes": names,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from fairlab.lexicons import Entry, Lexicon, load_lexicon
@@ -149,14 +150,18 @@ class BiaserRewriter:
             biaser = mention.sense.attribute
             starts.setdefault(biaser, mention.start)
             own = [other for other in listed if other.sense.attribute == biaser]
-            turns[biaser] = lambda member, own=own: self.rules.turn(text, syntax, [(one, member) for one in own])
+            turns[biaser] = partial(self._turned, text, syntax, own)
         for start, _, biaser, _ in unlisted:
             starts.setdefault(biaser, start)
             places = [(first, end, entry) for first, end, name, entry in unlisted if name == biaser]
-            turns[biaser] = lambda member, places=places: apply_edits(
-                text, [Edit(first, end, self._form(entry, member)) for first, end, entry in places]
-            )
+            turns[biaser] = partial(self._edited, text, places)
         return {biaser: turns[biaser] for biaser in sorted(starts, key=starts.__getitem__)}
+
+    def _turned(self, text: str, syntax: Syntax, mentions: list[Mention], member: str) -> str:
+        return self.rules.turn(text, syntax, [(mention, member) for mention in mentions])
+
+    def _edited(self, text: str, places: list[tuple[int, int, Entry]], member: str) -> str:
+        return apply_edits(text, [Edit(start, end, self._form(entry, member)) for start, end, entry in places])
 
     def _form(self, entry: Entry, member: str) -> str:
         return entry.forms[self.whole.attributes.index(member) + 1] or entry.forms[0]

@@ -10,6 +10,7 @@ import hashlib
 import random
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
@@ -153,7 +154,8 @@ class SentenceUpshift:
     def _sentence(self, text: str) -> str:
         import torch
 
-        tokenizer, model = self.backbone.tokenizer, self.backbone.model
+        tokenizer: Any = self.backbone.tokenizer
+        model: Any = self.backbone.model
         ids = tokenizer(text + " ", add_special_tokens=True)["input_ids"][-self.backbone.max_length :]
         given = torch.tensor([ids], device=self.backbone.device)
         with self.backbone.measuring():
