@@ -150,17 +150,17 @@ class BiaserRewriter:
             biaser = mention.sense.attribute
             starts.setdefault(biaser, mention.start)
             own = [other for other in listed if other.sense.attribute == biaser]
-            turns[biaser] = partial(self._listed_turned, text, syntax, own)
+            turns[biaser] = partial(self._turned, text, syntax, own)
         for start, _, biaser, _ in unlisted:
             starts.setdefault(biaser, start)
             places = [(first, end, entry) for first, end, name, entry in unlisted if name == biaser]
-            turns[biaser] = partial(self._unlisted_turned, text, places)
+            turns[biaser] = partial(self._edited, text, places)
         return {biaser: turns[biaser] for biaser in sorted(starts, key=starts.__getitem__)}
 
-    def _listed_turned(self, text: str, syntax: Syntax, mentions: Sequence[Mention], member: str) -> str:
+    def _turned(self, text: str, syntax: Syntax, mentions: list[Mention], member: str) -> str:
         return self.rules.turn(text, syntax, [(mention, member) for mention in mentions])
 
-    def _unlisted_turned(self, text: str, places: Sequence[tuple[int, int, Any]], member: str) -> str:
+    def _edited(self, text: str, places: list[tuple[int, int, Entry]], member: str) -> str:
         return apply_edits(text, [Edit(start, end, self._form(entry, member)) for start, end, entry in places])
 
     def _form(self, entry: Entry, member: str) -> str:

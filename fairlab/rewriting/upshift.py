@@ -154,7 +154,7 @@ class SentenceUpshift:
     def _sentence(self, text: str) -> str:
         import torch
 
-        tokenizer = self.backbone.tokenizer
+        tokenizer: Any = self.backbone.tokenizer
         model: Any = self.backbone.model
         ids = tokenizer(text + " ", add_special_tokens=True)["input_ids"][-self.backbone.max_length :]
         given = torch.tensor([ids], device=self.backbone.device)
