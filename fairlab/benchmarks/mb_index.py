@@ -19,7 +19,6 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.backbones.loading import load_backbone
 from fairlab.benchmarks.measured import Items, Quantity, cut_notes, outcome, quantity
-from fairlab.benchmarks.perplexity import perplexity
 from fairlab.benchmarks.stereoset import INTER, by_term, continuation_probabilities
 from fairlab.data.entries import read_entries
 from fairlab.data.sources import locate
@@ -33,6 +32,7 @@ from fairlab.metrics.mb_index import (
     mb_index,
     stereotype_score,
 )
+from fairlab.metrics.perplexity import perplexity
 from fairlab.metrics.stereoset import mean_percent, stereotyped
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import FairlabError
