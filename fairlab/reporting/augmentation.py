@@ -218,12 +218,11 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _example(row: dict[str, Any], field: str | list[str]) -> str:
+    names = [field] if isinstance(field, str) else field
     if CHOICE in row:
         title = f"{row['source_place']}: {row[CHOICE]['word']} to {row[CHOICE]['target']}"
-        names = [field] if isinstance(field, str) else field
         return _shown(title, row["source_text"], {"perturbed": join_fields([row[name] for name in names])})
-    versions = row.get("versions") or {"swapped": row[str(field)]}
-    return _shown(row["source_place"], row["source_text"], versions)
+    return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": row[names[0]]})
 
 
 def _shown(title: str, source: str, versions: dict[str, str]) -> str:

@@ -170,7 +170,7 @@ def rte(tmp_path, tiny_folders):
     folder.mkdir()
     (folder / "train.tsv").write_text(HEADER + "".join(lines))
     (folder / "dev.tsv").write_text(HEADER + "".join(lines[:20]))
-    few = ["data.batch_size=8", "method.epochs=1", "method.validate_every=4"]
+    few = ["data.batch_size=8", "data.validation=0.3", "method.epochs=1", "method.validate_every=4"]
     return ["+experiment=fairtune_glue", *tiny_backbone(tiny_folders["bert"]), "task=rte", f"data.path={folder}", *few]
 
 
