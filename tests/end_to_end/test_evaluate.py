@@ -114,11 +114,17 @@ def test_data_is_measured_side_by_side_and_never_printed(run, data, tmp_path):
     assert "secretword" not in done.stdout + done.stderr
 
 
+def test_a_benchmark_of_models_measures_no_data(run, tmp_path):
+    (tmp_path / "texts.txt").write_text("One.\nTwo.\n")
+    done = run("dataset=texts.txt", "benchmark=[cced]", entry="evaluate")
+    assert done.returncode == 1
+    assert "cced measures models, not data; with dataset= give benchmark=db_index" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "dataset= is measured without a model="),
-        (["model=null", "benchmark=[cced]"], "cced measures models, not data; with dataset= give benchmark=db_index"),
         (["model=null", "dataset=nowhere.jsonl"], "nowhere.jsonl is not a file"),
         (["model=null", "benchmark.db_index.comparison=none.jsonl"], "none.jsonl is not a file"),
         (["model=null", "benchmark.db_index.vectors=spacy:en_none"], "spaCy has no pipeline en_none here"),
