@@ -131,7 +131,11 @@ def read_matrix(file: Path, scale: str) -> Matrix:
     paper = file.parent.name
     published = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))
     options = content["options"].get(scale, [])
-    runs = {name: [*run[scale], *options] for name, run in content["runs"].items() if isinstance(run.get(scale), list)}
+    runs = {
+        name: [*run[scale], *(options if run.get("options", True) else [])]
+        for name, run in content["runs"].items()
+        if isinstance(run.get(scale), list)
+    }
     unavailable = {name: str(run.get(scale, "")) for name, run in content["runs"].items() if name not in runs}
     tables = {}
     for id_, table in content["tables"].items():
