@@ -256,7 +256,7 @@ def test_a_bert_scores_only_as_a_decoder(byte_tokenizer, decoder):
 @pytest.mark.parametrize("stride", [1, 20, 63])
 def test_a_window_moves_over_a_long_text(gpt2, stride):
     scorer = CausalLM(gpt2)
-    text = "he saw the river and a clock by the bridge " * 6
+    text = "he saw the river and a clock by the bridge " * 12
     ids = [0, *gpt2.tokenizer.encode(text)]
     assert len(ids) > 100
     (found,) = scorer.token_log_probabilities([text], stride=stride)

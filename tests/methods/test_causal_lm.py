@@ -70,7 +70,7 @@ def losses_of(method):
 
 
 def test_the_first_loss_is_that_of_the_entries_one_by_one(backbone, reports, tmp_path):
-    data = make(backbone, reports)
+    data = make(backbone, reports, block=64)
     original = copy.deepcopy(backbone)
     batch = next(iter(data.train_dataloader()))
     pieces = [piece for position in batch.positions for piece in data.blocks["train"][position]]
@@ -217,12 +217,12 @@ def test_two_steps_beside_four_bits(llama, reports, tmp_path):
 
 
 def test_a_loss_that_is_no_number_stops_the_run(llama, reports, tmp_path):
-    method = CausalLMTuning(llama, **VALUES)
+    method, data = CausalLMTuning(llama, **VALUES), make(llama, reports)
     method.setup = lambda stage: add_adapters(llama.model, 2)
     with torch.no_grad():
         llama.model.model.norm.weight.fill_(float("nan"))
     with pytest.raises(FairlabError, match=r"the loss became nan at step 1; lower method\.lr"):
-        fit(method, make(llama, reports), tmp_path)
+        fit(method, data, tmp_path)
 
 
 def test_a_batch_without_targets_has_no_loss(llama):
