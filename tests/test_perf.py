@@ -109,7 +109,7 @@ def test_batched_decoding_gives_what_generate_gives(monkeypatch):
 def test_pretraining_is_timed_on_the_same_text(monkeypatch, tmp_path, tiny_folders):
     mlm_pretraining = load("mlm_pretraining", monkeypatch)
     (tmp_path / "x.txt").write_text(
-        "\n\n".join(f"The boat {k} left. She saw it go down the river." for k in range(300))
+        "\n\n".join(f"The boat {k} left. She saw it go down the river." for k in range(3000))
     )
     backbone = load_backbone(str(tiny_folders["bert_mlm"]), pooling="mean", max_length=32, normalize=False)
     result = mlm_pretraining.measure(backbone, tokens=90, steps=2, repeats=1, path=tmp_path / "x.txt")

@@ -161,7 +161,7 @@ def test_prompts_are_versioned_and_hashed(tmp_path):
     [
         (
             None,
-            "there is no prompt .*; .* one of: counterfactual_group, label_check, single_target",
+            "there is no prompt .*; .* one of: biasers, counterfactual_group, label_check",
         ),
         ("version: 1", "has no key 'task'"),
         ("just words", "has no key 'version'"),
