@@ -119,8 +119,8 @@ def table(result: dict) -> str:
     if big := result.get("large"):
         lines += [
             "",
-            f"{big['documents']:,} documents: {big['seconds']:.0f} s from texts to scores, {big['mib_above_tenth']:.0f} "
-            f"MiB more than a tenth of them, of which {big['mib_of_ids']:.0f} MiB are token ids; "
+            f"{big['documents']:,} documents: {big['seconds']:.0f} s from texts to scores, "
+            f"{big['mib_above_tenth']:.0f} MiB more than a tenth of them ({big['mib_of_ids']:.0f} MiB are token ids); "
             f"{big['replace_seconds']:.1f} s for the replacement of one document.",
         ]
     return "\n".join(lines)

@@ -48,7 +48,7 @@ def positions(count: int, width: int, pe: Literal["paper", "vaswani"] = "paper",
     """
     if pe not in POSITION_ENCODINGS or width < 1:
         raise FairlabError(
-            f"the position encoding must be {' or '.join(POSITION_ENCODINGS)} of at least 1 dimension, not {pe}, {width}"
+            f"position encodings must be {' or '.join(POSITION_ENCODINGS)}, of 1 dimension or more, not {pe}, {width}"
         )
     k = np.arange(width)
     exponents = 2 * k / width if pe == "paper" else 2 * (k // 2) / width
@@ -248,7 +248,7 @@ class TokenSpace(_UnitSums):
         self.sums = self._sums(np.arange(len(self)))
 
     def vectors(self, documents: NDArray[np.intp]) -> Floats:
-        """g of some documents, (N, lambda)."""
+        """Vectors g of some documents, (N, lambda)."""
         rows, ids = self.tokens.some(documents)
         lengths = np.bincount(rows, minlength=len(documents))
         weights = self._weights(rows, ids, lengths, self._idf(self.tokens.frequency))
@@ -382,10 +382,12 @@ class OfficialSpace(Space):
         self.tau = positions(1, width, "vaswani", first=0)
         self.tokens = _Tokens(texts, tokenize)
         self.sums = np.zeros((len(self.names), len(self.tokens.vocabulary), width))
+        self.held = np.zeros(self.sums.shape[:2], dtype=np.int64)  # documents of each label that hold each token
         for start in range(0, len(self), BLOCK):
             block = np.arange(start, min(start + BLOCK, len(self)))
             rows, ids, maps = self._maps(*self.tokens.some(block), len(block))
             np.add.at(self.sums, (self.labels[block[rows]], ids), maps)
+            np.add.at(self.held, (self.labels[block[rows]], ids), 1)
 
     def gamma(self) -> Floats:
         """See :class:`Space`."""
@@ -408,7 +410,9 @@ class OfficialSpace(Space):
         new, label = self._encoded(text), self.labels[document]
         for tokens, sign in ((self.tokens.of(document), -1.0), (new, 1.0)):
             _, ids, maps = self._map(tokens)
-            self.sums[label, ids] += sign * maps
+            self.held[label, ids] += int(sign)
+            # What rounding leaves of a token that is gone would have a direction.
+            self.sums[label, ids] = np.where(self.held[label, ids, None], self.sums[label, ids] + sign * maps, 0.0)
         self.tokens.put(document, new)
 
     @property
@@ -428,6 +432,7 @@ class OfficialSpace(Space):
         ids = self.tokens.encode(text)
         if new := len(self.tokens.vocabulary) - self.sums.shape[1]:
             self.sums = np.pad(self.sums, ((0, 0), (0, new), (0, 0)))
+            self.held = np.pad(self.held, ((0, 0), (0, new)))
         return ids
 
     def _map(self, ids: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:

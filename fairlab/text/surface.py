@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 TOKEN = re.compile(r"\w+(?=n['’]t\b)|n['’]t\b|\w+")
 # A negation by one token; "n't" is written with either apostrophe. *Fail to* is counted by :func:`negations`.
@@ -28,5 +29,5 @@ def negations(tokens: Sequence[str]) -> int:
         >>> negations(surface_tokens("Nobody failed to see it, did they not?"))
         3
     """
-    failing = sum(one in FAILING and two == "to" for one, two in zip(tokens, tokens[1:], strict=False))
+    failing = sum(one in FAILING and two == "to" for one, two in pairwise(tokens))
     return sum(token in NEGATIONS for token in tokens) + failing
