@@ -26,11 +26,24 @@ LAYERS = [
     {"runs", "build", "measuring"},
     {"cli"},
     {"job"},
-    {"choosing"},
+    {"choosing", "rounds"},
     {"train", "evaluate", "augment", "report", "reproduce", "score"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY = {"cli", "job", "choosing", "runs", "build", "train", "evaluate", "augment", "report", "reproduce", "score"}
+ENTRY = {
+    "cli",
+    "job",
+    "choosing",
+    "rounds",
+    "runs",
+    "build",
+    "train",
+    "evaluate",
+    "augment",
+    "report",
+    "reproduce",
+    "score",
+}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

@@ -111,7 +111,9 @@ class LLMLabelled:
         replies = iter(self.llm.ask(requests, stage=REWRITING))
         drawn = [[next(replies) for _ in range(count)] for _ in items]
         return [
-            list(dict.fromkeys(reply.value["text"].strip() for reply in some if reply.ok and reply.value["text"].strip()))
+            list(
+                dict.fromkeys(reply.value["text"].strip() for reply in some if reply.ok and reply.value["text"].strip())
+            )
             for some in drawn
         ]
 
