@@ -34,14 +34,14 @@ class DataBenchmark(Protocol):
     """What the entry points ask of a benchmark of data.
 
     Attributes:
-        vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``.
+        vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; None embeds none.
     """
 
     name: str
-    vectors: str
+    vectors: str | None
 
     def measure_data(
-        self, dataset: str, field: str, embed: Callable[[Sequence[str]], NDArray[np.floating]], folder: Path
+        self, dataset: str, field: Any, embed: Callable[[Sequence[str]], NDArray[np.floating]], folder: Path
     ) -> Outcome:
         """Measure a data set's texts; ``folder`` holds what memory cannot."""
         ...

@@ -1,4 +1,4 @@
-"""What a token says of a label: local mutual information, by place in the text, and the association of a group of words.
+"""What a token says of a label: local mutual information, and the association of a group of words.
 
 Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 3; Cramer 1946, "Mathematical
 Methods of Statistics", section 21.9, for V.
