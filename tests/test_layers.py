@@ -30,20 +30,7 @@ LAYERS = [
     {"train", "evaluate", "augment", "report", "reproduce", "score"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY = {
-    "cli",
-    "job",
-    "choosing",
-    "rounds",
-    "runs",
-    "build",
-    "train",
-    "evaluate",
-    "augment",
-    "report",
-    "reproduce",
-    "score",
-}
+ENTRY = {"cli", "job", "choosing", "rounds", "runs", "build"} | LAYERS[-1]
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

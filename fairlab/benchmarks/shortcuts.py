@@ -11,6 +11,7 @@ Inference Data", section 2, for the probe of one field.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.measured import Items, Quantity, one_of, outcome, quantity
+from fairlab.benchmarks.measured import Items, Quantity, one_of, outcome
 from fairlab.data.manifest import dataset_rows
-from fairlab.metrics.bootstrap import mean
+from fairlab.metrics.bootstrap import mean_draws
 from fairlab.metrics.lmi import (
     LMI,
     association_draws,
@@ -115,13 +116,8 @@ class Shortcuts:
         notes = [f"{unread:,} rows of the data set cannot be read and are left out"] if unread else []
         notes.append(f"the objective, the mean similarity of documents of different labels, is {space.objective:.6f}")
         quantities = [
-            quantity(mean, gamma, subset="gamma", name="mean", unit="1 - cosine", ideal=0.0),
-            *(
-                quantity(
-                    mean, items[f"gamma/{name}"], subset=f"gamma_{key(name)}", name="mean", unit="1 - cosine", ideal=0.0
-                )
-                for name in names
-            ),
+            averaged(gamma, "gamma", "mean", "1 - cosine", 0.0),
+            *(averaged(items[f"gamma/{name}"], f"gamma_{key(name)}", "mean", "1 - cosine", 0.0) for name in names),
             negation(tokens, labels),
         ]
         probed = self._probe(texts, labels)
@@ -157,16 +153,8 @@ class Shortcuts:
         right = probe(texts, labels, self.seed)
         commonest = max(labels.count(name) for name in set(labels)) / len(labels)
         return [
-            quantity(
-                mean,
-                100.0 * (right - commonest),
-                subset="claim_only",
-                name="gain",
-                unit="points",
-                ideal=0.0,
-                headline=True,
-            ),
-            quantity(mean, 100.0 * right, subset="claim_only", name="accuracy", unit="%", ideal=100.0 * commonest),
+            averaged(100.0 * (right - commonest), "claim_only", "gain", "points", 0.0, headline=True),
+            averaged(100.0 * right, "claim_only", "accuracy", "%", 100.0 * commonest),
         ]
 
 
@@ -194,7 +182,15 @@ def probe(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray
 def _bag(text: str) -> list[str]:
     """Words and word pairs, and a mark for a text without any."""
     tokens = surface_tokens(text)
-    return [*tokens, *(" ".join(pair) for pair in zip(tokens, tokens[1:], strict=False))] or [""]
+    return [*tokens, *(" ".join(pair) for pair in pairwise(tokens))] or [""]
+
+
+def averaged(
+    values: NDArray[np.floating], subset: str, name: str, unit: str, ideal: float, *, headline: bool = False
+) -> Quantity:
+    """The mean of one value for each document."""
+    value, draws = float(values.mean()), mean_draws(values)
+    return Quantity(subset, name, value, draws, len(values), unit, ideal, headline=headline)
 
 
 def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity:
@@ -206,7 +202,7 @@ def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity
 
 
 def places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> NDArray[np.float64]:
-    """Of a token, by position (2, PLACES): occurrences, and the share of them with its label; 0 where it never stands."""
+    """Of a token by position, (2, PLACES): occurrences, and the share with its label, 0 where it never stands."""
     count = np.zeros((2, PLACES))
     for some, label in zip(tokens, labels, strict=True):
         for place, token in enumerate(some):

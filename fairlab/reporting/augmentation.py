@@ -120,9 +120,8 @@ def data_card(manifest: Manifest) -> str:
 
 
 def _title(manifest: Manifest) -> str:
-    return ", ".join(
-        [manifest.made_by["augmentation"], *([manifest.made_by["axis"]] if "axis" in manifest.made_by else [])]
-    )
+    made = manifest.made_by
+    return f"{made['augmentation']}, {made['axis']}" if "axis" in made else str(made["augmentation"])
 
 
 def _plain(value: Any) -> str:
@@ -257,10 +256,8 @@ def _example(row: dict[str, Any], field: str | list[str]) -> str:
         names = [field] if isinstance(field, str) else field
         return _shown(title, row["source_text"], {"perturbed": join_fields([row[name] for name in names])})
     if "rewritten" in row:
-        names = [field] if isinstance(field, str) else field
-        return _shown(
-            row["source_place"], row["source_text"], {"rewritten": join_fields([row[name] for name in names])}
-        )
+        made = join_fields([row[name] for name in ([field] if isinstance(field, str) else field)])
+        return _shown(row["source_place"], row["source_text"], {"rewritten": made})
     return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": row[field]})
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 from fairlab.llm.client import LLM
@@ -109,13 +110,8 @@ class LLMLabelled:
         """
         requests = [self._request(item, self.seed + draw) for item in items for draw in range(count)]
         replies = iter(self.llm.ask(requests, stage=REWRITING))
-        drawn = [[next(replies) for _ in range(count)] for _ in items]
-        return [
-            list(
-                dict.fromkeys(reply.value["text"].strip() for reply in some if reply.ok and reply.value["text"].strip())
-            )
-            for some in drawn
-        ]
+        said = [[reply.value["text"].strip() for reply in islice(replies, count) if reply.ok] for _ in items]
+        return [list(dict.fromkeys(filter(None, texts))) for texts in said]
 
     def _request(self, item: Labelled, seed: int) -> Request:
         return Request(

@@ -1,4 +1,4 @@
-"""Negations said without a negating word: *did not book* as *refrained from booking*, *had no lift* as *lacked any lift*.
+"""Negations without a negating word: *did not book* as *refrained from booking*, *had no lift* as *lacked any lift*.
 
 Rules over spaCy's tags. What they say instead is often weaker or stronger (*hardly*, *far from*) and sometimes clumsy;
 it keeps which way a sentence points, not its exact sense.
@@ -121,10 +121,10 @@ class Affirming:
         if verb is None or before in BE:
             return [ever]
         gerund, tag = _inflected(_lemma(verb), "VBG"), verb.tag_
-        stop = f"always {_inflected('stop', tag)} short of {gerund}"
+        ways = [f"always {_inflected('refrain', tag)} from {gerund}"]
+        ways += [f"always {_inflected('stop', tag)} short of {gerund}"]
         return [
-            _edit(token, verb, f"always {_inflected('refrain', tag)} from {gerund}"),
-            _edit(token, verb, stop),
+            *(_edit(token, verb, way) for way in ways),
             ever,
         ]
 
