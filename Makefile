@@ -36,3 +36,4 @@ bench: .venv/installed ## measure performance against the plain way of doing it
 	$(BIN)/python perf/likelihoods.py
 	$(BIN)/python perf/llm_ledger.py
 	$(BIN)/python perf/db_index.py
+	$(BIN)/python perf/shortcut.py
