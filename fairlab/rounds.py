@@ -19,7 +19,6 @@ from fairlab.record import Note, Reading, Record
 from fairlab.types import FairlabError, Row
 
 REWRITERS = ("paraphrase", "llm_labelled")
-OWN = ("label", "vectors", "check")  # settings of the augmentation that are none of the algorithm's
 
 
 def describe(config: DictConfig) -> dict[str, Any]:
@@ -49,16 +48,15 @@ def make_rounds(config: DictConfig, values: dict[str, Any], record: Record) -> p
     from fairlab.augmentation.razor import Razor, Replaced, history, labelled, reasons
     from fairlab.data.rows import fields_of, read_rows
 
-    node = dict(values["augmentation"])
-    own = {name: node.pop(name) for name in OWN}
+    node = values["augmentation"]
     rows = [row for row in read_rows(config.input, fields_of(config.input, config.field)) if isinstance(row, Row)]
-    items = [labelled(row, own["label"]) for row in rows]
+    items = [labelled(row, node["label"]) for row in rows]
     llm = build_llm(values)
     rewriter = build_rewriter(values, llm)
     if not hasattr(rewriter, "rewrites"):
         raise FairlabError(f"razor needs a rewriter that keeps labels: rewriter={' or '.join(REWRITERS)}")
-    check = label_check(own["check"], llm, sorted({item.label for item in items}))
-    embed = None if node["features"] != "embedding" else embedder(own["vectors"])
+    check = label_check(node["verify"], llm, sorted({item.label for item in items}))
+    embed = None if node["features"] != "embedding" else embedder(node["vectors"])
     razor: Razor = build(OmegaConf.create(node), rewriter=rewriter, check=check, embed=embed)
     rewritten, rounds = razor(items, record.folder / "rounds")
     record.history = history(items, rounds)
@@ -68,7 +66,7 @@ def make_rounds(config: DictConfig, values: dict[str, Any], record: Record) -> p
     record.notes = [Note("razor", text) for text in texts]
     record.save()
     tried = {rows[int(place)].number: one for one_round in rounds for place, one in one_round["tried"].items()}
-    return partial(Replaced, tried, own["label"], {**rewriter.provenance, "check": check.name})
+    return partial(Replaced, tried, node["label"], {**rewriter.provenance, "check": check.name})
 
 
 def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
@@ -84,9 +82,9 @@ def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
     if name == "lexical":
         return LexicalEntailment()
     if name != "llm":
-        raise FairlabError(f"augmentation.check must be llm or lexical, or null, not {name}")
+        raise FairlabError(f"augmentation.verify must be llm or lexical, or null, not {name}")
     if llm is None:
-        raise FairlabError("augmentation.check=llm asks a language model; add llm=local or another, see --help")
+        raise FairlabError("augmentation.verify=llm asks a language model; add llm=local or another, see --help")
     return LLMLabelCheck(llm, labels)
 
 

@@ -85,7 +85,7 @@ def test_every_target_exists_and_takes_its_keys(path):
     for node in targets(content):
         target = get_object(node["_target_"])
         parameters = inspect.signature(target).parameters
-        keys = set(node) - {"_target_", "_partial_"}
+        keys = set(node) - {"_target_", "_partial_", "defaults"}
         assert keys <= set(parameters), f"{path}: {keys - set(parameters)}"
 
 

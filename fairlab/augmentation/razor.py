@@ -78,6 +78,10 @@ class Razor:
         scored: the text that is rewritten alone, or ``joined`` to its context.
         pe: see :func:`fairlab.metrics.shortcut.positions`; for ``compat=paper``.
         width: of position encodings; None takes 128 for ``paper`` and 8 for ``official``.
+        label: column of the label; whoever builds this hands in documents with theirs, and in the same way ``check``
+            by the name ``verify`` and ``embed`` by the name ``vectors``.
+        verify: as of ``label``.
+        vectors: as of ``label``.
         embed: texts to vectors, for ``features=embedding``.
 
     Raises:
@@ -101,6 +105,9 @@ class Razor:
         scored: Literal["rewritten_field", "joined"] = "rewritten_field",
         pe: Literal["paper", "vaswani"] = "paper",
         width: int | None = None,
+        label: str = "label",
+        verify: str | None = None,
+        vectors: str | None = None,
         embed: Embed | None = None,
     ) -> None:
         given = {"accept": accept, "compat": compat, "features": features, "scored": scored}
@@ -114,6 +121,7 @@ class Razor:
         self.k, self.candidates, self.rounds, self.tolerance = k, candidates, rounds, tolerance
         self.accept, self.compat, self.features, self.scored = accept, compat, features, scored
         self.pe, self.width, self.embed = pe, width, embed
+        self.label, self.verify, self.vectors = label, verify, vectors
 
     def __call__(self, items: Sequence[Labelled], folder: Path) -> tuple[list[Labelled], list[dict[str, Any]]]:
         """The documents as the rounds leave them, and the rounds; finished ones are read from ``folder``.

@@ -132,7 +132,7 @@ class _UnitSums(Space):
         others_LD = self._others()
         found = np.empty(len(self))
         for block in self._blocks(np.arange(len(self))):
-            found[block] = 1.0 - np.einsum("nd,nd->n", self._units(block), others_LD[self.labels[block]])
+            found[block] = 1.0 - np.einsum("ij,ij->i", self._units(block), others_LD[self.labels[block]])
         return found
 
     @property
@@ -143,7 +143,7 @@ class _UnitSums(Space):
         (ours, the paper's is binary).
         """
         total = self.sums.sum(axis=0)
-        return float((total @ total - np.einsum("ld,ld->", self.sums, self.sums)) / 2 / self.pairs)
+        return float((total @ total - np.einsum("ij,ij->", self.sums, self.sums)) / 2 / self.pairs)
 
     @property
     def pairs(self) -> float:
@@ -459,10 +459,10 @@ class OfficialSpace(Space):
 
 def _normalised(vectors: Floats) -> Floats:
     """Rows in unit length; a zero row stays zero."""
-    norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))[:, None]
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
     return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
 
 
 def _cosines(one: Floats, other: Floats) -> Floats:
     """Cosine of rows with rows, 0 where either is zero."""
-    return np.einsum("nd,nd->n", _normalised(one), _normalised(other))
+    return np.einsum("ij,ij->i", _normalised(one), _normalised(other))

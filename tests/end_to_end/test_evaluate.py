@@ -118,7 +118,10 @@ def test_data_is_measured_side_by_side_and_never_printed(run, data, tmp_path):
     ("arguments", "message"),
     [
         ([], "dataset= is measured without a model="),
-        (["model=null", "benchmark=[cced]"], "cced measures models, not data; with dataset= give benchmark=db_index"),
+        (
+            ["model=null", "benchmark=[cced]"],
+            "cced measures models, not data; with dataset= give benchmark=db_index or shortcuts",
+        ),
         (["model=null", "dataset=nowhere.jsonl"], "nowhere.jsonl is not a file"),
         (["model=null", "benchmark.db_index.comparison=none.jsonl"], "none.jsonl is not a file"),
         (["model=null", "benchmark.db_index.vectors=spacy:en_none"], "spaCy has no pipeline en_none here"),
