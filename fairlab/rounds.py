@@ -94,7 +94,9 @@ def embedder(name: str) -> Any:
 
     known = name in cli.choices("backbone")
     node = hydra.compose(overrides=[f"+backbone={name if known else 'minilm'}"]).backbone
-    backbone = build(node if known else OmegaConf.merge(node, {"name": name, "package": None}))
+    if not known:
+        node.update({"name": name, "package": None})
+    backbone = build(node)
     return lambda texts: backbone.embed(list(texts)).numpy()
 
 

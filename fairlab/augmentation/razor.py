@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.files import write_whole
-from fairlab.metrics.shortcut import EmbeddingSpace, OfficialSpace, Space, TokenSpace
+from fairlab.metrics.shortcut import OFFICIAL_WIDTH, WIDTH, EmbeddingSpace, OfficialSpace, Space, TokenSpace
 from fairlab.rewriting.labelled import LabelCheck, Labelled, LabelledRewriter
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields
@@ -114,7 +114,8 @@ class Razor:
         for name, value in given.items():
             if value not in SETTINGS[name]:
                 raise FairlabError(f"augmentation.{name} must be {' or '.join(SETTINGS[name])}, not {value}")
-        for name, number in {"k": k, "candidates": candidates, "rounds": rounds}.items():
+        numbers = {"k": k, "candidates": candidates, "rounds": rounds} | ({} if width is None else {"width": width})
+        for name, number in numbers.items():
             if number < 1:
                 raise FairlabError(f"augmentation.{name} must be at least 1, not {number}")
         self.rewriter, self.check = rewriter, check
@@ -169,10 +170,9 @@ class Razor:
             if self.embed is None:
                 raise FairlabError("augmentation.features=embedding needs an encoder; give augmentation.vectors=minilm")
             return EmbeddingSpace(texts, labels, self.embed)
-        width = {} if self.width is None else {"width": self.width}
         if self.compat == "official":
-            return OfficialSpace(texts, labels, **width)
-        return TokenSpace(texts, labels, pe=self.pe, **width)
+            return OfficialSpace(texts, labels, width=self.width or OFFICIAL_WIDTH)
+        return TokenSpace(texts, labels, width=self.width or WIDTH, pe=self.pe)
 
     def selected(self, gamma: NDArray[np.floating], labels: NDArray[np.integer], tried: set[int]) -> list[int]:
         """The documents of the next round, by falling score; of equal scores the first comes first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -40,9 +40,7 @@ class DataBenchmark(Protocol):
     name: str
     vectors: str | None
 
-    def measure_data(
-        self, dataset: str, field: Any, embed: Callable[[Sequence[str]], NDArray[np.floating]], folder: Path
-    ) -> Outcome:
+    def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:
         """Measure a data set's texts; ``folder`` holds what memory cannot."""
         ...
 

@@ -69,12 +69,12 @@ def local_mutual_information(
     return found
 
 
-def cramers_v(table: NDArray[np.floating]) -> NDArray[np.float64]:
+def cramers_v(table: NDArray[np.number]) -> NDArray[np.float64]:
     """Cramer's V of contingency tables (..., R, C), in [0, 1]; 0 where a row or a column holds everything.
 
     Of two by two it is the absolute phi coefficient. Sums of chi squared are over rows and columns that hold anything.
     """
-    table = np.asarray(table, dtype=np.float64)
+    table = table.astype(np.float64)
     rows, columns = table.sum(axis=-1, keepdims=True), table.sum(axis=-2, keepdims=True)
     total = table.sum(axis=(-2, -1), keepdims=True)
     expected = rows * columns / np.where(total == 0, 1.0, total)
@@ -88,7 +88,8 @@ def presence_table(present: Sequence[bool], labels: Sequence[str]) -> NDArray[np
     """Documents (2, L) without and with something, by label in order of first appearance."""
     place = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     table = np.zeros((2, len(place)))
-    np.add.at(table, (np.asarray(present, dtype=int), [place[label] for label in labels]), 1.0)
+    for one, label in zip(present, labels, strict=True):
+        table[int(one), place[label]] += 1
     return table
 
 

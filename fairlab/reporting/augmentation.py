@@ -253,12 +253,14 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 def _example(row: dict[str, Any], field: str | list[str]) -> str:
     if CHOICE in row:
         title = f"{row['source_place']}: {row[CHOICE]['word']} to {row[CHOICE]['target']}"
-        names = [field] if isinstance(field, str) else field
-        return _shown(title, row["source_text"], {"perturbed": join_fields([row[name] for name in names])})
+        return _shown(title, row["source_text"], {"perturbed": _text(row, field)})
     if "rewritten" in row:
-        made = join_fields([row[name] for name in ([field] if isinstance(field, str) else field)])
-        return _shown(row["source_place"], row["source_text"], {"rewritten": made})
-    return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": row[field]})
+        return _shown(row["source_place"], row["source_text"], {"rewritten": _text(row, field)})
+    return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": _text(row, field)})
+
+
+def _text(row: dict[str, Any], field: str | list[str]) -> str:
+    return join_fields([row[name] for name in ([field] if isinstance(field, str) else field)])
 
 
 def _shown(title: str, source: str, versions: dict[str, str]) -> str:

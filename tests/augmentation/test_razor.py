@@ -151,6 +151,7 @@ def test_history_counts_negations_after_every_round(tmp_path):
     [
         ({"k": 0}, "augmentation.k must be at least 1, not 0"),
         ({"rounds": 0}, "augmentation.rounds must be at least 1"),
+        ({"width": 0}, "augmentation.width must be at least 1"),
         ({"accept": "never"}, "augmentation.accept must be always or if_lower, not never"),
         ({"compat": "ours"}, "augmentation.compat must be paper or official"),
     ],
