@@ -38,3 +38,4 @@ bench: .venv/installed ## measure performance against the plain way of doing it
 	$(BIN)/python perf/db_index.py
 	$(BIN)/python perf/continuations.py
 	$(BIN)/python perf/perturbation.py
+	$(BIN)/python perf/shortcut.py

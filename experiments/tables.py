@@ -37,6 +37,7 @@ PERFORMANCE = [
     "likelihoods",
     "llm_ledger",
     "db_index",
+    "shortcut",
 ]  # scripts in perf/
 
 

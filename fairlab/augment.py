@@ -18,6 +18,7 @@ from fairlab.choosing import describe_on_axes, make_choices, shares
 from fairlab.files import gather
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.record import Note, Reading, Record, environment
+from fairlab.rounds import describe, make_rounds
 from fairlab.runs import output_folder, plain_config
 from fairlab.types import FairlabError, Row
 
@@ -57,7 +58,7 @@ def augment(config: DictConfig, record: Record) -> None:
     if values.get("biaser_set"):
         asked = build(OmegaConf.create(values["biaser_set"]), llm=build_llm(values), seed=config.seed)
         values["axis"] = str(asked(values["axis"], record.folder))
-    perturbing = "sampling" in values["augmentation"]
+    perturbing, in_rounds = "sampling" in values["augmentation"], "rounds" in values["augmentation"]
     manifest = Manifest(__version__, source, made_by(config, values))
     rows = read_rows(config.input, fields_of(config.input, config.field))
     if perturbing:
@@ -65,6 +66,8 @@ def augment(config: DictConfig, record: Record) -> None:
         if not values["rewriter"]:
             return
         rows, builder = with_choices(rows, choices), partial(build_perturbation, values)
+    elif in_rounds:
+        builder = make_rounds(config, values, record)
     else:
         examples = search_prompt(values, record) if values.get("search") else None
         builder = partial(build_augmentation, values, examples)
@@ -84,11 +87,13 @@ def augment(config: DictConfig, record: Record) -> None:
     gather_quarantine(manifest, record.folder)
     refuse_nothing(manifest, config.input, record.folder)
     if values["rewriter"]:
-        record.provenance["rewriter"] |= builder().rewriter.provenance
+        made = builder()
+        record.provenance["rewriter"] |= made.provenance if in_rounds else made.rewriter.provenance
     record.provenance |= spent(values)
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
-    record.readings = shares(manifest, config.seed) if perturbing else polarity(manifest, config.seed)
-    record.notes = notes(manifest)
+    if not in_rounds:
+        record.readings = shares(manifest, config.seed) if perturbing else polarity(manifest, config.seed)
+    record.notes = [*(record.notes if in_rounds else []), *notes(manifest)]
     if COPIES in manifest.counts or WITH_BIASER in manifest.counts:
         text = verdict(manifest.read, len(manifest.made_by["attributes"]), written)
         record.notes.append(Note("augmentation", text))
@@ -104,6 +109,8 @@ def made_by(config: DictConfig, values: dict[str, Any]) -> dict[str, Any]:
     """What an output is made by: the augmentation, its lexicons and its seed."""
     if "axes" in values["augmentation"]:
         return describe_on_axes(config)
+    if "rounds" in values["augmentation"]:
+        return describe(config)
     lexicon = augment_lexicon(values)
     return {
         "augmentation": HydraConfig.get().runtime.choices["augmentation"],

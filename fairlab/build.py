@@ -51,7 +51,7 @@ def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
         return None
     whole = load_lexicon(config["axis"])
     objects = {"lexicon": augment_lexicon(config), "whole": whole, "llm": llm, "seed": config["seed"], **settings}
-    return _build_with_some(config["rewriter"], objects)
+    return _build_with_some(*_with_language_model(config["rewriter"], objects))
 
 
 def build_llm(config: Mapping[str, Any]) -> Any:
@@ -69,11 +69,16 @@ def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str
     llm = build_llm(config)
     found = {} if examples is None else {"examples": examples}
     rewriter = build_rewriter(config, llm, **found)
-    node = dict(config["augmentation"])
     objects = {"rewriter": rewriter, "llm": llm, "seed": config["seed"]}
-    if "language_model" in node:
-        objects["language_model"] = build(OmegaConf.create(dict(node.pop("language_model"))))
-    return _build_with_some(node, objects)
+    return _build_with_some(*_with_language_model(config["augmentation"], objects))
+
+
+def _with_language_model(node: Mapping[str, Any], objects: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A node without the backbone it names, which is built and joins the objects; null is none."""
+    rest, built = dict(node), dict(objects)
+    if rest.get("language_model"):
+        built["language_model"] = build(OmegaConf.create(dict(rest.pop("language_model"))))
+    return rest, built
 
 
 def build_perturbation(config: Mapping[str, Any]) -> Any:

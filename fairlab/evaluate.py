@@ -74,17 +74,18 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
     refuse_changed_inputs(record, inputs)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
     if models := [benchmark.name for benchmark in benchmarks if not hasattr(benchmark, "measure_data")]:
-        raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index")
+        raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index or shortcuts")
 
     from fairlab.reporting.report import write_report
 
+    field = config.field if isinstance(config.field, str) else list(config.field)
     record.provenance |= environment() | inputs
     for benchmark in benchmarks:
-        embed, facts = embedder(config, benchmark.vectors)
+        embed, facts = embedder(config, benchmark.vectors) if benchmark.vectors else (None, {})
         refuse_changed_inputs(record, facts)
         record.provenance |= facts
         for label, source in named.items():
-            measure_data(benchmark, source, config.field, embed, label if len(named) > 1 else "", record)
+            measure_data(benchmark, source, field, embed, label if len(named) > 1 else "", record)
     record.status = "finished"
     write_report(record)
 

@@ -86,8 +86,8 @@ def take(phase: str, folder: Path, record: Record) -> None:
 def measure_data(
     benchmark: DataBenchmark,
     dataset: str,
-    field: str,
-    embed: Callable[[Sequence[str]], Any],
+    field: Any,
+    embed: Callable[[Sequence[str]], Any] | None,
     phase: str,
     record: Record,
 ) -> None:
@@ -96,8 +96,8 @@ def measure_data(
     Args:
         benchmark: to run.
         dataset: as the benchmark takes it.
-        field: of its texts.
-        embed: texts to vectors.
+        field: of its texts, or several.
+        embed: texts to vectors; None where the benchmark needs none.
         phase: the data set's label; empty for the only one.
         record: as of :func:`measure`.
     """

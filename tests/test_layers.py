@@ -26,12 +26,12 @@ LAYERS = [
     {"runs", "build", "measuring"},
     {"cli"},
     {"job"},
-    {"choosing"},
+    {"choosing", "rounds"},
     {"train", "evaluate", "augment", "report", "reproduce", "score", "sweep"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY = {"cli", "job", "choosing", "runs", "build", "train", "evaluate", "augment", "report", "reproduce", "score"}
-ENTRY |= {"sweep"}
+ENTRY = {"cli", "job", "choosing", "rounds", "runs", "build", "train", "evaluate", "augment", "report", "reproduce"}
+ENTRY |= {"score", "sweep"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

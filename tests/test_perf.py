@@ -99,6 +99,14 @@ def test_the_db_index_is_the_loops(monkeypatch):
     assert "| Python double loop | " in db_index.table(result)
 
 
+def test_the_shortcut_score_is_the_quadratic_forms(monkeypatch):
+    shortcut = load("shortcut", monkeypatch)
+    result = shortcut.measure(repeats=1, documents=80, part=4)
+    assert result["difference"] < 1e-9
+    result["large"] = shortcut.large(500)
+    assert "| quadratic form | " in shortcut.table(result)
+
+
 def test_batched_decoding_gives_what_generate_gives(monkeypatch):
     perturber_decoding = load("perturber_decoding", monkeypatch)
     result = perturber_decoding.measure(texts=4, repeats=1)

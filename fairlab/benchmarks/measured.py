@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,15 +34,13 @@ class DataBenchmark(Protocol):
     """What the entry points ask of a benchmark of data.
 
     Attributes:
-        vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``.
+        vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; None embeds none.
     """
 
     name: str
-    vectors: str
+    vectors: str | None
 
-    def measure_data(
-        self, dataset: str, field: str, embed: Callable[[Sequence[str]], NDArray[np.floating]], folder: Path
-    ) -> Outcome:
+    def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:
         """Measure a data set's texts; ``folder`` holds what memory cannot."""
         ...
 

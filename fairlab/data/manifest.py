@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -74,7 +74,7 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted((Counter(one) + Counter(other)).items()))
 
 
-def dataset_rows(source: str, field: str = "text") -> Iterator[Row | BadRow]:
+def dataset_rows(source: str, field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
     """Rows of a data set: an output of ``fairlab.augment``, checked, or anything ``read_rows`` takes."""
     folder = Path(source)
     if not (folder / NAME).is_file():

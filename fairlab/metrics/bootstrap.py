@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 2000
+NORMAL_FROM = 5_000  # values from which the bootstrap of a mean is its normal limit
 BATCH = 100  # resamples at once, which bounds the memory
 Statistic = Callable[..., NDArray[np.floating]]
 Array = NDArray[np.float64]
@@ -66,6 +68,14 @@ def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) ->
         chosen = rng.integers(0, n, size=(BATCH, n))
         draws.append(statistic(*(array[chosen] for array in arrays), axis=-1))
     return np.concatenate(draws)
+
+
+def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
+    """Bootstrap draws (2,000,) of a mean; of many values by its normal limit, which has the same mean and variance."""
+    array = np.asarray(values, dtype=np.float64)
+    if len(array) < NORMAL_FROM:
+        return bootstrap_draws(mean, array, seed=seed)
+    return np.random.default_rng(seed).normal(array.mean(), array.std() / math.sqrt(len(array)), RESAMPLES)
 
 
 def percentile_interval(draws: ArrayLike) -> tuple[float, float]:

@@ -13,7 +13,6 @@ the criterion for the number of clusters are this project's.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,14 +21,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.metrics.bootstrap import RESAMPLES, bootstrap_draws, mean
+from fairlab.metrics.bootstrap import mean_draws
 from fairlab.types import FairlabError
 
 BLOCK = 16_384  # vectors in memory at a time
 FEWEST, MOST = 2, 16  # clusters tried
 GRID_SAMPLE = 4_000  # entries that the number of clusters is chosen on
 WHOLE = 20_000  # entries up to which k-means sees all of them in every step
-NORMAL_FROM = 5_000  # entries from which the bootstrap of a mean is its normal limit
 FENCE = 1.5  # interquartile ranges beyond the quartiles, Tukey's rule for outliers
 
 Array = NDArray[np.floating]
@@ -164,12 +162,8 @@ def draws(index: DBIndex, *, cluster: int | None = None, seed: int = 0) -> NDArr
 
 
 def _mean_draws(values: NDArray[np.float64], seed: list[int]) -> NDArray[np.float64]:
-    """Bootstrap draws of a mean; of many values by its normal limit, which has the same mean and variance."""
-    number = int(np.random.SeedSequence(seed).generate_state(1)[0])
-    if len(values) < NORMAL_FROM:
-        return bootstrap_draws(mean, values, seed=number)
-    deviation = values.std() / math.sqrt(len(values))
-    return np.random.default_rng(number).normal(values.mean(), deviation, RESAMPLES)
+    """Bootstrap draws of a mean, by a seed of several numbers."""
+    return mean_draws(values, int(np.random.SeedSequence(seed).generate_state(1)[0]))
 
 
 def cluster(

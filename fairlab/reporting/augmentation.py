@@ -33,6 +33,7 @@ COLUMNS = {
     "lexicon_sha256": "hash of the word lists",
     "perturbed": "whether the row's text really changed; if not, it is as it was",
     "choice": "of a perturbed row: the word, where it starts, its axis and attribute, and the target",
+    "rewritten, gamma": "whether a document was rewritten; of one that was, its shortcut score before and after",
     "changed": "by version, words that changed: what stood there, what stands there now",
     "kind": "of an expansion by biasers: entry, copy, upshift or downshift",
     "biaser, replaced": "the member a copy was made for, and what it stands in place of",
@@ -51,7 +52,7 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
         section("Rows", table(["", "rows"], [[name, f"{count:,}"] for name, count in manifest.rows().items()])),
         _sizes(record, manifest) or _quality(record, manifest),
         section("Rejected", _reasons(manifest) + "".join(_rejects(folder, manifest))),
-        section("Prompt search", figure(plots.rounds(record.history)) + _rounds(folder)) if record.history else "",
+        _searched(record) if record.history and not _in_rounds(manifest) else "",
         section("Examples", "".join(_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest))),
         section("Provenance", f"<pre>{html.escape(record.command)}</pre>{_block(record.provenance)}"),
     ]
@@ -119,7 +120,8 @@ def data_card(manifest: Manifest) -> str:
 
 
 def _title(manifest: Manifest) -> str:
-    return f"{manifest.made_by['augmentation']}, {manifest.made_by['axis']}"
+    made = manifest.made_by
+    return f"{made['augmentation']}, {made['axis']}" if "axis" in made else str(made["augmentation"])
 
 
 def _plain(value: Any) -> str:
@@ -139,11 +141,42 @@ def _sizes(record: Record, manifest: Manifest) -> str:
 def _quality(record: Record, manifest: Manifest) -> str:
     if _perturbs(manifest):
         return section("Perturbed", _perturbed(record, manifest))
+    if _in_rounds(manifest):
+        return section("Shortcuts", _shortcuts(record))
     return section("Polarity", _polarity(record))
 
 
 def _perturbs(manifest: Manifest) -> bool:
     return "sampling" in manifest.made_by
+
+
+def _in_rounds(manifest: Manifest) -> bool:
+    return "compat" in manifest.made_by
+
+
+def _searched(record: Record) -> str:
+    return section("Prompt search", figure(plots.rounds(record.history)) + _rounds(record.folder))
+
+
+def _shortcuts(record: Record) -> str:
+    """Objective and negations by round, and how negations go with the label before and after."""
+    rounds = [
+        [str(row["round"]), f"{row['objective']:.6f}", f"{row['negations']:,}"]
+        + [f"{row[name]:,}" if name in row else "" for name in ("selected", "rewritten")]
+        for row in record.history
+    ]
+    readings = [
+        [f"{r.quantity}, {r.phase}", f"{r.value:.3g} [{r.low:.3g}, {r.high:.3g}] {r.unit}"] for r in record.readings
+    ]
+    note = "".join(f"<p>{html.escape(one.text)}.</p>" for one in record.notes if one.benchmark == "razor")
+    return (
+        note
+        + (figure(plots.objective(record.history)) if record.history else "")
+        + table(["round", "objective", "negations in all texts", "selected", "rewritten"], rounds)
+        + table(["negations and labels", "value"], readings)
+        + "<p class='note'>Objective: mean similarity of documents of different labels in shortcut space, which "
+        "rewriting raises. Association: Cramer's V of whether a text holds a negation with its label; 0 is none.</p>"
+    )
 
 
 def _perturbed(record: Record, manifest: Manifest) -> str:
@@ -218,11 +251,16 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _example(row: dict[str, Any], field: str | list[str]) -> str:
-    names = [field] if isinstance(field, str) else field
     if CHOICE in row:
         title = f"{row['source_place']}: {row[CHOICE]['word']} to {row[CHOICE]['target']}"
-        return _shown(title, row["source_text"], {"perturbed": join_fields([row[name] for name in names])})
-    return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": row[names[0]]})
+        return _shown(title, row["source_text"], {"perturbed": _text(row, field)})
+    if "rewritten" in row:
+        return _shown(row["source_place"], row["source_text"], {"rewritten": _text(row, field)})
+    return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": _text(row, field)})
+
+
+def _text(row: dict[str, Any], field: str | list[str]) -> str:
+    return join_fields([row[name] for name in ([field] if isinstance(field, str) else field)])
 
 
 def _shown(title: str, source: str, versions: dict[str, str]) -> str:

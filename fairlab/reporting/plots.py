@@ -114,6 +114,23 @@ def rounds(history: Sequence[Mapping[str, float]]) -> go.Figure:
     return laid_out(figure, 380)
 
 
+def objective(history: Sequence[Mapping[str, float]]) -> go.Figure:
+    """The objective of RAZOR and the negations in all texts over its rounds, each on an axis of its own."""
+    names = {"objective": "mean similarity across labels", "negations": "negations in all texts"}
+    figure = make_subplots(rows=1, cols=2, subplot_titles=list(names.values()))
+    for column, (key, colour) in enumerate(zip(names, COLOURS, strict=False), start=1):
+        line = go.Scatter(
+            x=[row["round"] for row in history],
+            y=[row[key] for row in history],
+            mode="lines+markers",
+            showlegend=False,
+            line={"color": colour},
+        )
+        figure.add_trace(line, row=1, col=column)
+        figure.update_xaxes(title_text="round", row=1, col=column)
+    return laid_out(figure, 340)
+
+
 def sweep(name: str, values: Sequence[float], columns: Mapping[str, Sequence[tuple[float, float, float]]]) -> go.Figure:
     """Readings as (value, low, high) against a setting, each on an axis of its own."""
     figure = make_subplots(rows=1, cols=len(columns), subplot_titles=list(columns))

@@ -20,6 +20,7 @@ from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
 from fairlab.reporting.data_bias import data_bias
 from fairlab.reporting.page import figure, page, section, table
+from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.summary import moved, summary_lines
 from fairlab.types import Group
 
@@ -38,6 +39,7 @@ def write_report(record: Record) -> Path:
         else "",
         _embeddings(record),
         data_bias(record),
+        shortcuts(record),
         section("Beside the published numbers", _published(record)) if trained else "",
         _notes(record),
         section("Not run", _not_run(record)),

@@ -104,7 +104,7 @@ def test_outliers_of_the_comparison_set_are_told():
 @pytest.mark.parametrize("normal_from", [10**9, 2])
 def test_draws_vary_as_the_double_bootstrap_does(monkeypatch, normal_from):
     targets, comparisons, labels = data(5, n=60, m=40)
-    monkeypatch.setattr(module, "NORMAL_FROM", normal_from)
+    monkeypatch.setattr("fairlab.metrics.bootstrap.NORMAL_FROM", normal_from)
     index = db_index(targets, comparisons, labels)
     found = draws(index)
     rng = np.random.default_rng(9)

@@ -1,0 +1,316 @@
+"""RAZOR: the documents that lie farthest from other labels are rewritten, round by round, until labels lie closer.
+
+It looks at the whole data set at once, so its rounds come first, and the rows are written with what they made.
+
+Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
+section 3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.files import write_whole
+from fairlab.metrics.shortcut import OFFICIAL_WIDTH, WIDTH, EmbeddingSpace, OfficialSpace, Space, TokenSpace
+from fairlab.rewriting.labelled import LabelCheck, Labelled, LabelledRewriter
+from fairlab.text.difference import changes
+from fairlab.text.fields import join_fields
+from fairlab.text.surface import negations, surface_tokens
+from fairlab.types import FairlabError, Made, Row
+
+SETTINGS = {
+    "accept": ("always", "if_lower"),
+    "compat": ("paper", "official"),
+    "features": ("surface", "embedding"),
+    "scored": ("rewritten_field", "joined"),
+}
+NONE, NOT_LOWER = "the rewriter offers nothing", "no rewrite has a lower shortcut score"
+LOST = "no rewrite keeps its label"
+Embed = Callable[[Sequence[str]], NDArray[np.floating]]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of a document that was selected.
+
+    Attributes:
+        text: that replaced it; None where it stays.
+        before, after: its shortcut score when it was selected, and that of ``text`` or, where it stays, of the best
+            rewrite that kept its label; None where there was none.
+        reason: why it stays; empty where it does not.
+        turned_down: rewrites that the check objects to, each with what it says.
+    """
+
+    text: str | None
+    before: float
+    after: float | None
+    reason: str
+    turned_down: list[list[str]]
+
+
+class Razor:
+    """Rewrites the documents of the highest shortcut scores, keeping their labels and the size of the data set.
+
+    Every round scores all documents, selects the ``k`` highest of those not selected before, asks for rewrites, drops
+    those the check objects to, and puts the one of the lowest score in the document's place; then the scores of all
+    others are as the new document makes them. It ends when a round raises the objective by less than ``tolerance``,
+    when every document was selected once, or after ``rounds``. A document without a rewrite that is taken stays.
+
+    Args:
+        rewriter: G_alpha.
+        check: G_beta.
+        k: documents of a round: the highest of all, or with ``compat=official`` of each label.
+        candidates: rewrites asked for each.
+        rounds: at most.
+        tolerance: of the objective, which is a mean cosine.
+        accept: ``if_lower`` takes a rewrite whose score is below the document's (ours); ``always`` takes the best one
+            whatever its score (the paper).
+        compat: ``paper``, equations 7-14; ``official``, the score of the released code.
+        features: ``surface``; ``embedding`` for the ablation of section 4.2.
+        scored: the text that is rewritten alone, or ``joined`` to its context.
+        pe: see :func:`fairlab.metrics.shortcut.positions`; for ``compat=paper``.
+        width: of position encodings; None takes 128 for ``paper`` and 8 for ``official``.
+        label: column of the label; whoever builds this hands in documents with theirs, and in the same way ``check``
+            by the name ``verify`` and ``embed`` by the name ``vectors``.
+        verify: as of ``label``.
+        vectors: as of ``label``.
+        embed: texts to vectors, for ``features=embedding``.
+
+    Raises:
+        FairlabError: a value is wrong.
+
+    Source: section 3.3. A document is selected once (ours), so that rounds go on where a rewriter has nothing to offer.
+    """
+
+    def __init__(
+        self,
+        *,
+        rewriter: LabelledRewriter,
+        check: LabelCheck,
+        k: int,
+        candidates: int,
+        rounds: int,
+        tolerance: float,
+        accept: Literal["always", "if_lower"] = "if_lower",
+        compat: Literal["paper", "official"] = "paper",
+        features: Literal["surface", "embedding"] = "surface",
+        scored: Literal["rewritten_field", "joined"] = "rewritten_field",
+        pe: Literal["paper", "vaswani"] = "paper",
+        width: int | None = None,
+        label: str = "label",
+        verify: str | None = None,
+        vectors: str | None = None,
+        embed: Embed | None = None,
+    ) -> None:
+        given = {"accept": accept, "compat": compat, "features": features, "scored": scored}
+        for name, value in given.items():
+            if value not in SETTINGS[name]:
+                raise FairlabError(f"augmentation.{name} must be {' or '.join(SETTINGS[name])}, not {value}")
+        numbers = {"k": k, "candidates": candidates, "rounds": rounds} | ({} if width is None else {"width": width})
+        for name, number in numbers.items():
+            if number < 1:
+                raise FairlabError(f"augmentation.{name} must be at least 1, not {number}")
+        self.rewriter, self.check = rewriter, check
+        self.k, self.candidates, self.rounds, self.tolerance = k, candidates, rounds, tolerance
+        self.accept, self.compat, self.features, self.scored = accept, compat, features, scored
+        self.pe, self.width, self.embed = pe, width, embed
+        self.label, self.verify, self.vectors = label, verify, vectors
+
+    def __call__(self, items: Sequence[Labelled], folder: Path) -> tuple[list[Labelled], list[dict[str, Any]]]:
+        """The documents as the rounds leave them, and the rounds; finished ones are read from ``folder``.
+
+        Args:
+            items: the data set.
+            folder: of ``round-NN.json``, which is written when a round is finished; a round that was broken off is made
+                again, from the ledger where a language model rewrites.
+
+        Returns:
+            As many documents, in order; and for each round its number, the objective before and after it, and under
+            ``tried`` what became of the documents selected, by their places.
+
+        Raises:
+            FairlabError: documents of one label alone, or from rewriter and check.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        items = list(items)
+        space = self.space(items)
+        tried: set[int] = set()
+        found = list[dict[str, Any]]()
+        for number in range(1, self.rounds + 1):
+            file = folder / f"round-{number:02}.json"
+            before = space.objective
+            if file.exists():
+                one = json.loads(file.read_text(encoding="utf-8"))
+                self._again(one, items, space)
+            else:
+                chosen = self.selected(space.gamma(), space.labels, tried)
+                if not chosen:
+                    break
+                one = {"round": number, "objective_before": before, "tried": self._round(chosen, items, space)}
+                one["objective"] = space.objective
+                write_whole(file, json.dumps(one, ensure_ascii=False, indent=1) + "\n")
+            tried |= {int(place) for place in one["tried"]}
+            found.append(one)
+            if space.objective - before < self.tolerance:
+                break
+        return items, found
+
+    def space(self, items: Sequence[Labelled]) -> Space:
+        """The shortcut space of documents."""
+        texts, labels = [self._scored(item, item.text) for item in items], [item.label for item in items]
+        if self.features == "embedding":
+            if self.embed is None:
+                raise FairlabError("augmentation.features=embedding needs an encoder; give augmentation.vectors=minilm")
+            return EmbeddingSpace(texts, labels, self.embed)
+        if self.compat == "official":
+            return OfficialSpace(texts, labels, width=self.width or OFFICIAL_WIDTH)
+        return TokenSpace(texts, labels, width=self.width or WIDTH, pe=self.pe)
+
+    def selected(self, gamma: NDArray[np.floating], labels: NDArray[np.integer], tried: set[int]) -> list[int]:
+        """The documents of the next round, by falling score; of equal scores the first comes first."""
+        order = [int(place) for place in np.argsort(-gamma, kind="stable") if int(place) not in tried]
+        if self.compat == "paper":
+            return order[: self.k]
+        left = dict.fromkeys(labels.tolist(), self.k)
+        chosen = []
+        for place in order:
+            if left[label := int(labels[place])]:
+                left[label] -= 1
+                chosen.append(place)
+        return chosen
+
+    def _round(self, chosen: Sequence[int], items: list[Labelled], space: Space) -> dict[str, dict[str, Any]]:
+        """Rewrite the documents selected, in ``items`` and in ``space``; what became of each."""
+        offered = self.rewriter.rewrites([items[place] for place in chosen], self.candidates)
+        pairs = [(place, text) for place, some in zip(chosen, offered, strict=True) for text in some]
+        pairs = [(place, text) for place, text in pairs if text != items[place].text]
+        faults = self.check.faults([items[place] for place, _ in pairs], [text for _, text in pairs]) if pairs else []
+        kept: dict[int, list[str]] = {place: [] for place in chosen}
+        turned_down: dict[int, list[list[str]]] = {place: [] for place in chosen}
+        for (place, text), fault in zip(pairs, faults, strict=True):
+            if fault is None:
+                kept[place].append(text)
+            else:
+                turned_down[place].append([text, fault])
+        made = {}
+        for place in chosen:
+            one = self._tried(place, items[place], kept[place], turned_down[place], space)
+            if one.text is not None:
+                self._put(place, one.text, items, space)
+            made[str(place)] = vars(one)
+        return made
+
+    def _tried(
+        self, place: int, item: Labelled, kept: Sequence[str], turned_down: list[list[str]], space: Space
+    ) -> Tried:
+        before = space.score(place, self._scored(item, item.text))
+        if not kept:
+            return Tried(None, before, None, LOST if turned_down else NONE, turned_down)
+        scores = [space.score(place, self._scored(item, text)) for text in kept]
+        best = int(np.argmin(scores))
+        if self.accept == "if_lower" and scores[best] >= before:
+            return Tried(None, before, scores[best], NOT_LOWER, turned_down)
+        return Tried(kept[best], before, scores[best], "", turned_down)
+
+    def _again(self, one: Mapping[str, Any], items: list[Labelled], space: Space) -> None:
+        """A finished round once more, in its order, so that sums are the same to the last bit."""
+        for place, tried in one["tried"].items():
+            if tried["text"] is not None:
+                self._put(int(place), tried["text"], items, space)
+
+    def _put(self, place: int, text: str, items: list[Labelled], space: Space) -> None:
+        items[place] = Labelled(text, items[place].label, items[place].context)
+        space.replace(place, self._scored(items[place], text))
+
+    def _scored(self, item: Labelled, text: str) -> str:
+        return f"{item.context} {text}" if self.scored == "joined" and item.context else text
+
+
+class Replaced:
+    """Rows with what RAZOR's rounds made of them; every row is there, rewritten or as it was.
+
+    Args:
+        tried: documents that were selected, by the number of their row.
+        label: column of the label.
+        provenance: of the rewriter and the check.
+    """
+
+    def __init__(self, tried: Mapping[int, Mapping[str, Any]], label: str, provenance: Mapping[str, Any]) -> None:
+        self.tried, self.label, self.provenance = tried, label, provenance
+
+    def make(self, rows: Sequence[Row]) -> list[Made]:
+        """What becomes of every row, in order."""
+        return [self._made(row, self.tried.get(row.number)) for row in rows]
+
+    def _made(self, row: Row, one: Mapping[str, Any] | None) -> Made:
+        original = {"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **row.extra}
+        kept = {**original, "rewritten": False}
+        if one is None:
+            return Made(rows=(kept,))
+        if one["text"] is None:
+            versions = {"rewrite": one["turned_down"][0][0]} if one["turned_down"] else {}
+            detail = one["turned_down"][0][1] if one["turned_down"] else ""
+            return Made(rows=(kept,), reason=one["reason"], detail=detail, versions=versions, counts={"selected": 1})
+        fields = [*row.fields[:-1], one["text"]]
+        made = {
+            **original,
+            row.names[-1]: one["text"],
+            "rewritten": True,
+            "gamma": [one["before"], one["after"]],
+            "source_id": row.id,
+            "source_place": row.place,
+            "source_text": row.text,
+            "augmentation": "razor",
+            **self.provenance,
+            "changed": {"rewritten": changes(row.text, join_fields(fields))},
+        }
+        return Made(rows=(made,), counts={"selected": 1, "rewritten": 1, f"rewritten/{row.extra[self.label]}": 1})
+
+
+def labelled(row: Row, label: str) -> Labelled:
+    """A row as a document: its last field is rewritten, those before stay.
+
+    Raises:
+        FairlabError: it has no such label.
+    """
+    if row.extra.get(label) in (None, ""):
+        raise FairlabError(
+            f"{row.place} has no '{label}'; it has: {', '.join(row.extra) or 'no other field'}; give "
+            "augmentation.label=NAME, or a label to every row"
+        )
+    return Labelled(row.fields[-1], str(row.extra[label]), join_fields(row.fields[:-1]))
+
+
+def history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+    """The objective and negations before the first round and after every one.
+
+    Args:
+        items: the data set as it was.
+        rounds: of :class:`Razor`.
+
+    Returns:
+        For round 0 and each round: ``objective``, ``negations`` in all texts, documents ``selected``, ``rewritten``.
+    """
+    counts = [negations(surface_tokens(item.text)) for item in items]
+    rows = [{"round": 0, "objective": rounds[0]["objective_before"], "negations": sum(counts)}] if rounds else []
+    for one in rounds:
+        for place, tried in one["tried"].items():
+            if tried["text"] is not None:
+                counts[int(place)] = negations(surface_tokens(tried["text"]))
+        rewritten = sum(tried["text"] is not None for tried in one["tried"].values())
+        about = {"selected": len(one["tried"]), "rewritten": rewritten}
+        rows.append({"round": one["round"], "objective": one["objective"], "negations": sum(counts), **about})
+    return rows
+
+
+def reasons(rounds: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """Why documents that were selected stayed."""
+    return Counter(tried["reason"] for one in rounds for tried in one["tried"].values() if tried["reason"])

@@ -1,0 +1,216 @@
+"""Shortcut X-ray of a labelled data set: what gives the label away on the surface.
+
+A measure of data, not of a model: n-grams that go with a label, where they stand, how far documents lie from other
+labels in shortcut space, and how well a bag of words of the last field alone finds the label.
+
+Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 3, for the n-grams; Yang et al.
+2025 (RAZOR), equations 12 and 14, for gamma; Gururangan et al. 2018, "Annotation Artifacts in Natural Language
+Inference Data", section 2, for the probe of one field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.benchmarks.measured import Items, Quantity, one_of, outcome
+from fairlab.data.manifest import dataset_rows
+from fairlab.metrics.bootstrap import mean_draws
+from fairlab.metrics.lmi import (
+    LMI,
+    association_draws,
+    cramers_v,
+    local_mutual_information,
+    presence_table,
+)
+from fairlab.metrics.shortcut import OfficialSpace, TokenSpace
+from fairlab.record import Note, Outcome
+from fairlab.text.surface import negations, surface_tokens
+from fairlab.types import CannotScore, FairlabError, Row
+
+NAME = "shortcuts"
+FOLDS = 5
+PLACES = 10  # positions of the token map; the last one holds all that follow
+FEWEST_OF_LABEL = 10  # documents of every label, for the probe
+LONGEST = 2  # tokens of an n-gram
+
+
+class Shortcuts:
+    """What gives the labels of a data set away.
+
+    Quantities of ``claim_only``: ``accuracy`` of the probe, a logistic regression on the words and word pairs of the
+    last field alone, in five folds that keep equal texts together, and ``gain`` over the commonest label (the headline;
+    ideal 0). Of ``negation``: ``association``, Cramer's V of whether a text holds a negation with its label (ideal 0).
+    Of ``gamma`` and ``gamma_LABEL``: ``mean`` shortcut score of the documents (1 less the mean cosine to the other
+    labels; ideal 0).
+
+    Args:
+        label: column of the label.
+        fewest: occurrences of an n-gram in the table.
+        shown: n-grams of each label and length in the table.
+        compat: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcut`.
+        seed: of the folds.
+
+    Raises:
+        FairlabError: a value is wrong.
+    """
+
+    name = NAME
+    vectors = None
+
+    def __init__(
+        self,
+        *,
+        label: str = "label",
+        fewest: int = 5,
+        shown: int = 20,
+        compat: Literal["paper", "official"] = "paper",
+        seed: int = 0,
+    ) -> None:
+        self.label, self.fewest, self.shown, self.seed = label, fewest, shown, seed
+        self.compat = one_of("benchmark.shortcuts.compat", compat, ("paper", "official"))
+        if fewest < 1 or shown < 1:
+            raise FairlabError(f"benchmark.shortcuts.fewest and shown must be at least 1, not {fewest} and {shown}")
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Not offered.
+
+        Raises:
+            CannotScore: always.
+        """
+        del backbone, before
+        raise CannotScore("it measures a data set, not a model; give dataset=FILE in place of model=")
+
+    def measure_data(self, dataset: str, field: str | Sequence[str], embed: Any, folder: Path) -> Outcome:
+        """Measure a data set.
+
+        Args:
+            dataset: a file, an output of ``fairlab.augment``, ``task:NAME``, or a data set of the hub.
+            field: of its texts; of several the last one is looked at.
+            embed: not used.
+            folder: likewise.
+
+        Raises:
+            FairlabError: no text can be read, a row has no label, or there is one label only.
+        """
+        del embed, folder
+        texts, labels, unread = self._read(dataset, field)
+        tokens = [surface_tokens(text) for text in texts]
+        space = (TokenSpace if self.compat == "paper" else OfficialSpace)(texts, labels)
+        gamma = space.gamma()
+        names = sorted(set(labels))
+        documents = list(zip(tokens, labels, strict=True))
+        found = {n: local_mutual_information(documents, n=n, fewest=self.fewest) for n in range(1, LONGEST + 1)}
+        items = {f"gamma/{name}": gamma[[label == name for label in labels]] for name in names}
+        for name in names:
+            for entry in (one for of_label in found.values() for one in of_label[name][: self.shown]):
+                items[f"lmi/{name}/{entry.ngram}"] = np.array([entry.value, entry.share, entry.count])
+            shown = found[1][name][: self.shown]
+            items |= {f"map/{name}/{one.ngram}": places(one, tokens, labels) for one in shown}
+        notes = [f"{unread:,} rows of the data set cannot be read and are left out"] if unread else []
+        notes.append(f"the objective, the mean similarity of documents of different labels, is {space.objective:.6f}")
+        quantities = [
+            averaged(gamma, "gamma", "mean", "1 - cosine", 0.0),
+            *(averaged(items[f"gamma/{name}"], f"gamma_{key(name)}", "mean", "1 - cosine", 0.0) for name in names),
+            negation(tokens, labels),
+        ]
+        probed = self._probe(texts, labels)
+        if isinstance(probed, str):
+            notes.append(probed)
+        else:
+            quantities = [*probed, *quantities]
+        return outcome(NAME, quantities, items=items, notes=[Note(NAME, text) for text in notes])
+
+    def _read(self, dataset: str, field: str | Sequence[str]) -> tuple[list[str], list[str], int]:
+        texts, labels, unread = list[str](), list[str](), 0
+        for row in dataset_rows(dataset, field):
+            if not isinstance(row, Row):
+                unread += 1
+                continue
+            if row.extra.get(self.label) in (None, ""):
+                raise FairlabError(
+                    f"{row.place} of {dataset} has no '{self.label}'; give benchmark.shortcuts.label=NAME, or a label "
+                    "to every row"
+                )
+            texts.append(row.fields[-1])
+            labels.append(str(row.extra[self.label]))
+        return texts, labels, unread
+
+    def _probe(self, texts: Sequence[str], labels: Sequence[str]) -> list[Quantity] | str:
+        """Accuracy of the probe and its gain over the commonest label; a sentence where there is too little data."""
+        rarest = min(set(labels), key=labels.count)
+        if labels.count(rarest) < FEWEST_OF_LABEL or len(set(texts)) < FOLDS:
+            return (
+                f"no probe of the last field: it needs {FEWEST_OF_LABEL} documents of every label and {FOLDS} texts, "
+                f"and '{rarest}' has {labels.count(rarest)}"
+            )
+        right = probe(texts, labels, self.seed)
+        commonest = max(labels.count(name) for name in set(labels)) / len(labels)
+        return [
+            averaged(100.0 * (right - commonest), "claim_only", "gain", "points", 0.0, headline=True),
+            averaged(100.0 * right, "claim_only", "accuracy", "%", 100.0 * commonest),
+        ]
+
+
+def probe(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray[np.float64]:
+    """Whether a bag of words finds each label (N,), by a model that saw neither the text nor its equals."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedGroupKFold
+    from sklearn.pipeline import make_pipeline
+
+    folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
+    groups = np.unique([text.strip().casefold() for text in texts], return_inverse=True)[1]
+    truth, documents = np.array(labels), np.array(texts, dtype=object)
+    right = np.zeros(len(texts))
+    for train, test in folds.split(documents, truth, groups):
+        if len(set(truth[train])) < 2:
+            right[test] = truth[test] == truth[train][0]
+            continue
+        words = TfidfVectorizer(analyzer=_bag, min_df=2 if len(train) > 100 else 1)
+        model = make_pipeline(words, LogisticRegression(max_iter=300))
+        right[test] = model.fit(documents[train], truth[train]).predict(documents[test]) == truth[test]
+    return right
+
+
+def _bag(text: str) -> list[str]:
+    """Words and word pairs, and a mark for a text without any."""
+    tokens = surface_tokens(text)
+    return [*tokens, *(" ".join(pair) for pair in pairwise(tokens))] or [""]
+
+
+def averaged(
+    values: NDArray[np.floating], subset: str, name: str, unit: str, ideal: float, *, headline: bool = False
+) -> Quantity:
+    """The mean of one value for each document."""
+    value, draws = float(values.mean()), mean_draws(values)
+    return Quantity(subset, name, value, draws, len(values), unit, ideal, headline=headline)
+
+
+def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity:
+    """Association of any negation with the label."""
+    table = presence_table([negations(some) > 0 for some in tokens], labels)
+    draws = association_draws(table)
+    value = float(cramers_v(table))
+    return Quantity("negation", "association", value, draws, len(labels), "Cramer's V", 0.0, headline=True)
+
+
+def places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> NDArray[np.float64]:
+    """Of a token by position, (2, PLACES): occurrences, and the share with its label, 0 where it never stands."""
+    count = np.zeros((2, PLACES))
+    for some, label in zip(tokens, labels, strict=True):
+        for place, token in enumerate(some):
+            if token == entry.ngram:
+                count[:, min(place, PLACES - 1)] += (1.0, label == entry.label)
+    return np.stack([count[0], np.divide(count[1], count[0], out=np.zeros(PLACES), where=count[0] > 0)])
+
+
+def key(name: str) -> str:
+    """A label as part of a reading's name."""
+    return "".join(character if character.isalnum() else "_" for character in name.casefold())

@@ -1,0 +1,100 @@
+"""What a token says of a label: local mutual information, and the association of a group of words.
+
+Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 3; Cramer 1946, "Mathematical
+Methods of Statistics", section 21.9, for V.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.metrics.bootstrap import RESAMPLES
+
+SCALE = 1e6  # as Schuster et al. print it
+FEWEST = 5  # occurrences; theirs
+
+
+@dataclass(frozen=True)
+class LMI:
+    """Local mutual information of an n-gram and a label.
+
+    Attributes:
+        ngram: its tokens, with blanks between them.
+        label: of the documents counted.
+        value: p(w, l) * ln(p(l | w) / p(l)), times a million.
+        share: p(l | w), of occurrences.
+        count: occurrences of the n-gram with any label.
+    """
+
+    ngram: str
+    label: str
+    value: float
+    share: float
+    count: int
+
+
+def local_mutual_information(
+    documents: Iterable[tuple[Sequence[str], str]], *, n: int = 1, fewest: int = FEWEST
+) -> dict[str, list[LMI]]:
+    """N-grams of every label, by falling local mutual information; those of which it is 0 or less are left out.
+
+    Probabilities are of occurrences of n-grams, so p(l) is the label's share of all of them.
+
+    Args:
+        documents: tokens and label of each.
+        n: tokens in an n-gram.
+        fewest: occurrences that an n-gram must have in all.
+    """
+    joint: dict[str, Counter[str]] = {}
+    for tokens, label in documents:
+        grams = joint.setdefault(label, Counter())
+        grams.update(" ".join(tokens[start : start + n]) for start in range(len(tokens) - n + 1))
+    of_gram = sum(joint.values(), Counter())
+    total = sum(of_gram.values())
+    found = {}
+    for label, grams in joint.items():
+        prior = sum(grams.values()) / total if total else 0.0
+        entries = []
+        for gram, count in grams.items():
+            share = count / of_gram[gram]
+            if of_gram[gram] >= fewest and share > prior:
+                entries.append(LMI(gram, label, SCALE * count / total * math.log(share / prior), share, of_gram[gram]))
+        found[label] = sorted(entries, key=lambda entry: (-entry.value, entry.ngram))
+    return found
+
+
+def cramers_v(table: NDArray[np.number]) -> NDArray[np.float64]:
+    """Cramer's V of contingency tables (..., R, C), in [0, 1]; 0 where a row or a column holds everything.
+
+    Of two by two it is the absolute phi coefficient. Sums of chi squared are over rows and columns that hold anything.
+    """
+    table = table.astype(np.float64)
+    rows, columns = table.sum(axis=-1, keepdims=True), table.sum(axis=-2, keepdims=True)
+    total = table.sum(axis=(-2, -1), keepdims=True)
+    expected = rows * columns / np.where(total == 0, 1.0, total)
+    chi = np.divide((table - expected) ** 2, expected, out=np.zeros_like(table), where=expected > 0).sum(axis=(-2, -1))
+    smaller = np.minimum((rows > 0).sum(axis=(-2, -1)), (columns > 0).sum(axis=(-2, -1))) - 1
+    scale = total[..., 0, 0] * smaller
+    return np.sqrt(np.divide(chi, scale, out=np.zeros_like(chi), where=scale > 0))
+
+
+def presence_table(present: Sequence[bool], labels: Sequence[str]) -> NDArray[np.float64]:
+    """Documents (2, L) without and with something, by label in order of first appearance."""
+    place = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+    table = np.zeros((2, len(place)))
+    for one, label in zip(present, labels, strict=True):
+        table[int(one), place[label]] += 1
+    return table
+
+
+def association_draws(table: NDArray[np.floating], seed: int = 0) -> NDArray[np.float64]:
+    """Bootstrap draws (2,000,) of Cramer's V: documents are resampled."""
+    total = int(table.sum())
+    drawn = np.random.default_rng(seed).multinomial(total, (table / total).ravel(), size=RESAMPLES)
+    return cramers_v(drawn.reshape(-1, *table.shape))

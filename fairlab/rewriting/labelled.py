@@ -1,0 +1,179 @@
+"""Rewriting labelled texts so that their label stays: by a language model, checked by it in a session of its own.
+
+Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
+section 3.3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
+
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import Request, estimated_tokens
+from fairlab.rewriting.prompt import load_prompt
+from fairlab.types import FairlabError
+
+REWRITING, CHECKING = "label-keeping rewrites", "label of rewrites"  # stages of the ledger
+ROOM = 100  # tokens of a reply beyond twice the text's
+TEXT = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A text with its label.
+
+    Attributes:
+        text: that is rewritten: of a pair the second one.
+        label: of the text, or of the pair.
+        context: the first text of a pair, which stays; empty where there is none.
+    """
+
+    text: str
+    label: str
+    context: str = ""
+
+
+class LabelledRewriter(Protocol):
+    """What RAZOR asks of a rewriter.
+
+    Attributes:
+        provenance: columns that tell how a row was made.
+    """
+
+    provenance: dict[str, Any]
+
+    def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
+        """At most ``count`` other texts for every item, best guess first; none where it has none to offer."""
+        ...
+
+
+class LabelCheck(Protocol):
+    """What RAZOR asks of a check of rewrites.
+
+    Attributes:
+        name: in the record.
+    """
+
+    name: str
+
+    def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
+        """For every item and the text made of it, a few words on why the label may be lost; None where it is kept."""
+        ...
+
+
+class LLMLabelled:
+    """Rewrites drawn from a language model, one request each; equal requests are answered from its ledger.
+
+    A reply that is no text in the form asked for is no rewrite.
+
+    Args:
+        llm: G_alpha, behind its ledger.
+        prompt: a name or the path of a file of one's own.
+        temperature: of sampling.
+        top_p: likewise.
+        seed: of the first draw of each text; the next draw has the next seed.
+
+    Raises:
+        FairlabError: there is no language model.
+    """
+
+    def __init__(
+        self,
+        llm: LLM | None,
+        *,
+        prompt: str = "label_rewrite",
+        temperature: float = 0.7,
+        top_p: float = 0.9,
+        seed: int = 0,
+    ) -> None:
+        if llm is None:
+            raise FairlabError("rewriter=llm_labelled asks a language model; add llm=local or another, see --help")
+        self.llm = llm
+        self.prompt = load_prompt(prompt)
+        self.temperature, self.top_p, self.seed = temperature, top_p, seed
+        self.provenance = {"rewriter": f"llm {llm.name}", "prompt_sha256": self.prompt.sha256}
+
+    def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
+        """See :class:`LabelledRewriter`.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+        """
+        requests = [self._request(item, self.seed + draw) for item in items for draw in range(count)]
+        replies = iter(self.llm.ask(requests, stage=REWRITING))
+        said = [[reply.value["text"].strip() for reply in islice(replies, count) if reply.ok] for _ in items]
+        return [list(dict.fromkeys(filter(None, texts))) for texts in said]
+
+    def _request(self, item: Labelled, seed: int) -> Request:
+        return Request(
+            _messages(self.prompt.task, {"text": item.text, "label": item.label}, item.context),
+            schema=TEXT,
+            max_tokens=2 * estimated_tokens(item.text) + ROOM,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            seed=seed,
+        )
+
+
+class LLMLabelCheck:
+    """A language model must give a rewrite the label it should have, not knowing which that is.
+
+    Every question is a session of its own, so that G_beta may be the model that made the rewrite.
+
+    Args:
+        llm: G_beta, behind its ledger.
+        labels: to choose from.
+        prompt: a name or the path of a file of one's own.
+
+    Source: equation 13 and footnote 3.
+    """
+
+    name = "llm"
+
+    def __init__(self, llm: LLM, labels: Sequence[str], *, prompt: str = "label_of") -> None:
+        self.llm, self.labels = llm, list(labels)
+        self.prompt = load_prompt(prompt)
+        self.schema = {
+            "type": "object",
+            "properties": {"label": {"type": "string", "enum": self.labels}},
+            "required": ["label"],
+            "additionalProperties": False,
+        }
+
+    def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
+        """See :class:`LabelCheck`.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+        """
+        requests = [self._request(item, text) for item, text in zip(items, made, strict=True)]
+        replies = self.llm.ask(requests, stage=CHECKING)
+        return [
+            f"no verdict ({reply.outcome})"
+            if not reply.ok
+            else None
+            if reply.value["label"] == item.label
+            else "another label"
+            for item, reply in zip(items, replies, strict=True)
+        ]
+
+    def _request(self, item: Labelled, text: str) -> Request:
+        messages = _messages(self.prompt.task, {"text": text, "labels": self.labels}, item.context)
+        return Request(messages, schema=self.schema, max_tokens=ROOM)
+
+
+def _messages(task: str, content: dict[str, Any], context: str) -> tuple[dict[str, str], ...]:
+    shown = content | ({"context": context} if context else {})
+    return (
+        {"role": "system", "content": task.strip()},
+        {"role": "user", "content": json.dumps(shown, ensure_ascii=False)},
+    )

@@ -1,0 +1,148 @@
+"""RAZOR's rounds over a whole data set, before its rows are written.
+
+Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", section 3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab.build import build, build_llm, build_rewriter
+from fairlab.record import Note, Reading, Record
+from fairlab.types import FairlabError, Row
+
+REWRITERS = ("paraphrase", "llm_labelled")
+
+
+def describe(config: DictConfig) -> dict[str, Any]:
+    """What makes an output.
+
+    Raises:
+        FairlabError: an axis was given, or a rewriter that keeps no labels.
+    """
+    from fairlab.data.rows import fields_of
+
+    if config.axis != "gender" or config.attributes is not None:
+        raise FairlabError("razor looks for shortcuts without an axis; leave out axis and attributes")
+    return {
+        "augmentation": HydraConfig.get().runtime.choices["augmentation"],
+        **{name: config.augmentation[name] for name in ("label", "compat", "features", "accept", "k", "candidates")},
+        "field": fields_of(config.input, config.field),
+        "seed": config.seed,
+    }
+
+
+def make_rounds(config: DictConfig, values: dict[str, Any], record: Record) -> partial[Any]:
+    """Do the rounds in the folder ``rounds`` of the run; what writes the rows afterwards.
+
+    Raises:
+        FairlabError: no row can be read, one has no label, there is one label only, or a value is wrong.
+    """
+    from fairlab.augmentation.razor import Razor, Replaced, history, labelled, reasons
+    from fairlab.data.rows import fields_of, read_rows
+
+    node = values["augmentation"]
+    rows = [row for row in read_rows(config.input, fields_of(config.input, config.field)) if isinstance(row, Row)]
+    items = [labelled(row, node["label"]) for row in rows]
+    llm = build_llm(values)
+    rewriter = build_rewriter(values, llm)
+    if not hasattr(rewriter, "rewrites"):
+        raise FairlabError(f"razor needs a rewriter that keeps labels: rewriter={' or '.join(REWRITERS)}")
+    check = label_check(node["verify"], llm, sorted({item.label for item in items}))
+    embed = None if node["features"] != "embedding" else embedder(node["vectors"])
+    razor: Razor = build(OmegaConf.create(node), rewriter=rewriter, check=check, embed=embed)
+    rewritten, rounds = razor(items, record.folder / "rounds")
+    record.history = history(items, rounds)
+    record.readings = associations(items, rewritten, config.seed)
+    counts = reasons(rounds)
+    texts = notes(rounds, counts, node["k"], len(items))
+    record.notes = [Note("razor", text) for text in texts]
+    record.save()
+    tried = {rows[int(place)].number: one for one_round in rounds for place, one in one_round["tried"].items()}
+    return partial(Replaced, tried, node["label"], {**rewriter.provenance, "check": check.name})
+
+
+def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
+    """The check of rewrites.
+
+    Raises:
+        FairlabError: there is none of the name, or no language model for it.
+    """
+    from fairlab.rewriting.labelled import LLMLabelCheck
+    from fairlab.rewriting.paraphrase import LexicalEntailment
+
+    name = name or ("lexical" if llm is None else "llm")
+    if name == "lexical":
+        return LexicalEntailment()
+    if name != "llm":
+        raise FairlabError(f"augmentation.verify must be llm or lexical, or null, not {name}")
+    if llm is None:
+        raise FairlabError("augmentation.verify=llm asks a language model; add llm=local or another, see --help")
+    return LLMLabelCheck(llm, labels)
+
+
+def embedder(name: str) -> Any:
+    """What embeds texts: a named backbone, or the weights in a folder."""
+    from fairlab import cli
+
+    known = name in cli.choices("backbone")
+    node = hydra.compose(overrides=[f"+backbone={name if known else 'minilm'}"]).backbone
+    if not known:
+        node.update({"name": name, "package": None})
+    backbone = build(node)
+    return lambda texts: backbone.embed(list(texts)).numpy()
+
+
+def notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: int) -> list[str]:
+    """What the rounds did, in sentences."""
+    selected = sum(len(one["tried"]) for one in rounds)
+    rewritten = selected - sum(counts.values())
+    texts = [f"{rewritten:,} of {n:,} documents rewritten, {selected:,} selected, in {len(rounds)} rounds"]
+    if rounds:
+        texts.append(f"objective {rounds[0]['objective_before']:.6f} to {rounds[-1]['objective']:.6f}")
+    if not rewritten:
+        texts.append("no rewrite was taken, so the data set is unchanged")
+    if k > n:
+        texts.append(f"augmentation.k={k} is above the number of documents, so all were selected")
+    return texts
+
+
+def associations(before: Sequence[Any], after: Sequence[Any], seed: int) -> list[Reading]:
+    """Association of any negation with the label (Cramer's V), and share of documents with one, before and after."""
+    from fairlab.metrics.bootstrap import percentile_interval
+    from fairlab.metrics.lmi import association_draws, cramers_v, presence_table
+    from fairlab.metrics.proportions import wilson_interval
+    from fairlab.text.surface import negations, surface_tokens
+
+    readings = []
+    for phase, items in (("before", before), ("after", after)):
+        present = [negations(surface_tokens(item.text)) > 0 for item in items]
+        table = presence_table(present, [item.label for item in items])
+        low, high = percentile_interval(association_draws(table, seed))
+        place = ("razor", "negation")
+        readings.append(
+            Reading(
+                *place,
+                "association",
+                float(cramers_v(table)),
+                "Cramer's V",
+                0.0,
+                len(items),
+                low,
+                high,
+                headline=True,
+                phase=phase,
+                seed=seed,
+            )
+        )
+        low, high = (100.0 * bound for bound in wilson_interval(sum(present), len(items)))
+        share = 100.0 * sum(present) / len(items)
+        readings.append(Reading(*place, "share", share, "%", None, len(items), low, high, phase=phase, seed=seed))
+    return readings

@@ -1,0 +1,146 @@
+"""The shortcut score gamma against all pairs, and of a million documents.
+
+Plain: the cosine of every pair of documents of different labels, one by one, of vectors that are given; it takes a part
+of the documents and its time is multiplied. Ours: vectors from token ids, their sums by label, scores. Apart from that,
+once: gamma of a million documents of 20 tokens, from texts to scores, in seconds and in memory.
+
+    python perf/shortcut.py [--repeats 5] [--million 1000000] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from fairlab.metrics.shortcut import TokenSpace
+from harness import interleaved_seconds, machine
+
+RESULTS = Path(__file__).parent / "results" / "shortcut.json"
+DOCUMENTS, TOKENS, WORDS, LABELS = 2_000, 20, 50_000, 2
+PART = 10  # of the documents the plain way takes; its time is multiplied
+
+
+def texts(n: int, seed: int = 0) -> Iterator[str]:
+    """Documents of 20 words drawn by Zipf's law, one at a time."""
+    rng = np.random.default_rng(seed)
+    for start in range(0, n, 10_000):
+        ranks = np.minimum(rng.zipf(1.2, size=(min(10_000, n - start), TOKENS)), WORDS)
+        for row in ranks.tolist():
+            yield " ".join([f"w{rank}" for rank in row])
+
+
+def quadratic(vectors: np.ndarray, labels: np.ndarray, documents: range) -> np.ndarray:
+    """Gamma of some documents by equation 12 as printed: a cosine for every document of another label."""
+    found = []
+    for i in documents:
+        one, total, count = vectors[i], 0.0, 0
+        for j in range(len(vectors)):
+            if labels[j] != labels[i]:
+                other = vectors[j]
+                norms = float(np.sqrt(one @ one) * np.sqrt(other @ other))
+                total += float(one @ other) / norms if norms else 0.0
+                count += 1
+        found.append(1 - total / count)
+    return np.array(found)
+
+
+def measure(repeats: int, documents: int = DOCUMENTS, part: int = PART) -> dict[str, object]:
+    """The ratio to the quadratic form, vectors given to both."""
+    labels = np.random.default_rng(1).integers(0, LABELS, documents)
+    space = TokenSpace(texts(documents), labels.tolist())
+    vectors = space.vectors(np.arange(documents))
+    some = range(0, documents, part)
+
+    def ours() -> np.ndarray:
+        space.sums = space._sums(np.arange(documents))
+        return space.gamma()
+
+    difference = float(np.abs(quadratic(vectors, labels, some) - ours()[list(some)]).max())
+    seconds = interleaved_seconds({"quadratic": lambda: quadratic(vectors, labels, some), "ours": ours}, repeats)
+    seconds["quadratic"] = [taken * part for taken in seconds["quadratic"]]
+    ratios = [a / b for a, b in zip(seconds["quadratic"], seconds["ours"], strict=True)]
+    return {
+        "machine": machine(),
+        "settings": {"documents": documents, "tokens": TOKENS, "part": part, "repeats": repeats},
+        "difference": difference,
+        "seconds": {name: statistics.median(taken) for name, taken in seconds.items()},
+        "ratio": statistics.median(ratios),
+        "ratios": ratios,
+    }
+
+
+def large(n: int) -> dict[str, float]:
+    """Seconds from texts to scores, of one replacement, and the highest memory above that of a tenth of them."""
+    seconds, cpu_seconds = {}, {}
+    for size in (n // 10, n):
+        labels = np.random.default_rng(1).integers(0, LABELS, size)
+        before = _peak()
+        started, cpu_started = time.perf_counter(), time.process_time()
+        space = TokenSpace(texts(size), labels)
+        space.gamma()
+        seconds[size], cpu_seconds[size] = time.perf_counter() - started, time.process_time() - cpu_started
+    peak = _peak()
+    started = time.perf_counter()
+    space.replace(0, "w1 w2 w3 w40 w5000")
+    return {
+        "documents": n,
+        "seconds": seconds[n],
+        "cpu_seconds": cpu_seconds[n],
+        "replace_seconds": time.perf_counter() - started,
+        "mib_above_tenth": (peak - before) / 2**20,
+        "mib_of_ids": space.tokens.ids.nbytes / 2**20,
+    }
+
+
+def _peak() -> int:
+    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
+
+
+def table(result: dict) -> str:
+    """The figures as Markdown."""
+    settings, machine_, seconds = result["settings"], result["machine"], result["seconds"]
+    lines = [
+        f"{machine_['processor']}, {machine_['threads']} threads; {settings['documents']:,} documents of "
+        f"{settings['tokens']} tokens, medians of {settings['repeats']} interleaved repeats; scores differ by at most "
+        f"{result['difference']:.1e}.",
+        "",
+        "| way | s | times the quadratic form |",
+        "|---|---|---|",
+        f"| quadratic form | {seconds['quadratic']:.1f} | 1 |",
+        f"| ours | {seconds['ours']:.4f} | {result['ratio']:.0f} ({min(result['ratios']):.0f} to "
+        f"{max(result['ratios']):.0f}) |",
+    ]
+    if big := result.get("large"):
+        lines += [
+            "",
+            f"{big['documents']:,} documents: {big['seconds']:.0f} s from texts to scores "
+            f"({big['cpu_seconds']:.0f} s of one core), "
+            f"{big['mib_above_tenth']:.0f} MiB more than a tenth of them ({big['mib_of_ids']:.0f} MiB are token ids); "
+            f"{big['replace_seconds']:.1f} s for the replacement of one document.",
+        ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and keep the figures where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--million", type=int, default=1_000_000, help="documents of the large run")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    arguments = parser.parse_args()
+    big = large(arguments.million)  # first: the peak of memory is the whole process's
+    result = measure(arguments.repeats) | {"large": big}
+    print(table(result))
+    if arguments.write:
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

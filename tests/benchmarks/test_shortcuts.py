@@ -1,0 +1,81 @@
+"""The shortcut X-ray on data whose shortcuts are known."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fairlab.benchmarks.shortcuts import Shortcuts, places, probe
+from fairlab.metrics.lmi import LMI
+from fairlab.metrics.shortcut import TokenSpace
+from fairlab.types import CannotScore, FairlabError
+
+
+def rows(n=60, seed=0):
+    """Claims in which "not" goes with one label, the evidence with none."""
+    rng = np.random.default_rng(seed)
+    words = "river stone bread ladder piano cloud".split()
+    for k in range(n):
+        refuted = k % 2 == 0
+        claim = f"the {rng.choice(words)} is {'not ' if refuted else ''}{rng.choice(words)} {k}"
+        yield {"evidence": f"evidence {k}", "claim": claim, "label": "REFUTES" if refuted else "SUPPORTS"}
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "claims.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    return path
+
+
+def test_a_planted_token_is_found_where_it_stands(file):
+    found = Shortcuts().measure_data(str(file), ["evidence", "claim"], None, file.parent)
+    values = {(reading.subset, reading.quantity): reading.value for reading in found.readings}
+    assert values["negation", "association"] == pytest.approx(1.0)
+    assert values["claim_only", "accuracy"] > 95
+    assert values["claim_only", "gain"] == pytest.approx(values["claim_only", "accuracy"] - 50)
+    texts, labels = [row["claim"] for row in rows()], [row["label"] for row in rows()]
+    assert values["gamma", "mean"] == pytest.approx(TokenSpace(texts, labels).gamma().mean())
+    value, share, count = found.items["lmi/REFUTES/not"]
+    assert (share, count) == (1.0, 30)
+    assert value == max(
+        found.items[name][0] for name in found.items if name.startswith("lmi/REFUTES/") and " " not in name
+    )
+    where = found.items["map/REFUTES/not"]
+    assert where[0].tolist() == [0, 0, 0, 30, 0, 0, 0, 0, 0, 0]
+    assert where[1][3] == 1.0
+    assert not any("evidence" in name for name in found.items)
+
+
+def test_the_probe_sees_neither_a_text_nor_its_equals():
+    texts = [f"word{k // 4}" for k in range(40)]  # each text four times, its label at random
+    labels = ["a" if (k // 4) % 2 else "b" for k in range(40)]
+    assert probe(texts, labels).mean() < 0.8  # knowing the text would give 1
+
+
+def test_places_by_hand():
+    entry = LMI("not", "no", 0.0, 0.0, 0)
+    tokens = [["not", "a", "not"], ["not"], ["x"] * 15 + ["not"]]
+    found = places(entry, tokens, ["no", "yes", "no"])
+    assert found[0].tolist() == [2, 0, 1, 0, 0, 0, 0, 0, 0, 1]
+    assert found[1].tolist() == [0.5, 0, 1, 0, 0, 0, 0, 0, 0, 1]
+
+
+def test_it_measures_no_model():
+    with pytest.raises(CannotScore, match="it measures a data set"):
+        Shortcuts().measure(None)
+
+
+def test_a_row_without_a_label_is_named(file):
+    with file.open("a") as lines:
+        lines.write('{"evidence": "e", "claim": "c"}\n')
+    with pytest.raises(FairlabError, match=r"line 61 of .* has no 'label'"):
+        Shortcuts().measure_data(str(file), ["evidence", "claim"], None, file.parent)
+
+
+@pytest.mark.data
+def test_a_labelled_task(data_folder, tmp_path):
+    found = Shortcuts(compat="official").measure_data("task:rte:dev", "text", None, tmp_path)
+    values = {(reading.subset, reading.quantity): reading for reading in found.readings}
+    assert values["claim_only", "accuracy"].n == 277
+    assert 0 <= values["gamma", "mean"].value <= 2

@@ -1,0 +1,219 @@
+"""RAZOR and the shortcut X-ray from the command line: a planted shortcut, a language model, bad input."""
+
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hydra.core.global_hydra import GlobalHydra
+
+from fairlab import cli, evaluate
+from fairlab.record import Record
+from tests.end_to_end.augmenting import augment_here, content, rows
+from tests.llm.stub import Stub, said
+
+RAZOR = ["+augmentation=razor", "output=out"]
+RULES = ["rewriter=paraphrase", "rewriter.language_model=null"]
+OFFLINE = [*RULES, "augmentation.accept=always", "augmentation.candidates=4"]
+PLANTED = Path(__file__).parents[2] / "experiments" / "razor" / "planted.py"
+
+
+def planted(**values):
+    spec = importlib.util.spec_from_file_location("planted", PLANTED)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.planted(**values)
+
+
+def write(path, some):
+    path.write_text("".join(json.dumps(row) + "\n" for row in some))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fairlab.llm.client.FIRST_WAIT", 0.01)
+
+
+def evaluate_here(*arguments):
+    """The exit code of ``python -m fairlab.evaluate``, without starting Python anew."""
+    before, full_error = sys.argv, os.environ.get(cli.FULL_ERROR)
+    sys.argv = ["fairlab.evaluate", *arguments]
+    GlobalHydra.instance().clear()
+    try:
+        evaluate.command()
+    except SystemExit as stop:
+        return stop.code or 0
+    finally:
+        sys.argv = before
+        GlobalHydra.instance().clear()
+        if full_error is None:
+            os.environ.pop(cli.FULL_ERROR, None)
+    return 0
+
+
+def test_a_planted_shortcut_falls_by_half_and_the_x_ray_shows_it(tmp_path):
+    made = planted(train=300, test=40)
+    source = write(tmp_path / "planted.jsonl", made["train"])
+    assert augment_here(*RAZOR, *OFFLINE, f"input={source}", "augmentation.k=100", "augmentation.tolerance=-1") == 0
+    after = rows(tmp_path / "out")
+    assert [(row["id"], row["label"]) for row in after] == [(row["id"], row["label"]) for row in made["train"]]
+    assert all(row["rewritten"] == (row["text"] != old["text"]) for row, old in zip(after, made["train"], strict=True))
+    record = Record.load(tmp_path / "out")
+    values = record.metrics()
+    assert values["before/razor/negation/association"] > 0.6
+    assert values["after/razor/negation/association"] <= values["before/razor/negation/association"] / 2
+    assert record.history[-1]["negations"] < record.history[0]["negations"] / 2
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "negations in all texts" in report
+    assert "<del>" in report
+    folder = f"hydra.run.dir={tmp_path}/xray"
+    assert evaluate_here(f"dataset={{before: {source}, after: out}}", "benchmark=shortcuts", folder) == 0
+    xray = Record.load(tmp_path / "xray").metrics()
+    for phase in ("before", "after"):
+        found = values[f"{phase}/razor/negation/association"]
+        assert xray[f"{phase}/shortcuts/negation/association"] == pytest.approx(found)
+        assert xray[f"{phase}/shortcuts/claim_only/gain"] > 10
+    page = (tmp_path / "xray" / "report.html").read_text()
+    assert "Shortcuts before and after" in page
+    assert "Share with the label negative by position" in page
+
+
+PAIRS = [
+    {"id": k, "evidence": f"Evidence {k} is here.", "claim": f"Claim {k} did not fail.", "label": "REFUTES"}
+    for k in range(4)
+] + [{"id": k, "evidence": f"Fact {k}.", "claim": f"Claim {k} is so.", "label": "SUPPORTS"} for k in range(4, 8)]
+
+
+def by_model(payload, nth):
+    """Rewrites by the text and the seed; labels every rewrite as its context tells, but for seed 1's."""
+    asked = json.loads(payload["messages"][-1]["content"])
+    if "labels" in asked:
+        label = "REFUTES" if asked["context"].startswith("Evidence") else "SUPPORTS"
+        wrong = {"REFUTES": "SUPPORTS", "SUPPORTS": "REFUTES"}[label]
+        return said(json.dumps({"label": wrong if asked["text"].endswith("draw 1") else label}))
+    return said(json.dumps({"text": f"New words for {asked['text'].split()[1]}, draw {payload['seed']}"}))
+
+
+def of_stub(stub, folder):
+    return [
+        "rewriter=llm_labelled",
+        "llm=local",
+        "llm.model=m",
+        f"llm.base_url={stub.url}",
+        f"llm.ledger={folder}/ledger.sqlite",
+        "field=[evidence,claim]",
+        "augmentation.accept=always",
+        "augmentation.tolerance=-1",
+    ]
+
+
+def test_a_language_model_rewrites_the_second_sentence_and_replay_gives_the_same(tmp_path):
+    source = write(tmp_path / "pairs.jsonl", PAIRS)
+    with Stub(by_model) as stub:
+        arguments = [f"input={source}", "augmentation.k=3", "augmentation.rounds=2"]
+        assert augment_here(*RAZOR, *of_stub(stub, tmp_path), *arguments) == 0
+        asked = [json.loads(payload["messages"][-1]["content"]) for payload in stub.payloads]
+        assert {payload.get("temperature") for payload in stub.payloads if payload.get("seed") is not None} == {0.7}
+    made = rows(tmp_path / "out")
+    assert [row["evidence"] for row in made] == [row["evidence"] for row in PAIRS]
+    changed = [row for row in made if row["rewritten"]]
+    assert len(changed) == 6
+    assert all(row["claim"].endswith("draw 0") for row in changed)  # draw 1 has another label
+    assert all("label" in one for one in asked if "labels" not in one)
+    assert all("label" not in one for one in asked if "labels" in one)  # a fresh session does not know it
+    stages = Record.load(tmp_path / "out").provenance["ledger"]
+    assert {"label-keeping rewrites", "label of rewrites"} <= set(stages)
+    replay = ["rewriter=llm_labelled", "llm=replay", f"llm.ledger={tmp_path}/ledger.sqlite", "output=again"]
+    same = ["field=[evidence,claim]", "augmentation.accept=always", "augmentation.tolerance=-1"]
+    assert augment_here("+augmentation=razor", *replay, *same, *arguments) == 0
+    assert rows(tmp_path / "again") == made
+
+
+def test_killed_in_mid_round_it_resumes_to_the_same_data(tmp_path):
+    source = write(tmp_path / "pairs.jsonl", PAIRS)
+    arguments = [f"input={source}", "augmentation.k=3", "augmentation.rounds=3", "llm.concurrency=1"]
+    with Stub(by_model) as stub:
+        assert augment_here(*RAZOR, *of_stub(stub, tmp_path), *arguments) == 0
+        whole, calls = content(tmp_path / "out"), len(stub.payloads)
+    (tmp_path / "other").mkdir()
+
+    with Stub(by_model) as stub:
+        limited = ["llm.budget.calls=18"]  # twelve calls a round, so it ends inside the second
+        assert augment_here(*RAZOR[:1], "output=killed", *of_stub(stub, tmp_path / "other"), *arguments, *limited) == 1
+        assert len(list((tmp_path / "killed" / "rounds").iterdir())) == 1
+        assert augment_here(*RAZOR[:1], "output=killed", *of_stub(stub, tmp_path / "other"), *arguments) == 0
+        assert len(stub.payloads) == calls  # nothing was asked twice
+    killed = content(tmp_path / "killed")
+    assert {name for name in whole if name.startswith(("data", "rounds"))} <= set(killed)
+    for name in whole:
+        if name.startswith(("data", "rounds")):
+            assert killed[name] == whole[name]
+
+
+def test_a_model_that_always_fails_the_check_leaves_the_data_and_says_so(tmp_path, capsys):
+    source = write(tmp_path / "pairs.jsonl", PAIRS)
+
+    def failing(payload, nth):
+        asked = json.loads(payload["messages"][-1]["content"])
+        return said(json.dumps({"label": "neither"})) if "labels" in asked else by_model(payload, nth)
+
+    with Stub(failing) as stub:
+        assert augment_here(*RAZOR, *of_stub(stub, tmp_path), f"input={source}", "llm.concurrency=8") == 0
+    made = rows(tmp_path / "out")
+    assert [row["claim"] for row in made] == [row["claim"] for row in PAIRS]
+    printed = capsys.readouterr().out
+    assert "no rewrite was taken, so the data set is unchanged" in printed
+    assert "augmentation.k=50 is above the number of documents" in printed
+
+
+@pytest.mark.parametrize(
+    ("some", "arguments", "message"),
+    [
+        ([{"text": "a b", "label": "x"}] * 3, [], "documents of two labels or more, and there is the label x alone"),
+        ([{"text": "a"}, {"text": "b", "label": "x"}], [], "line 1 has no 'label'"),
+        ([{"text": "a", "label": "x"}, {"text": "b", "label": None}], [], "line 2 has no 'label'"),
+        (PAIRS, ["field=claim", "rewriter=rules"], "razor needs a rewriter that keeps labels: rewriter=paraphrase or"),
+        (PAIRS, ["field=claim", "rewriter=llm_labelled"], "rewriter=llm_labelled asks a language model; add llm="),
+        (PAIRS, ["field=claim", "augmentation.verify=llm"], "augmentation.verify=llm asks a language model"),
+        (PAIRS, ["field=claim", "augmentation.verify=nobody"], "augmentation.verify must be llm or lexical, or null"),
+        (PAIRS, ["field=claim", "augmentation.k=0"], "augmentation.k must be at least 1, not 0"),
+        (PAIRS, ["field=claim", "axis=race"], "razor looks for shortcuts without an axis"),
+    ],
+)
+def test_bad_input_is_one_sentence(tmp_path, capsys, some, arguments, message):
+    source = write(tmp_path / "in.jsonl", some)
+    changes = [] if any(one.startswith("rewriter=") for one in arguments) else RULES
+    assert augment_here(*RAZOR, f"input={source}", *changes, *arguments) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not rows(tmp_path / "out")
+
+
+def test_one_token_documents_and_identical_ones_pass_through(tmp_path):
+    some = [{"text": text, "label": label} for text in ("yes", "no", "yes") for label in "ab"]
+    source = write(tmp_path / "in.jsonl", some)
+    assert augment_here(*RAZOR, *RULES, f"input={source}") == 0
+    assert len(rows(tmp_path / "out")) == 6
+    assert evaluate_here(f"dataset={source}", "benchmark=shortcuts", f"hydra.run.dir={tmp_path}/xray") == 0
+    notes = " ".join(note.text for note in Record.load(tmp_path / "xray").notes)
+    assert "no probe of the last field" in notes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["benchmark.shortcuts.label=topic"], "has no 'topic'; give benchmark.shortcuts.label=NAME"),
+        (["benchmark.shortcuts.compat=x"], "benchmark.shortcuts.compat must be paper or official, not 'x'"),
+        (["benchmark.shortcuts.fewest=0"], "benchmark.shortcuts.fewest and shown must be at least 1"),
+    ],
+)
+def test_bad_input_of_the_x_ray_is_one_sentence(tmp_path, capsys, arguments, message):
+    source = write(tmp_path / "in.jsonl", PAIRS)
+    given = [f"dataset={source}", "field=claim", "benchmark=shortcuts", f"hydra.run.dir={tmp_path}/xray", *arguments]
+    assert evaluate_here(*given) == 1
+    assert message in capsys.readouterr().err

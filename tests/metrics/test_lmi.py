@@ -1,0 +1,45 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.stats.contingency import association
+
+from fairlab.metrics.lmi import association_draws, cramers_v, local_mutual_information, presence_table
+
+DOCUMENTS = [(["a", "not", "b"], "no"), (["not", "b"], "no"), (["a", "b"], "yes"), (["a", "a", "c"], "yes")]
+
+
+def test_local_mutual_information_by_hand():
+    found = local_mutual_information(DOCUMENTS, fewest=2)
+    # Ten occurrences, five of each label. "not": p(w, no) = 2/10, p(no | w) = 1, so 0.2 ln 2; "b": 2 of 3.
+    no = {entry.ngram: entry for entry in found["no"]}
+    assert list(no) == ["not", "b"]
+    assert no["not"].value == pytest.approx(1e6 * 0.2 * math.log(2))
+    assert (no["b"].value, no["b"].share, no["b"].count) == (pytest.approx(1e6 * 0.2 * math.log(4 / 3)), 2 / 3, 3)
+    assert [entry.ngram for entry in found["yes"]] == ["a"]  # "c" stands once only
+    assert found["yes"][0].value == pytest.approx(1e6 * 0.3 * math.log(1.5))
+
+
+def test_pairs_of_tokens_and_labels_without_any():
+    found = local_mutual_information(DOCUMENTS, n=2, fewest=2)
+    assert [(entry.ngram, entry.count) for entry in found["no"]] == [("not b", 2)]
+    assert local_mutual_information([([], "x"), (["a"], "y")], n=3) == {"x": [], "y": []}
+
+
+@pytest.mark.parametrize("table", [[[3, 9], [12, 2]], [[5, 1, 4], [2, 8, 3]]])
+def test_cramers_v_is_scipys(table):
+    assert cramers_v(np.array(table)) == pytest.approx(association(np.array(table), correction=False))
+
+
+def test_an_association_of_nothing_is_zero():
+    table = presence_table([False] * 4, ["a", "b", "a", "b"])
+    assert table.tolist() == [[2, 2], [0, 0]]
+    assert cramers_v(table) == 0.0
+    assert presence_table([True, False], ["a", "b"]).tolist() == [[0, 1], [1, 0]]
+
+
+def test_draws_of_an_association_lie_around_it():
+    draws = association_draws(np.array([[90.0, 10.0], [10.0, 90.0]]))
+    assert draws.mean() == pytest.approx(0.8, abs=0.01)
+    # The phi coefficient of 200 documents has a standard error of about sqrt((1 - 0.8^2) / 200) = 0.042.
+    assert draws.std() == pytest.approx(0.042, abs=0.006)
