@@ -6,12 +6,15 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from rich.progress import track
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+if TYPE_CHECKING:
+    from fairlab.backbones.subtraction import Subtraction
 
 TOKENS_PER_BATCH = 2048
 
@@ -60,6 +63,9 @@ class Backbone(nn.Module):
         pooling: ``cls``: the first token's last hidden state; ``mean``: the mean over all tokens but padding.
         max_length: tokens per text, special ones included; longer texts are cut.
         normalize: scale embeddings to unit length.
+
+    Attributes:
+        subtraction: what is subtracted when pairs are classified; see :mod:`fairlab.backbones.subtraction`.
     """
 
     def __init__(
@@ -78,6 +84,7 @@ class Backbone(nn.Module):
         self.max_length = max_length
         self.normalize = normalize
         self.padding_id = int(tokenizer.pad_token_id or 0)
+        self.subtraction: Subtraction | None = None
         self.train(model.training)  # one mode for both, so that embed restores what it found
 
     @property
