@@ -71,7 +71,8 @@ class EDA:
             except LookupError as error:
                 if self.kind == "wordnet":
                     raise FairlabError(
-                        "WordNet is not installed: python -m nltk.downloader wordnet, or augmentation.synonyms=embeddings"
+                        "WordNet is not installed; run python -m nltk.downloader wordnet, or give "
+                        "augmentation.synonyms=embeddings"
                     ) from error
         return near_words()
 
@@ -130,8 +131,9 @@ def cleaned(text: str) -> list[str]:
 
 
 def near_words() -> NearWords:
-    """Near words by MiniLM, among the commonest whole words of its vocabulary."""
+    """Near words by MiniLM's own vectors of words, among the commonest whole words of its vocabulary."""
     encoder = load_backbone(**ENCODER, pooling="mean", max_length=128, normalize=True)  # type: ignore[arg-type]
     vocabulary = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
-    words = [word for word, _ in vocabulary if word.isascii() and word.isalpha() and len(word) > 2]
-    return NearWords(words[:COMMON], lambda texts: encoder.embed(texts).numpy(), above=NEAR)
+    kept = [entry for entry in vocabulary if entry[0].isascii() and entry[0].isalpha() and len(entry[0]) > 2][:COMMON]
+    vectors = encoder.model.get_input_embeddings().weight.detach()[[place for _, place in kept]]
+    return NearWords([word for word, _ in kept], vectors.numpy(), above=NEAR)

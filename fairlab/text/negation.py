@@ -10,11 +10,12 @@ import re
 NUMBER = re.compile(r"(?<![\w.,-])\d+(?![\w-])(?![.,]\d)")
 OPPOSITES = [
     ("always", "never"), ("all", "none"), ("before", "after"), ("first", "last"), ("best", "worst"), ("male", "female"),
-    ("man", "woman"), ("men", "women"), ("boy", "girl"), ("brother", "sister"), ("father", "mother"), ("son", "daughter"),
-    ("husband", "wife"), ("actor", "actress"), ("north", "south"), ("northern", "southern"), ("east", "west"),
+    ("man", "woman"), ("men", "women"), ("boy", "girl"), ("brother", "sister"), ("father", "mother"),
+    ("son", "daughter"), ("husband", "wife"), ("actor", "actress"), ("north", "south"), ("northern", "southern"),
+    ("east", "west"),
     ("eastern", "western"), ("more", "less"), ("most", "least"), ("many", "few"), ("larger", "smaller"),
     ("largest", "smallest"), ("higher", "lower"), ("highest", "lowest"), ("older", "younger"), ("oldest", "youngest"),
-    ("old", "new"), ("early", "late"), ("won", "lost"), ("win", "lose"), ("born", "died"), ("alive", "dead"),
+    ("old", "new"), ("early", "late"), ("born", "died"), ("alive", "dead"),
     ("increased", "decreased"), ("rose", "fell"), ("began", "ended"), ("started", "stopped"), ("good", "bad"),
     ("rich", "poor"), ("true", "false"), ("inside", "outside"), ("above", "below"), ("under", "over"), ("hot", "cold"),
     ("easy", "difficult"), ("married", "unmarried"), ("successful", "unsuccessful"), ("at least", "fewer than"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,29 +38,21 @@ class NearWords:
     """The nearest words of a vocabulary by the cosine of their vectors; they may be of another part of speech.
 
     Args:
-        vocabulary: lower-cased words.
-        embed: gives vectors (N, D) of texts.
+        vocabulary: V lower-cased words.
+        vectors: of them, (V, D).
         above: cosines that count as near. Opposites can lie above it, too.
     """
 
     name = "embeddings"
 
-    def __init__(
-        self, vocabulary: Sequence[str], embed: Callable[[Sequence[str]], NDArray[np.float32]], *, above: float
-    ) -> None:
+    def __init__(self, vocabulary: Sequence[str], vectors: NDArray[np.float32], *, above: float) -> None:
         self.vocabulary = list(vocabulary)
-        self.embed = embed
+        self.vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         self.above = above
         self.places = {word: place for place, word in enumerate(self.vocabulary)}
 
-    @cached_property
-    def vectors(self) -> NDArray[np.float32]:
-        """Of unit length, (V, D)."""
-        found = self.embed(self.vocabulary)
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
-
     def __call__(self, word: str) -> list[str]:
-        """Up to five other words, nearest first; none of a word that is not in the vocabulary, or of its inflections."""
+        """Up to five other words, nearest first, without inflections; none of a word outside the vocabulary."""
         if word not in self.places:
             return []
         cosines = self.vectors @ self.vectors[self.places[word]]
