@@ -100,7 +100,6 @@ class Classifier:
         budget: tokens per forward pass.
 
     Attributes:
-        labels: as given.
         cut: pairs so far that were longer than ``max_length``.
 
     Raises:
@@ -113,7 +112,6 @@ class Classifier:
         if name not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES.values():
             raise CannotScore(f"{name} has no classification head; python -m fairlab.train +experiment=glue trains one")
         self.backbone = backbone
-        self.labels = tuple(labels)
         self.budget = budget
         self.cut = 0
         config: Any = backbone.model.config

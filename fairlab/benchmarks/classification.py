@@ -91,8 +91,9 @@ def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> 
     outputs = classifier.outputs(pairs, progress=task.name)
     if not task.labels:
         return outputs[:, 0]
-    found = outputs.reshape(len(examples), -1).argmax(axis=1)
-    if classifier.labels == tuple(task.merged):
+    outputs = outputs.reshape(len(examples), -1)
+    found = outputs.argmax(axis=1)
+    if outputs.shape[1] == len(task.merged):
         found = np.array([task.labels.index(meant) for meant in task.merged.values()])[found]
     return found.astype(np.float32)
 
