@@ -5,6 +5,8 @@ Source: Wang et al. 2019, "GLUE", section 3, and the task of each name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,7 @@ from fairlab.benchmarks.measured import Items, Quantity, cut_notes, outcome, qua
 from fairlab.data.glue import Example, Task, find_task, read_task
 from fairlab.metrics.classification import METRICS
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import DataUnavailable
+from fairlab.types import DataUnavailable, FairlabError
 
 UNITS = {
     "accuracy": "%",
@@ -40,17 +42,26 @@ class Classification:
     Args:
         task: one of :data:`fairlab.data.glue.TASKS`.
         path: of its files, as of :func:`fairlab.data.glue.read_task`.
+        splits: of the task, to measure on; None takes all but the one to train on.
+
+    Raises:
+        FairlabError: there is no such task or split.
     """
 
-    def __init__(self, task: str, path: str | None = None) -> None:
+    def __init__(self, task: str, path: str | None = None, splits: Sequence[str] | None = None) -> None:
         self.task = find_task(task)
+        self.splits = self.task.dev_splits if splits is None else list(splits)
+        if unknown := [split for split in self.splits if split not in self.task.dev_splits]:
+            raise FairlabError(
+                f"{task} has no split '{unknown[0]}' to measure on; it has: {', '.join(self.task.dev_splits)}"
+            )
         self.path = path
         self.name = task
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure on every development split there is; ``before`` holds the ``items`` of an earlier model."""
         found, items, missing = {}, {}, []
-        for split in self.task.dev_splits:
+        for split in self.splits:
             try:
                 found[split] = read_task(self.name, split, self.path)
             except DataUnavailable as error:

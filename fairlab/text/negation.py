@@ -24,7 +24,7 @@ OPPOSITES = [
 OPPOSITE = {one: other for pair in OPPOSITES for one, other in (pair, pair[::-1])}
 WORDS = re.compile(rf"\b({'|'.join(sorted(map(re.escape, OPPOSITE), key=len, reverse=True))})\b", re.IGNORECASE)
 CONTRACTED = re.compile(r"\b(\w+?)\s?n['’]t\b", re.IGNORECASE)
-NOT = re.compile(r"\s(?:not|never)\b(?! only)", re.IGNORECASE)
+NOT = re.compile(r"\s(?:not|never)\b", re.IGNORECASE)
 AUXILIARY = re.compile(
     r"\b(is|are|was|were|am|has|have|had|can|could|will|would|shall|should|may|might|must|do|does|did)\b", re.IGNORECASE
 )

@@ -33,7 +33,8 @@ def test_only_the_last_text_is_changed_and_the_label_stays():
     made = eda(num_aug=5).more(["Evidence stays.", "the film was good"], "REFUTES")
     assert len(made) == 5
     assert {(fields[0], label) for fields, label in made} == {("Evidence stays.", "REFUTES")}
-    assert [fields for fields, _ in eda(num_aug=1).more(["one text"], "x")][0] != []
+    ((fields, _),) = eda(num_aug=1).more(["one text"], "x")
+    assert len(fields) == 1
 
 
 def test_all_occurrences_of_a_word_are_replaced_and_stop_words_are_not():
@@ -83,5 +84,5 @@ def test_near_words_of_the_embedded_encoder():
 
 def test_values_out_of_range():
     for change in ({"alpha": 2}, {"num_aug": 0}):
-        with pytest.raises(FairlabError, match="augmentation.alpha must lie in"):
+        with pytest.raises(FairlabError, match=r"augmentation\.alpha must lie in"):
             eda(**change)

@@ -80,7 +80,8 @@ FILES = {
     ),
     "fever_two_way": (
         "dev.jsonl",
-        '{"claim": "b", "evidence": "a", "label": "REFUTES"}\n{"claim": "x", "evidence": [], "label": "NOT ENOUGH INFO"}\n'
+        '{"claim": "b", "evidence": "a", "label": "REFUTES"}\n'
+        '{"claim": "x", "evidence": [], "label": "NOT ENOUGH INFO"}\n'
         '{"claim": "d", "evidence": "c", "label": "SUPPORTS"}\n',
         [AB, CD],
     ),

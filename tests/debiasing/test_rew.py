@@ -62,5 +62,5 @@ def test_the_sparse_sum_is_the_dense_one():
 
 
 def test_values_out_of_range():
-    with pytest.raises(FairlabError, match="debiasing.weights must be learned or lmi"):
+    with pytest.raises(FairlabError, match=r"debiasing\.weights must be learned or lmi"):
         ReW(weights="none", at_least=5, steps=10)

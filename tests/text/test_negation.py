@@ -10,7 +10,7 @@ from fairlab.text.negation import negated
         ("He can't swim.", "He can swim."),
         ("Does n't it?", "Does it?"),
         ("It is not red.", "It is red."),
-        ("It is not only red.", "It is not not only red."),
+        ("It is not only red.", "It is only red."),
         ("It was 1999.", "It was 2000."),
         ("It cost 1.5 or 1,000 or 7.", "It cost 1.5 or 1,000 or 8."),
         ("First came he.", "Last came he."),
