@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
@@ -121,9 +121,9 @@ def learned_weights(holds_NG: csr_array, labels: Sequence[int], steps: int) -> N
 
     The share of a label is that of the weights of the examples with the n-gram which have it.
     """
-    turned = csr_array(holds_NG.T)
-    parts = (torch.from_numpy(part) for part in (turned.indptr, turned.indices, turned.data))
-    across = torch.sparse_csr_tensor(*parts, size=turned.shape)
+    turned = coo_array(holds_NG.T)
+    places = torch.from_numpy(np.stack(turned.coords).astype(np.int64))
+    across = torch.sparse_coo_tensor(places, torch.from_numpy(turned.data), turned.shape, check_invariants=True)
     is_label_NL = torch.nn.functional.one_hot(torch.tensor(list(labels))).double()
     alpha = torch.zeros(len(labels), dtype=torch.float64, requires_grad=True)
     if not holds_NG.shape[1]:
