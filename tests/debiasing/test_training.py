@@ -15,8 +15,8 @@ from fairlab.debiasing.bias_model import Tuning, in_first_half, out_of_sample
 from fairlab.debiasing.clever import Clever
 from fairlab.debiasing.confidence import ConfidenceRegularisation
 from fairlab.debiasing.poe import ProductOfExperts
-from fairlab.debiasing.reweighting import ExampleReweighting
 from fairlab.debiasing.rew import ReW
+from fairlab.debiasing.reweighting import ExampleReweighting
 from fairlab.methods.sequence_classifier import SequenceClassifier
 from fairlab.types import FairlabError
 from tests.conftest import WORDS, write_rows
