@@ -35,7 +35,6 @@ def small(tmp_path, tiny_folders):
         "benchmark=quickstart/fact_checking",
         *(f"~benchmark.{name}" for name in ("fever", "fever_symmetric_v01", "vitaminc", "mnli")),
         "benchmark.fever_symmetric.path=data/measured",
-        "benchmark.fever_symmetric.splits=[test]",
         "method.epochs=1",
     ]
 
@@ -53,7 +52,7 @@ def test_a_baseline_by_one_override(run, small, tmp_path, choice):
         assert record.provenance["method"]["debiasing"] == "clever"
         again = [f"model={folder}", "benchmark=fact_checking", "benchmark.fever_symmetric.path=data/measured"]
         again += [f"~benchmark.{name}" for name in ("fever", "fever_symmetric_v01", "vitaminc", "mnli")]
-        done = run(*again, "benchmark.fever_symmetric.splits=[test]", "hydra.run.dir=again", entry="evaluate")
+        done = run(*again, "hydra.run.dir=again", entry="evaluate")
         assert done.returncode == 0, done.stderr
         found = {reading.key.partition("/")[2]: reading.value for reading in Record.load(tmp_path / "again").readings}
         expected = {r.key.partition("/")[2]: r.value for r in record.readings if r.key.startswith("after/")}
