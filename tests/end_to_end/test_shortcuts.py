@@ -54,7 +54,7 @@ def test_a_baseline_by_one_override(run, small, tmp_path, choice):
         again += [f"~benchmark.{name}" for name in ("fever", "fever_symmetric_v01", "vitaminc", "mnli")]
         done = run(*again, "hydra.run.dir=again", entry="evaluate")
         assert done.returncode == 0, done.stderr
-        found = {reading.key.partition("/")[2]: reading.value for reading in Record.load(tmp_path / "again").readings}
+        found = {reading.key: reading.value for reading in Record.load(tmp_path / "again").readings}
         expected = {r.key.partition("/")[2]: r.value for r in record.readings if r.key.startswith("after/")}
         assert found == expected
     else:
