@@ -38,7 +38,7 @@ def macro_f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
         >>> float(macro_f1(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0])).round(4))  # (2/3 + 4/5) / 2
         0.7333
     """
-    total, there = 0.0, 0
+    total, there = np.zeros(()), np.zeros(())
     for label in np.union1d(predicted, truth):
         found = ((predicted == label) & (truth == label)).sum(axis=axis)
         named = (predicted == label).sum(axis=axis) + (truth == label).sum(axis=axis)
