@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 from fairlab.text.negation import negated
 from fairlab.types import FairlabError
@@ -87,11 +88,12 @@ def generated_by(name: str) -> Callable[[str], str]:
     from fairlab.backbones.loading import load_backbone
 
     backbone = load_backbone(name, pooling="mean", max_length=None, normalize=False)
+    model: Any = backbone.model
 
     def negate(claim: str) -> str:
         inputs = backbone.tokenizer(claim, truncation=True, max_length=backbone.max_length, return_tensors="pt")
         with backbone.measuring():
-            made = backbone.model.generate(
+            made = model.generate(
                 input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], num_beams=BEAMS
             )
         return str(backbone.tokenizer.decode(made[0], skip_special_tokens=True)).strip()

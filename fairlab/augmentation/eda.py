@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 from fairlab.backbones.loading import load_backbone
 from fairlab.text.synonyms import NearWords, WordNetSynonyms
@@ -135,5 +136,6 @@ def near_words() -> NearWords:
     encoder = load_backbone(**ENCODER, pooling="mean", max_length=128, normalize=True)  # type: ignore[arg-type]
     vocabulary = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     kept = [entry for entry in vocabulary if entry[0].isascii() and entry[0].isalpha() and len(entry[0]) > 2][:COMMON]
-    vectors = encoder.model.get_input_embeddings().weight.detach()[[place for _, place in kept]]
+    model: Any = encoder.model
+    vectors = model.get_input_embeddings().weight.detach()[[place for _, place in kept]]
     return NearWords([word for word, _ in kept], vectors.numpy(), above=NEAR)

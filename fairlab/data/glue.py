@@ -540,7 +540,7 @@ def _joined(sentences: Sequence[Any]) -> str | None:
         one.get("text") if isinstance(one, dict) else one[-1] if isinstance(one, list) and one else one
         for one in sentences
     ]
-    return " ".join(texts) if texts and all(isinstance(text, str) for text in texts) else None
+    return " ".join(map(str, texts)) if texts and all(isinstance(text, str) for text in texts) else None
 
 
 def _label(written: str, task: Task, place: str) -> int:

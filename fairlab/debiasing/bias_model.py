@@ -77,8 +77,8 @@ def out_of_sample(
     first_half = np.array([in_first_half(pair[-1] or pair[0]) for pair in pairs])
     found = np.full((len(pairs), len(names)), -np.log(len(names)), dtype=np.float32)  # where the other half is empty
     for half in (first_half, ~first_half):
-        asked, learned = np.flatnonzero(half), np.flatnonzero(~half)
-        if len(asked) and len(learned):
+        asked, learned = np.flatnonzero(half).tolist(), np.flatnonzero(~half).tolist()
+        if asked and learned:
             model = fine_tuned(backbone, [pairs[k] for k in learned], [labels[k] for k in learned], names, tuning, seed)
             found[asked] = log_probabilities(model, names, [pairs[k] for k in asked])
     return found
