@@ -58,7 +58,7 @@ def train(config: DictConfig, record: Record) -> None:
     warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
     seed_everything(config.seed, workers=True, verbose=False)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
-    method = build(config.method, encoder, seed=config.seed)
+    method = build_method(config, encoder)
     augmentation = build_augmentation_in_training(config.augmentation) if config.augmentation else None
     data = build(config.data, encoder=encoder, epochs=method.epochs, seed=config.seed, augmentation=augmentation)
     inputs = {"data": data.facts(), "weights": weights_facts(config.backbone)}
@@ -95,6 +95,19 @@ def train(config: DictConfig, record: Record) -> None:
         record.notes.append(Note("training", text))
     record.status = "finished"
     write_report(record)
+
+
+def build_method(config: DictConfig, encoder: Backbone) -> Any:
+    """The method, with the debiasing of its loss where one was chosen.
+
+    Raises:
+        FairlabError: the method trains no classifier.
+    """
+    if not config.debiasing:
+        return build(config.method, encoder, seed=config.seed)
+    if "debiasing" not in inspect.signature(get_object(config.method["_target_"])).parameters:
+        raise FairlabError("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
+    return build(config.method, encoder, seed=config.seed, debiasing=build(config.debiasing))
 
 
 def build_augmentation_in_training(node: DictConfig) -> Any:

@@ -9,6 +9,7 @@ from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from fairlab.cli import choices, conf_dir, groups
+from fairlab.data.glue import find_task
 from fairlab.runs import plain_config
 
 EXPERIMENTS = choices("experiment")
@@ -251,3 +252,38 @@ def test_fairberta_has_a_twin_by_one_choice():
     assert perturbed.augmentation.axes == ["gender", "race", "age"]
     assert original.augmentation == {}
     assert {**perturbed, "augmentation": {}} == {**original}
+
+
+# RAZOR paper, section 4: AdamW, batch 16, lr 3e-5, 512 tokens, LoRA.
+RAZOR = {"method.lr": 3e-5, "data.batch_size": 16, "backbone.max_length": 512, "method.rank": 16, "data.path": "hub"}
+
+
+@pytest.mark.parametrize("experiment", ["razor_fever", "razor_nli"])
+@pytest.mark.parametrize("backbone", ["bert_base", "roberta_base", "distilbert"])
+def test_razors_classifiers_at_paper_scale_hold_the_papers_values(experiment, backbone):
+    config = composed(f"+experiment={experiment}", "scale=paper", f"backbone=paper/{backbone}")
+    assert {key: OmegaConf.select(config, key) for key in RAZOR} == RAZOR
+    assert config.backbone.name.endswith(("bert-base-uncased", "roberta-base", "distilbert-base-uncased"))
+
+
+@pytest.mark.parametrize("experiment", ["razor_fever", "razor_nli"])
+def test_razor_at_quickstart_scale_keeps_to_its_bounds_and_off_what_it_measures(experiment):
+    config = composed(f"+experiment={experiment}")
+    assert config.data.limit_train <= 2000
+    assert config.method.epochs == 3
+    measured = {
+        f"{one.task}:{split}"
+        for one in config.benchmark.values()
+        for split in one.get("splits", find_task(one.task).dev_splits)
+        if one.task not in ("fever_two_way", "hans")  # which need the hub
+    }
+    assert measured <= set(config.data.unseen)
+
+
+@pytest.mark.parametrize("choice", [f"debiasing={name}" for name in choices("debiasing") if name != "none"])
+def test_a_baseline_changes_one_choice(choice):
+    plain, changed = composed("+experiment=razor_fever"), composed("+experiment=razor_fever", choice)
+    assert plain.debiasing == {}
+    assert {key for key in plain if plain[key] != changed[key]} == {"debiasing"}
+    if "lr" in changed.debiasing:
+        assert changed.debiasing.lr == plain.method.lr

@@ -20,6 +20,7 @@ LAYERS = [
     {"rewriting"},
     {"augmentation"},
     {"data"},
+    {"debiasing"},
     {"prototypes"},
     {"methods", "ensemble", "benchmarks", "callbacks"},
     {"reporting"},

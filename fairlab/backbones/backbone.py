@@ -6,12 +6,15 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from rich.progress import track
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+if TYPE_CHECKING:
+    from fairlab.backbones.subtraction import Subtraction
 
 TOKENS_PER_BATCH = 2048
 
@@ -63,6 +66,7 @@ class Backbone(nn.Module):
 
     Attributes:
         entries: how many entries of text a causal LM was tuned on; None where nobody said.
+        subtraction: what is subtracted when pairs are classified; see :mod:`fairlab.backbones.subtraction`.
     """
 
     def __init__(
@@ -82,6 +86,7 @@ class Backbone(nn.Module):
         self.normalize = normalize
         self.entries: int | None = None
         self.padding_id = int(tokenizer.pad_token_id or 0)
+        self.subtraction: Subtraction | None = None
         self.train(model.training)  # one mode for both, so that embed restores what it found
 
     @property

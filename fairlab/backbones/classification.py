@@ -131,6 +131,15 @@ class Classifier:
             pairs: one or more, all with a second text or none.
             progress: title of a progress bar, shown on a terminal only.
         """
+        found = self._outputs(self.backbone.model, pairs, progress)
+        subtraction = self.backbone.subtraction
+        if subtraction is None:
+            return found
+        alone = self._outputs(subtraction.model, [(second or first, None) for first, second in pairs], progress)
+        return subtraction(torch.from_numpy(found), torch.from_numpy(alone)).numpy()
+
+    def _outputs(self, model: PreTrainedModel, pairs: Sequence[Pair], progress: str) -> NDArray[np.float32]:
+        """Outputs (N, L) of a model."""
         backbone = self.backbone
         encoded = encode(backbone, pairs)
         self.cut += encoded.cut
@@ -141,6 +150,6 @@ class Classifier:
                 segments = None
                 if encoded.segments is not None:
                     segments = torch.tensor([encoded.segments[row] for row in batch], device=backbone.device)
-                values = outputs(backbone.model, input_ids, torch.ones_like(input_ids), segments)
+                values = outputs(model, input_ids, torch.ones_like(input_ids), segments)
                 found[batch] = values[:, self.order].cpu().numpy()
         return found

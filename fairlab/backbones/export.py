@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import save_projection
+from fairlab.backbones.subtraction import save_subtraction
 from fairlab.files import no_space_is_one_sentence
 
 MODULES = "sentence_transformers.models"
@@ -26,6 +27,7 @@ def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
         try:
             backbone.model.save_pretrained(temporary)
             backbone.tokenizer.save_pretrained(temporary)
+            save_subtraction(backbone, temporary)
             if not backbone.model.config.is_encoder_decoder:
                 _write_sentence_transformers_files(backbone, temporary)
             (temporary / "README.md").write_text(card, encoding="utf-8")

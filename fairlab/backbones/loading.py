@@ -90,6 +90,7 @@ def load_backbone(
 
     from fairlab.backbones.backbone import Backbone
     from fairlab.backbones.projection import project, saved_projection
+    from fairlab.backbones.subtraction import load_subtraction
 
     disable_progress_bar()
     if weights_sha256 and (found := sha256(folder / (gguf or WEIGHTS))) != weights_sha256:
@@ -122,6 +123,7 @@ def load_backbone(
     backbone.entries = entries
     if (projection := saved_projection(folder)) is not None:
         project(backbone, projection)
+    load_subtraction(backbone, folder)
     return backbone
 
 

@@ -5,6 +5,8 @@ Source: Wang et al. 2019, "GLUE", section 3, and the task of each name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,16 +16,17 @@ from fairlab.benchmarks.measured import Items, Quantity, cut_notes, outcome, qua
 from fairlab.data.glue import Example, Task, find_task, read_task
 from fairlab.metrics.classification import METRICS
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import DataUnavailable
+from fairlab.types import DataUnavailable, FairlabError
 
 UNITS = {
     "accuracy": "%",
     "f1": "%",
+    "macro_f1": "%",
     "matthews": "Matthews x 100",
     "pearson": "Pearson x 100",
     "spearman": "Spearman x 100",
 }
-BASELINES = {"accuracy": "majority", "f1": "majority_f1"}
+BASELINES = {"accuracy": "majority", "f1": "majority_f1", "macro_f1": "majority_macro_f1"}
 Array = NDArray[np.float64]
 
 
@@ -31,30 +34,41 @@ class Classification:
     """A sequence classifier's measures on a task: ``sst2/dev/accuracy``, ``mnli/dev_matched/accuracy`` and so on.
 
     Quantities, times 100: the task's measures (CoLA: Matthews correlation and accuracy; MRPC and QQP: accuracy and F1;
-    STS-B: Pearson's and Spearman's correlation; the others: accuracy), and what giving every example the commonest
-    label would reach: ``majority``, and ``majority_f1`` beside F1. Examples are resampled.
+    STS-B: Pearson's and Spearman's correlation; inference and fact checking: accuracy and macro-F1, with two labels the
+    F1 of *SUPPORTS* too; the others: accuracy), and what giving every example the commonest label would reach:
+    ``majority``, and ``majority_f1`` and ``majority_macro_f1`` beside F1. Examples are resampled. A classifier of other
+    labels is measured on a task of coarser ones, such as one of MNLI on HANS, by what its likeliest label means there.
 
     Args:
         task: one of :data:`fairlab.data.glue.TASKS`.
         path: of its files, as of :func:`fairlab.data.glue.read_task`.
+        splits: of the task, to measure on; None takes all but the one to train on.
+
+    Raises:
+        FairlabError: there is no such task or split.
     """
 
-    def __init__(self, task: str, path: str | None = None) -> None:
+    def __init__(self, task: str, path: str | None = None, splits: Sequence[str] | None = None) -> None:
         self.task = find_task(task)
+        self.splits = self.task.dev_splits if splits is None else list(splits)
+        if unknown := [split for split in self.splits if split not in self.task.dev_splits]:
+            raise FairlabError(
+                f"{task} has no split '{unknown[0]}' to measure on; it has: {', '.join(self.task.dev_splits)}"
+            )
         self.path = path
         self.name = task
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure on every development split there is; ``before`` holds the ``items`` of an earlier model."""
         found, items, missing = {}, {}, []
-        for split in self.task.dev_splits:
+        for split in self.splits:
             try:
                 found[split] = read_task(self.name, split, self.path)
             except DataUnavailable as error:
                 missing.append(NotRun(self.name, split, str(error)))
         if not found:
             return Outcome(not_run=missing)
-        classifier = Classifier(backbone, self.task.labels if self.task.labels and not self.task.options else SCORE)
+        classifier = Classifier(backbone, outputs_for(self.task, backbone))
         notes = []
         for split, examples in found.items():
             predicted = predictions(classifier, self.task, examples)
@@ -74,13 +88,25 @@ class Classification:
         )
 
 
+def outputs_for(task: Task, backbone: Backbone) -> tuple[str, ...]:
+    """Labels whose outputs are asked of a classifier: the task's, or those that it merges where they are its own."""
+    if not task.labels or task.options:
+        return SCORE
+    own = {str(label).lower() for label in getattr(backbone.model.config, "id2label", {}).values()}
+    return tuple(task.merged) if own == set(task.merged) else task.labels
+
+
 def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> NDArray[np.float32]:
     """Number of each example's likeliest label, or its score, (N,)."""
     pairs = [pair for example in examples for pair in example.pairs]
     outputs = classifier.outputs(pairs, progress=task.name)
     if not task.labels:
         return outputs[:, 0]
-    return outputs.reshape(len(examples), len(task.labels)).argmax(axis=1).astype(np.float32)
+    outputs = outputs.reshape(len(examples), -1)
+    found = outputs.argmax(axis=1)
+    if outputs.shape[1] == len(task.merged):
+        found = np.array([task.labels.index(meant) for meant in task.merged.values()])[found]
+    return found.astype(np.float32)
 
 
 def quantities(task: Task, items: Items) -> list[Quantity]:

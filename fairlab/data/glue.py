@@ -1,7 +1,10 @@
-"""Labelled tasks: those of GLUE, and RACE, from files or from the hub.
+"""Labelled tasks: those of GLUE, RACE, fact checking and inference, and mixtures of them, from files or from the hub.
 
 Source: Wang et al. 2019, "GLUE"; SST-2 in the sentence-level copy of clairett/pytorch-sentiment-classification; Lai et
-al. 2017, "RACE: Large-scale ReAding Comprehension Dataset From Examinations".
+al. 2017, "RACE: Large-scale ReAding Comprehension Dataset From Examinations"; Thorne et al. 2018, "FEVER"; Schuster et
+al. 2019, "Towards Debiasing Fact Verification Models" (FEVER-Symmetric); Schuster et al. 2021, "Get Your Vitamin C!";
+Eisenschlos et al. 2021, "Fool Me Twice"; Bowman et al. 2015 (SNLI); McCoy et al. 2019, "Right for the Wrong Reasons"
+(HANS).
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,7 @@ from fairlab.data.sources import locate
 from fairlab.types import DataUnavailable, FairlabError
 
 HUB = "hub"  # in place of a path
+MIXED = "+"  # between the names of tasks that are trained on together
 SUFFIXES = (".tsv", ".json", ".jsonl")
 LOWEST, HIGHEST = 0.0, 5.0  # scores of STS-B
 Fields = Mapping[str, Any]
@@ -71,24 +76,34 @@ class Task:
         metrics: names of its measures; the first one stands for the task.
         layouts: columns of the first text, the second text (where there is one), the answers (where there are any) and
             the label, for each way the task is published; the first way whose columns are all there is read.
-        files: of every split, below ``FAIRLAB_DATA``.
+        files: of every split, below ``FAIRLAB_DATA``; several where a split is published in parts.
         hub: data set on the hub, and its configuration.
         written: the labels as files have them where that is not their names.
         columns: of a file without a header.
         options: whether an answer is to be chosen; the labels are the answers' places.
         halves: whether both splits are halves of one file, no first text in both.
+        spellings: other ways in which labels are written, and their names.
+        left_out: labels whose rows are no examples of the task.
+        gathered: whether the first text may come as a list of sentences.
+        merged: labels of another classifier, and those of this task that they mean, where its labels are coarser.
+        parts: the tasks of a mixture.
     """
 
     name: str
     labels: tuple[str, ...]
     metrics: tuple[str, ...]
     layouts: tuple[tuple[str, ...], ...]
-    files: Mapping[str, str]
+    files: Mapping[str, str | tuple[str, ...]]
     hub: tuple[str, str]
     written: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     options: bool = False
     halves: bool = False
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    gathered: bool = False
+    merged: Mapping[str, str] = field(default_factory=dict)
+    parts: tuple[Task, ...] = ()
 
     @property
     def field_names(self) -> list[str]:
@@ -112,10 +127,79 @@ def _glue(name: str, folder: str, layouts: Sequence[tuple[str, ...]], **more: An
     return Task(name, layouts=tuple(layouts), **usual | more)
 
 
+def _two_way(name: str, of: Task, left_out: str, **more: Any) -> Task:
+    """A task's pairs that support or refute, as claims with evidence."""
+    ways: dict[str, Any] = {"labels": CLAIMS, "metrics": CLAIM_METRICS, "left_out": (*of.left_out, left_out)}
+    return replace(of, name=name, **ways | more)
+
+
 SENTENCES = ("sentence1", "sentence2", "label")
 JSON_PAIR = ("text_a", "text_b", "label")
 ENTAILMENT = ("not_entailment", "entailment")
 DIGITS = ("0", "1")
+CLAIMS = ("REFUTES", "SUPPORTS")  # F1 is of the second
+CLAIM_METRICS = ("accuracy", "macro_f1", "f1")
+NOT_ENOUGH = "NOT ENOUGH INFO"
+SPELLINGS = {"refutes": "REFUTES", "refuted": "REFUTES", "supports": "SUPPORTS", "supported": "SUPPORTS"}
+THREE_WAY: dict[str, Any] = {
+    "labels": (*CLAIMS, NOT_ENOUGH),
+    "metrics": ("accuracy", "macro_f1"),
+    "spellings": SPELLINGS | {"not enough info": NOT_ENOUGH},
+}
+EVIDENCE = ("evidence", "claim", "label")
+INFERENCE = ("entailment", "neutral", "contradiction")
+HYPOTHESES = [("sentence1", "sentence2", "gold_label"), ("premise", "hypothesis", "label")]
+
+MNLI = _glue(
+    "mnli",
+    "glue/MNLI",
+    [*HYPOTHESES, JSON_PAIR],
+    labels=INFERENCE,
+    metrics=("accuracy", "macro_f1"),
+    files={
+        "train": "glue/MNLI/train.json",
+        "dev": "glue/MNLI/dev.json",
+        "dev_matched": "glue/MNLI_textfooler/mnli_matched",
+        "dev_mismatched": "glue/MNLI_textfooler/mnli_mismatched",
+    },
+    columns=("label", "premise", "hypothesis"),
+)
+SNLI = Task(
+    "snli",
+    metrics=("accuracy", "macro_f1"),
+    labels=INFERENCE,
+    layouts=tuple(HYPOTHESES),
+    files={"train": "glue/SNLI/train.tsv", "dev": "glue/SNLI/validation.tsv", "test": "glue/SNLI/test.tsv"},
+    hub=("stanfordnlp/snli", "plain_text"),
+    written=("0", "1", "2"),
+    left_out=("-", "-1"),  # the annotators did not agree
+)
+FEVER = Task(  # the data folder has its claims, but no evidence in words
+    "fever",
+    layouts=(EVIDENCE,),
+    files={"train": "fever/train.jsonl", "dev": "fever/dev.jsonl", "test": "fever/test.jsonl"},
+    hub=("copenlu/fever_gold_evidence", "default"),
+    gathered=True,
+    **THREE_WAY,
+)
+VITAMINC = Task(
+    "vitaminc",
+    layouts=(EVIDENCE,),
+    files={
+        "train": tuple(f"vitaminc/train_{number}.jsonl" for number in range(5)),
+        "test": "vitaminc/test.jsonl",
+    },
+    hub=("tals/vitaminc", "default"),
+    **THREE_WAY,
+)
+FEVER_SYMMETRIC = Task(
+    "fever_symmetric",
+    labels=CLAIMS,
+    metrics=CLAIM_METRICS,
+    layouts=(("evidence_sentence", "claim", "label"), EVIDENCE),
+    files={split: f"fever_symmetric/symmetric_v0.2/fever_symmetric_{split}.jsonl" for split in ("dev", "test")},
+    hub=("", ""),
+)
 
 TASKS = {
     task.name: task
@@ -161,19 +245,8 @@ TASKS = {
             metrics=("accuracy", "f1"),
             files={"train": "glue/QQP/train.json", "dev": "glue/QQP/dev.json"},
         ),
-        _glue(
-            "mnli",
-            "glue/MNLI",
-            [("sentence1", "sentence2", "gold_label"), ("premise", "hypothesis", "label"), JSON_PAIR],
-            labels=("entailment", "neutral", "contradiction"),
-            files={
-                "train": "glue/MNLI/train.json",
-                "dev": "glue/MNLI/dev.json",
-                "dev_matched": "glue/MNLI_textfooler/mnli_matched",
-                "dev_mismatched": "glue/MNLI_textfooler/mnli_mismatched",
-            },
-            columns=("label", "premise", "hypothesis"),
-        ),
+        MNLI,
+        _two_way("mnli_two_way", MNLI, "neutral", spellings={"entailment": "SUPPORTS", "contradiction": "REFUTES"}),
         _glue("qnli", "glue/QNLI", [("question", "sentence", "label")], labels=ENTAILMENT),
         _glue(  # where the training file cannot be had
             "qnli_halves",
@@ -195,19 +268,88 @@ TASKS = {
             hub=("ehovy/race", "all"),
             options=True,
         ),
+        SNLI,
+        replace(  # where the training file cannot be had
+            SNLI, name="snli_validation", files={"train": SNLI.files["dev"], "test": SNLI.files["test"]}
+        ),
+        Task(
+            "hans",
+            labels=("non-entailment", "entailment"),
+            metrics=("accuracy", "macro_f1"),
+            layouts=tuple(HYPOTHESES),
+            files={"dev": "hans/heuristics_evaluation_set.txt"},
+            hub=("jhu-cogsci/hans", "plain_text"),
+            merged={"entailment": "entailment", "neutral": "non-entailment", "contradiction": "non-entailment"},
+        ),
+        Task(  # training examples of MNLI
+            "hans_mnli",
+            labels=INFERENCE,
+            metrics=("accuracy",),
+            layouts=(("premise", "hypothesis", "label"),),
+            files={"test": "hans/mnli_contradicting_examples"},
+            hub=("", ""),
+            columns=("premise", "hypothesis", "label"),
+        ),
+        FEVER,
+        _two_way("fever_two_way", FEVER, NOT_ENOUGH),
+        Task(  # claims alone, to ask what they give away
+            "fever_claims",
+            layouts=(("text", "label"), ("claim", "label")),
+            files=dict.fromkeys(("train", "dev"), "fever/paper_dev.jsonl"),
+            hub=("", ""),
+            halves=True,
+            **THREE_WAY,
+        ),
+        VITAMINC,
+        _two_way("vitaminc_two_way", VITAMINC, NOT_ENOUGH),
+        Task(
+            "fool_me_twice",
+            labels=CLAIMS,
+            metrics=CLAIM_METRICS,
+            layouts=(("gold_evidence", "text", "label"), EVIDENCE),
+            files={"train": "fool_me_twice/dev.first500.jsonl"},
+            hub=("tasksource/fool-me-twice", "default"),
+            gathered=True,
+        ),
+        FEVER_SYMMETRIC,
+        replace(
+            FEVER_SYMMETRIC,
+            name="fever_symmetric_v01",
+            files={  # the second without the pairs of FEVER itself
+                "full": "fever_symmetric/symmetric_v0.1/fever_symmetric_full.jsonl",
+                "generated": "fever_symmetric/symmetric_v0.1/fever_symmetric_generated.jsonl",
+            },
+        ),
     )
 }
 
 
 def find_task(name: str) -> Task:
-    """The task of a name.
+    """The task of a name, or the mixture of several: ``fool_me_twice+vitaminc_two_way``.
 
     Raises:
-        FairlabError: there is no such task.
+        FairlabError: there is no such task, or those of a mixture have other labels or other kinds of texts.
     """
+    if MIXED in name:
+        return _mixture([find_task(part) for part in name.split(MIXED)])
     if name not in TASKS:
         raise FairlabError(f"there is no task '{name}'; there are: {', '.join(TASKS)}")
     return TASKS[name]
+
+
+def _mixture(parts: Sequence[Task]) -> Task:
+    """A task to train on whose examples are those of several, one of each in turn."""
+    first = parts[0]
+    for part in parts[1:]:
+        if (part.labels, len(part.field_names)) != (first.labels, len(first.field_names)):
+            raise FairlabError(
+                f"{first.name} and {part.name} cannot be mixed: they have the fields and labels "
+                f"{', '.join((*first.field_names, *first.labels))} and {', '.join((*part.field_names, *part.labels))}"
+            )
+    layouts = tuple(dict.fromkeys(layout for part in (*parts[1:], first) for layout in part.layouts))
+    return Task(
+        MIXED.join(part.name for part in parts), first.labels, first.metrics, layouts, {}, ("", ""), parts=tuple(parts)
+    )
 
 
 def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
@@ -216,19 +358,28 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
     Args:
         name: of the task.
         split: ``train``, or one of the task's ``dev_splits``.
-        path: a folder with a file named as the split and ending in .tsv, .json or .jsonl; ``hub`` for the hub; None
-            takes ``FAIRLAB_DATA``, or a download checked by hash where one is known.
+        path: a folder with a file named as the split and ending in .tsv, .json or .jsonl, of a mixture in a folder
+            named as each task; ``hub`` for the hub; None takes ``FAIRLAB_DATA``, or a download checked by hash where
+            one is known.
 
     Raises:
         DataUnavailable: the data cannot be had.
         FairlabError: there is no such task, or its data is not laid out as its task's, or has fewer than two labels.
     """
     task = find_task(name)
+    if task.parts:
+        folders = [path if path in (None, HUB) else str(Path(path) / part.name) for part in task.parts]  # type: ignore[arg-type]
+        read = (read_task(part.name, split, folder) for part, folder in zip(task.parts, folders, strict=True))
+        turns = zip_longest(*read)
+        return [example for turn in turns for example in turn if example is not None]
+    if path in (None, HUB) and split not in task.files:
+        use = "it is measured on, never trained on" if split == "train" else f"it has: {', '.join(task.files)}"
+        raise FairlabError(f"{name} has no split '{split}'; {use}")
     if path == HUB:
         examples, place = read_hub(task, "dev" if task.halves else split), f"{task.hub[0]} ({task.hub[1]}, {split})"
     else:
-        file = locate(task.files[split]) if path is None else _file_in(Path(path), split)
-        examples, place = parse(file, task), str(file)
+        files = _published(task.files[split]) if path is None else [_file_in(Path(path), split)]
+        examples, place = list(chain.from_iterable(parse(file, task) for file in files)), str(files[0])
     if task.halves:
         examples = [example for example in examples if _in_first_half(example.first) == (split == "train")]
     refuse_one_label(examples, task, place)
@@ -238,6 +389,10 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
 def _in_first_half(text: str) -> bool:
     """A fixed choice of half of all texts, another one than of those held out for choosing weights."""
     return hashlib.sha256(f"half {text}".encode()).digest()[0] < 128
+
+
+def _published(names: str | tuple[str, ...]) -> list[Path]:
+    return [locate(name) for name in ([names] if isinstance(names, str) else names)]
 
 
 def _file_in(folder: Path, split: str) -> Path:
@@ -277,12 +432,18 @@ def parse(file: Path, task: Task) -> list[Example]:
         FairlabError: a row has other columns or an unknown label; the message names it.
     """
     content = file.read_text(encoding="utf-8-sig")
-    reader = {".json": _json_rows, ".jsonl": _json_lines}.get(file.suffix)
+    reader = {".json": _json_rows, ".jsonl": json_lines}.get(file.suffix)
     found = _tab_separated(content, file, task) if reader is None else reader(content, file)
-    examples = [_example(fields, task, place) for place, fields in found]
+    examples = examples_of(found, task)
     if not examples:
         raise FairlabError(f"{file} holds no example; is it {task.name}'s?")
     return examples
+
+
+def examples_of(rows: Iterable[tuple[str, Fields]], task: Task) -> list[Example]:
+    """Examples of a task's rows, each with its place for messages; rows of a label that is left out give none."""
+    found = (_example(fields, task, place) for place, fields in rows)
+    return [example for example in found if example is not None]
 
 
 def _tab_separated(content: str, file: Path, task: Task) -> Iterator[tuple[str, Fields]]:
@@ -307,7 +468,8 @@ def _json_rows(content: str, file: Path) -> Iterator[tuple[str, Fields]]:
         yield f"{file} row {key}", row
 
 
-def _json_lines(content: str, file: Path) -> Iterator[tuple[str, Fields]]:
+def json_lines(content: str, file: Path) -> Iterator[tuple[str, Fields]]:
+    """Rows of JSON lines, each with its place."""
     for number, line in enumerate(content.split("\n"), start=1):
         if line.strip():
             yield f"{file} line {number}", _loaded(line, f"{file} line {number}")
@@ -333,6 +495,8 @@ def read_hub(task: Task, split: str) -> list[Example]:
     from datasets import load_dataset
 
     name, configuration = task.hub
+    if not name:
+        raise DataUnavailable(f"{task.name} is not on the hub; leave data.path out, or set it to a folder of its files")
     remote = split.replace("dev", "validation")
     try:
         rows = load_dataset(name, configuration, split=remote)
@@ -343,32 +507,45 @@ def read_hub(task: Task, split: str) -> list[Example]:
             "set data.path to a folder of its files"
         ) from error
     names = {column: feature.names for column, feature in rows.features.items() if hasattr(feature, "names")}
-    examples = []
-    for number, row in enumerate(rows, start=1):
-        fields = {c: names[c][v] if c in names and 0 <= v < len(names[c]) else v for c, v in row.items()}
-        examples.append(_example(fields, task, f"{name} ({configuration}, {remote}) row {number}"))
-    return examples
+    named = ({c: names[c][v] if c in names and 0 <= v < len(names[c]) else v for c, v in row.items()} for row in rows)
+    place = f"{name} ({configuration}, {remote})"
+    return examples_of(((f"{place} row {number}", fields) for number, fields in enumerate(named, start=1)), task)
 
 
-def _example(fields: Fields, task: Task, place: str) -> Example:
-    """The example that a row's fields hold."""
+def _example(fields: Fields, task: Task, place: str) -> Example | None:
+    """The example that a row's fields hold; None where its label is left out."""
     if not isinstance(fields, dict):
         raise FairlabError(f"{place} is no object of named fields; {_wanted(task)}")
     layout = next((layout for layout in task.layouts if set(layout) <= set(fields)), None)
     if layout is None:
         raise FairlabError(f"{place} has the columns {_shown(list(fields))}; {_wanted(task)}")
+    written = str(fields[layout[-1]])
+    if task.spellings.get(written, written) in task.left_out:
+        return None
     texts = [fields[column] for column in layout[: 2 if task.options else -1]]
+    if task.gathered and isinstance(texts[0], list):
+        texts[0] = _joined(texts[0])
     answers = fields[layout[2]] if task.options else []
     if not isinstance(answers, list) or not all(isinstance(text, str) for text in (*texts, *answers)):
         raise FairlabError(f"{place} lacks text in one of {', '.join(layout[:-1])}; write every text as text")
     if task.options and len(answers) != len(task.labels):
         raise FairlabError(f"{place} has {len(answers)} answers, not {len(task.labels)}; {_wanted(task)}")
-    label = (_label if task.labels else _score)(str(fields[layout[-1]]), task, place)
+    label = (_label if task.labels else _score)(written, task, place)
     return Example(texts[0], texts[1] if len(texts) > 1 else None, label, tuple(answers))
+
+
+def _joined(sentences: Sequence[Any]) -> str | None:
+    """Sentences of evidence as one text: written out, each the ``text`` of an object, or the last entry of a list."""
+    texts = [
+        one.get("text") if isinstance(one, dict) else one[-1] if isinstance(one, list) and one else one
+        for one in sentences
+    ]
+    return " ".join(map(str, texts)) if texts and all(isinstance(text, str) for text in texts) else None
 
 
 def _label(written: str, task: Task, place: str) -> int:
     """Number of a label, by its name or as files write it."""
+    written = task.spellings.get(written, written)
     for known in (task.written, task.labels):
         if written in known:
             return known.index(written)

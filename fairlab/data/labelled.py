@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
 
 import lightning
 import torch
@@ -15,9 +17,29 @@ from fairlab.backbones.backbone import Backbone, pad
 from fairlab.backbones.classification import Encoded, encode
 from fairlab.data.batching import BucketedBatches
 from fairlab.data.corpus import held_out
-from fairlab.data.glue import Example, digest, find_task, label_counts, read_task, refuse_one_label
+from fairlab.data.glue import (
+    HUB,
+    Example,
+    Task,
+    digest,
+    examples_of,
+    find_task,
+    json_lines,
+    label_counts,
+    read_task,
+    refuse_one_label,
+)
+from fairlab.data.manifest import NAME, data_files
 from fairlab.data.perturbed import perturb_examples
 from fairlab.types import FairlabError
+
+
+class MakesMore(Protocol):
+    """An augmentation that adds examples made of one."""
+
+    def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
+        """Fields and labels of the examples to be added; none where nothing can be made."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -51,8 +73,8 @@ class LabelledTexts(lightning.LightningDataModule):
     The task's development examples are not read here: they are measured on, and choose nothing.
 
     Args:
-        task: one of :data:`fairlab.data.glue.TASKS`.
-        path: as of :func:`fairlab.data.glue.read_task`.
+        task: one of :data:`fairlab.data.glue.TASKS`, or several joined by ``+``, whose examples come in turn.
+        path: as of :func:`fairlab.data.glue.read_task`, or an output of ``fairlab.augment`` with the task's examples.
         validation: share of the training examples held out, above 0 and below 1; which ones depends on their first
             text alone, so that examples about one text are never split.
         batch_size: examples per batch.
@@ -60,13 +82,16 @@ class LabelledTexts(lightning.LightningDataModule):
         encoder: whose tokenizer and maximal length are used.
         epochs: passes over the training examples.
         seed: of the order of the batches.
-        augmentation: perturbs the training examples, not those held out, so that weights are chosen on the same texts
-            with and without it; None leaves them as they are.
+        augmentation: perturbs the training examples or adds to them, not those held out, so that weights are chosen on
+            the same texts with and without it; None leaves them as they are.
+        unseen: sets that are measured on, as ``TASK:SPLIT``; an example with the texts of one of theirs is left out.
 
     Attributes:
         task: the task.
         examples: by split, ``train`` and ``validation``.
-        perturbed: what became of the training examples; None without an augmentation.
+        perturbed: what became of the training examples; None without a perturbation.
+        added: how many examples the augmentation added.
+        left_out: how many examples of a set of ``unseen`` were left out.
 
     Raises:
         FairlabError: on bad data or values, naming file, row or key.
@@ -83,16 +108,22 @@ class LabelledTexts(lightning.LightningDataModule):
         encoder: Backbone,
         epochs: int,
         seed: int,
-        augmentation: object | None = None,
+        augmentation: Perturbation | MakesMore | None = None,
+        unseen: Sequence[str] = (),
     ) -> None:
         super().__init__()
         if not 0 < validation < 1:
             raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
         if batch_size < 1 or (limit_train is not None and limit_train < 1):
             raise FairlabError(f"data.batch_size and data.limit_train must be at least 1: {batch_size}, {limit_train}")
-        if augmentation is not None and not isinstance(augmentation, Perturbation):
+        if (
+            augmentation is not None
+            and not isinstance(augmentation, Perturbation)
+            and not hasattr(augmentation, "more")
+        ):
             raise FairlabError(
-                "this augmentation works on counterfactual groups, not on a task: augmentation=fairtuning or none"
+                "this augmentation works on counterfactual groups, not on a task: augmentation=fairtuning, eda, "
+                "crossaug or none"
             )
         self.task = find_task(task)
         self.path = path
@@ -100,8 +131,10 @@ class LabelledTexts(lightning.LightningDataModule):
         self.encoder = encoder
         self.epochs = epochs
         self.seed = seed
-        examples = read_task(task, "train", path)
+        examples = read_training(self.task, path)
         self.hash = digest(examples)
+        read, examples = len(examples), without(examples, unseen)
+        self.left_out = read - len(examples)
         kept = [example for example in examples if not held_out(example.first, validation)]
         self.examples = {
             "train": kept[:limit_train],
@@ -111,9 +144,13 @@ class LabelledTexts(lightning.LightningDataModule):
             if not part:
                 raise FairlabError(f"{task} has no example for {split}; give more examples or change data.validation")
             refuse_one_label(part, self.task, f"the {split} part of {task}")
-        self.perturbed = perturb_examples(self.examples["train"], augmentation) if augmentation else None
+        kept = self.examples["train"]
+        self.perturbed = perturb_examples(kept, augmentation) if isinstance(augmentation, Perturbation) else None
         if self.perturbed:
             self.examples["train"] = self.perturbed.examples
+        elif augmentation is not None:
+            self.examples["train"] = with_more(kept, self.task, augmentation)  # type: ignore[arg-type]
+        self.added = len(self.examples["train"]) - len(kept)
         self.encoded = {split: encode(encoder, pairs(part)) for split, part in self.examples.items()}
 
     @property
@@ -130,13 +167,15 @@ class LabelledTexts(lightning.LightningDataModule):
         """What the record should hold about the data: content by hash, sizes, the balance of labels, what was cut."""
         train = self.examples["train"]
         return {
-            "path": self.path or self.task.files["train"],
+            "path": self.path or ", ".join(published(self.task)),
             "sha256": self.hash,
             "task": self.task.name,
             "trained_on": f"{len(train)} examples of {self.task.name}",
             **{f"{split}_examples": len(examples) for split, examples in self.examples.items()},
             **{f"{split}_labels": label_counts(examples, self.task) for split, examples in self.examples.items()},
             **({"perturbed": self.perturbed.counts} if self.perturbed else {}),
+            **({"added": self.added} if self.added else {}),
+            **({"left_out": self.left_out} if self.left_out else {}),
             "texts_cut": sum(encoded.cut for encoded in self.encoded.values()),
         }
 
@@ -173,6 +212,59 @@ class LabelledTexts(lightning.LightningDataModule):
             collate_fn=collate,
             generator=torch.Generator(),
         )
+
+
+def published(task: Task) -> list[str]:
+    """Names of the training files of a task, or of all tasks of a mixture, below ``FAIRLAB_DATA``."""
+    if task.parts:
+        return [name for part in task.parts for name in published(part)]
+    names = task.files["train"]
+    return [names] if isinstance(names, str) else list(names)
+
+
+def read_training(task: Task, path: str | None) -> list[Example]:
+    """Examples to train on, of :func:`fairlab.data.glue.read_task` or as ``fairlab.augment`` made them of a task."""
+    if path in (None, HUB) or not (Path(str(path)) / NAME).is_file():
+        return read_task(task.name, "train", path)
+    files = data_files(Path(str(path)))
+    rows = (row for file in files for row in json_lines(file.read_text(encoding="utf-8"), file))
+    examples = examples_of(rows, task)
+    if not examples:
+        raise FairlabError(f"{path} holds no example of {task.name}; run fairlab.augment on that task")
+    refuse_one_label(examples, task, str(path))
+    return examples
+
+
+def without(examples: Sequence[Example], unseen: Sequence[str]) -> list[Example]:
+    """Examples whose texts, but for case and blanks, are not those of a set that is measured on.
+
+    Raises:
+        FairlabError: an entry of ``unseen`` is not ``TASK:SPLIT``, or its data is bad.
+    """
+    if wrong := [name for name in unseen if name.count(":") != 1]:
+        raise FairlabError(f"data.unseen names sets as TASK:SPLIT, such as fever_symmetric:test, not '{wrong[0]}'")
+    measured = {_texts(example) for name in unseen for example in read_task(*name.split(":"))}
+    return [example for example in examples if _texts(example) not in measured]
+
+
+def _texts(example: Example) -> tuple[str, ...]:
+    return tuple(" ".join(field.split()).casefold() for field in example.fields)
+
+
+def with_more(examples: Sequence[Example], task: Task, augmentation: MakesMore) -> list[Example]:
+    """Examples, each followed by what the augmentation makes of it.
+
+    Raises:
+        FairlabError: the task is one of scores, or of answers to choose from.
+    """
+    if not task.labels or task.options:
+        raise FairlabError(f"this augmentation adds labelled texts, and {task.name} has none; use augmentation=none")
+    made = []
+    for example in examples:
+        made.append(example)
+        for fields, label in augmentation.more(example.fields, task.labels[int(example.label)]):
+            made.append(replace(example.with_fields(fields), label=task.labels.index(label)))
+    return made
 
 
 def pairs(examples: Sequence[Example]) -> list[tuple[str, str | None]]:

@@ -7,6 +7,7 @@ Shape letters: B examples, L labels.
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, outputs, with_classifier
 from fairlab.data.glue import Task
 from fairlab.data.labelled import LabelledBatch, LabelledTexts
+from fairlab.debiasing.debiasing import Debiasing
 from fairlab.metrics.classification import METRICS
 from fairlab.types import FairlabError
 
@@ -47,6 +49,7 @@ class SequenceClassifier(lightning.LightningModule):
         patience: validations without a better measure after which training stops; None trains for all epochs.
         validate_every: training steps between validations.
         seed: of the new head and of dropout; a step's randomness depends on the seed and the step alone.
+        debiasing: what keeps it from learning shortcuts; None learns what there is.
 
     Raises:
         FairlabError: a value is out of range; in training, when the loss is not finite.
@@ -73,6 +76,7 @@ class SequenceClassifier(lightning.LightningModule):
         patience: int | None,
         validate_every: int,
         seed: int,
+        debiasing: Debiasing | None = None,
     ) -> None:
         super().__init__()
         if isinstance(lr, str) or not lr > 0:
@@ -96,6 +100,7 @@ class SequenceClassifier(lightning.LightningModule):
         self.patience = patience
         self.validate_every = validate_every
         self.seed = seed
+        self.debiasing = debiasing
         self.seen: list[tuple[Tensor, Tensor]] = []
 
     def setup(self, stage: str) -> None:
@@ -104,6 +109,8 @@ class SequenceClassifier(lightning.LightningModule):
             return
         data: LabelledTexts = self.trainer.datamodule  # type: ignore[attr-defined]
         self.task = data.task
+        if self.debiasing is not None:
+            self.debiasing.prepare(data, copy.deepcopy(self.backbone).to(self.trainer.strategy.root_device), self.seed)
         torch.manual_seed(self.seed)
         several = self.task.labels and not self.task.options
         self.backbone.model = with_classifier(self.backbone, self.task.labels if several else SCORE)
@@ -132,7 +139,8 @@ class SequenceClassifier(lightning.LightningModule):
 
     def training_step(self, batch: LabelledBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
-        loss = self.loss(batch, self(batch))
+        found = self(batch)
+        loss = self.loss(batch, found) if self.debiasing is None else self.debiasing.loss(found, batch)
         if not torch.isfinite(loss):
             raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
         self.log("train/loss", loss.detach(), batch_size=len(batch.labels))
@@ -160,12 +168,15 @@ class SequenceClassifier(lightning.LightningModule):
             save_adapters(model, folder / FILE)
             remove_adapters(model)
             merge_adapters(model, folder / FILE)
+        if self.debiasing is not None:
+            self.debiasing.finish(self.backbone)
         self.backbone.eval()
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
         trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
-        return {"title": self.title, "limits": self.limits, "trained_parameters": trained}
+        facts: dict[str, object] = {"title": self.title, "limits": self.limits, "trained_parameters": trained}
+        return facts if self.debiasing is None else facts | {"debiasing": self.debiasing.name}
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""

@@ -31,6 +31,22 @@ def f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
     return 2 * found / np.maximum(named, 1)
 
 
+def macro_f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
+    """Mean F1 over the labels that are predicted or there, along ``axis``: [0, 1].
+
+    Example:
+        >>> float(macro_f1(np.array([1, 1, 0, 0]), np.array([1, 0, 0, 0])).round(4))  # (2/3 + 4/5) / 2
+        0.7333
+    """
+    total, there = np.zeros(()), np.zeros(())
+    for label in np.union1d(predicted, truth):
+        found = ((predicted == label) & (truth == label)).sum(axis=axis)
+        named = (predicted == label).sum(axis=axis) + (truth == label).sum(axis=axis)
+        total = total + 2 * found / np.maximum(named, 1)
+        there = there + (named > 0)
+    return total / np.maximum(there, 1)
+
+
 def matthews(predicted: Array, truth: Array, axis: int = -1) -> Array:
     """Matthews correlation of the labels 0 and 1 along ``axis``: [-1, 1], 0 where either is constant.
 
@@ -46,6 +62,7 @@ def matthews(predicted: Array, truth: Array, axis: int = -1) -> Array:
 METRICS: dict[str, Statistic] = {
     "accuracy": accuracy,
     "f1": f1,
+    "macro_f1": macro_f1,
     "matthews": matthews,
     "pearson": pearson,
     "spearman": spearman,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import yaml
@@ -103,6 +104,7 @@ class Cell:
         published: as printed.
         recomputed: what it should be by the paper's other numbers, where that is something else.
         value: mean over the seeds, all of them.
+        deviation: standard deviation over the seeds (n - 1); None of a single one.
         low, high: widest bounds of the seeds' 95 % intervals.
         moved: whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one).
         reason: for a cell without a value.
@@ -116,6 +118,7 @@ class Cell:
     high: float | None = None
     moved: bool = False
     reason: str = ""
+    deviation: float | None = None
 
 
 def read_matrix(file: Path, scale: str) -> Matrix:
@@ -200,12 +203,14 @@ def _cell(table: Table, row: Row, column: str, matrix: Matrix, of_run: Mapping[i
     if len(readings) < len(matrix.seeds):
         return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], column))
     changes = [_change(of_run[seed], column) for seed in matrix.seeds] if row.phase == "after" else []
-    value = sum(reading.value for reading in readings) / len(readings)
+    values = [reading.value for reading in readings]
+    value, deviation = fmean(values), stdev(values) if len(values) > 1 else None
     low, high = min(reading.low for reading in readings), max(reading.high for reading in readings)
     moved = bool(changes) and all(change is not None and change.p < 0.05 for change in changes)
     near = table.tolerance.get(column.rpartition("/")[2], 0.0)
     said = recomputed if recomputed is not None else printed
-    return Cell(_verdict(matrix.scale, said, value, low, high, near), printed, recomputed, value, low, high, moved)
+    verdict = _verdict(matrix.scale, said, value, low, high, near)
+    return Cell(verdict, printed, recomputed, value, low, high, moved, deviation=deviation)
 
 
 def _verdict(scale: str, printed: float | None, value: float, low: float, high: float, near: float) -> str:
@@ -233,13 +238,14 @@ def _why(record: Record, column: str) -> str:
 
 
 def shown(cell: Cell) -> str:
-    """``0.45 [0.32, 0.58]*; printed 0.37: differs``; * marks a change beyond chance in every seed."""
+    """``0.45 ± 0.02 [0.32, 0.58]*; printed 0.37: differs``; * marks a change beyond chance in every seed."""
     printed = "" if cell.published is None else f"printed {cell.published:g}"
     if cell.recomputed is not None:
         printed += f", recomputed {cell.recomputed:g}"
     if cell.value is None:
         return "; ".join(part for part in (cell.verdict, printed) if part)
-    ours = f"{cell.value:.4g} [{cell.low:.4g}, {cell.high:.4g}]{'*' * cell.moved}"
+    spread = "" if cell.deviation is None else f" ± {cell.deviation:.2g}"
+    ours = f"{cell.value:.4g}{spread} [{cell.low:.4g}, {cell.high:.4g}]{'*' * cell.moved}"
     verdict = f": {cell.verdict}" if cell.verdict not in ("", OTHER_SCALE) else ""
     return ours + (f"; {printed}{verdict}" if printed else "")
 

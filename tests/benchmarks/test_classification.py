@@ -139,3 +139,16 @@ def test_a_probe_needs_labels():
     for task in ("stsb", "race"):
         with pytest.raises(FairlabError, match=f"a probe needs a task of labels, which {task} is not"):
             Probe(task)
+
+
+def test_a_classifier_of_finer_labels_is_measured_by_what_they_mean(measured, tiny):
+    tiny.model = with_classifier(tiny, ("entailment", "neutral", "contradiction"))
+    content = "gold_label\tsentence1\tsentence2\n" + "".join(
+        f"{label}\ta\tb\n" for label in ("entailment", "non-entailment", "non-entailment", "non-entailment")
+    )
+    readings, outcome = measured("hans", content, labels(0, 1, 2, 0, count=3))
+    assert outcome.items["dev_predictions"].tolist() == [1, 0, 0, 1]
+    assert readings["hans/dev/accuracy"].value == 75
+    assert readings["hans/dev/macro_f1"].value == pytest.approx(100 * (2 / 3 + 4 / 5) / 2)
+    readings, outcome = measured("hans", content, labels(1, 0, 0, 1))  # one of its own labels
+    assert outcome.items["dev_predictions"].tolist() == [1, 0, 0, 1]

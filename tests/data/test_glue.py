@@ -1,7 +1,7 @@
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 
-from fairlab.data.glue import TASKS, Example, digest, label_counts, parse, read_task
+from fairlab.data.glue import TASKS, Example, digest, find_task, label_counts, parse, read_task
 from fairlab.types import DataUnavailable, FairlabError
 
 MRPC = '\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n1\t1\t2\tHe " hi\tHe hi "\r\n0\t3\t4\ta\tb\r\n'
@@ -50,6 +50,62 @@ FILES = {
         "dev.json",
         '[{"article": "a", "question": "q _ ?", "options": ["1", "2", "3", "4"], "answer": "C"}]',
         [Example("a", "q _ ?", 2, ("1", "2", "3", "4"))],
+    ),
+    "snli": ("dev.tsv", "premise\thypothesis\tlabel\na\tb\t0\nc\td\t1\n", [AB, CD]),
+    "snli as published": (
+        "dev.jsonl",
+        '{"sentence1": "a", "sentence2": "b", "gold_label": "entailment"}\n'
+        '{"sentence1": "x", "sentence2": "y", "gold_label": "-"}\n'
+        '{"sentence1": "c", "sentence2": "d", "gold_label": "neutral"}\n',
+        [AB, CD],
+    ),
+    "hans": (
+        "heuristics_evaluation_set.txt",
+        "gold_label\tsentence1\tsentence2\tpairID\nnon-entailment\ta\tb\tex0\nentailment\tc\td\tex1\n",
+        [AB, CD],
+    ),
+    "hans_mnli": ("mnli_contradicting_examples", "a\tb\tentailment\nc\td\tneutral\n", [AB, CD]),
+    "mnli_two_way": (
+        "dev.jsonl",
+        '{"premise": "c", "hypothesis": "d", "label": "entailment"}\n'
+        '{"premise": "x", "hypothesis": "y", "label": "neutral"}\n'
+        '{"premise": "a", "hypothesis": "b", "label": "contradiction"}\n',
+        [CD, AB],
+    ),
+    "fever": (
+        "dev.jsonl",
+        '{"claim": "b", "evidence": [["Page", "3", "a"]], "label": "REFUTES"}\n'
+        '{"claim": "d", "evidence": [["P", "0", "c1"], ["Q", "1", "c2"]], "label": "NOT ENOUGH INFO"}\n',
+        [AB, Example("c1 c2", "d", 2)],
+    ),
+    "fever_two_way": (
+        "dev.jsonl",
+        '{"claim": "b", "evidence": "a", "label": "REFUTES"}\n'
+        '{"claim": "x", "evidence": [], "label": "NOT ENOUGH INFO"}\n'
+        '{"claim": "d", "evidence": "c", "label": "SUPPORTS"}\n',
+        [AB, CD],
+    ),
+    "fever_claims": (
+        "dev.jsonl",
+        '{"text": "a", "label": "refuted"}\n{"text": "b", "label": "supported"}\n',
+        [A, B],
+    ),
+    "vitaminc_two_way": (
+        "test.jsonl",
+        '{"claim": "b", "evidence": "a", "label": "refutes"}\n{"claim": "d", "evidence": "c", "label": "supports"}\n'
+        '{"claim": "x", "evidence": "y", "label": "not enough info"}\n',
+        [AB, CD],
+    ),
+    "fool_me_twice": (
+        "train.jsonl",
+        '{"text": "b", "gold_evidence": [{"section_header": "S", "text": "a1"}, {"text": "a2"}], "label": "REFUTES"}\n',
+        [Example("a1 a2", "b", 0)],
+    ),
+    "fever_symmetric": (
+        "dev.jsonl",
+        '{"claim": "b", "evidence_sentence": "a", "label": "REFUTES"}\n'
+        '{"claim": "d", "evidence": "c", "sentence1": "c", "sentence2": "d", "label": "SUPPORTS"}\n',
+        [AB, CD],
     ),
 }
 
@@ -104,8 +160,49 @@ def test_another_file_is_refused_in_a_sentence(tmp_path, task, name, content, me
         parse(tmp_path / name, TASKS[task])
 
 
+@pytest.mark.parametrize("evidence", ["[]", '[{"title": "x"}]', "[[]]", "[3]", "null"])
+def test_evidence_without_text_is_refused(tmp_path, evidence):
+    (tmp_path / "dev.jsonl").write_text(f'{{"claim": "b", "evidence": {evidence}, "label": "REFUTES"}}\n')
+    with pytest.raises(FairlabError, match=r"dev.jsonl line 1 lacks text in one of evidence, claim"):
+        parse(tmp_path / "dev.jsonl", TASKS["fever_two_way"])
+
+
+def test_a_set_that_is_measured_on_has_nothing_to_train_on():
+    with pytest.raises(FairlabError, match="fever_symmetric has no split 'train'; it is measured on, never trained on"):
+        read_task("fever_symmetric", "train")
+    with pytest.raises(FairlabError, match="vitaminc has no split 'dev'; it has: train, test"):
+        read_task("vitaminc", "dev")
+    with pytest.raises(DataUnavailable, match="fever_symmetric is not on the hub"):
+        read_task("fever_symmetric", "test", "hub")
+
+
+def claims(folder, *texts):
+    folder.mkdir()
+    rows = [f'{{"claim": "{text}", "evidence": "e", "label": "{label}"}}\n' for text, label in texts]
+    (folder / "train.jsonl").write_text("".join(rows))
+
+
+def test_a_mixture_has_an_example_of_each_in_turn(tmp_path):
+    claims(tmp_path / "fever_two_way", ("a", "SUPPORTS"), ("b", "REFUTES"), ("c", "REFUTES"))
+    claims(tmp_path / "vitaminc_two_way", ("x", "refutes"), ("n", "not enough info"), ("y", "supports"))
+    found = read_task("fever_two_way+vitaminc_two_way", "train", str(tmp_path))
+    assert [(example.second, example.label) for example in found] == [("a", 1), ("x", 0), ("b", 0), ("y", 1), ("c", 0)]
+    assert find_task("fever_two_way+vitaminc_two_way").field_names == ["evidence", "claim"]
+
+
+def test_tasks_of_other_labels_or_fields_are_not_mixed():
+    with pytest.raises(
+        FairlabError, match="fool_me_twice and vitaminc cannot be mixed: they have the fields and labels"
+    ):
+        find_task("fool_me_twice+vitaminc")
+    with pytest.raises(FairlabError, match="fever and fever_claims cannot be mixed"):
+        find_task("fever+fever_claims")
+    with pytest.raises(FairlabError, match="no task 'x'"):
+        find_task("rte+x")
+
+
 def test_tasks_that_do_not_exist():
-    with pytest.raises(FairlabError, match="no task 'cola2'; there are: cola, sst2, mrpc, stsb, qqp, mnli, qnli"):
+    with pytest.raises(FairlabError, match="no task 'cola2'; there are: cola, sst2, mrpc, stsb, qqp, mnli, mnli_two"):
         read_task("cola2", "dev")
 
 
@@ -196,6 +293,19 @@ SIZES = {
     ("rte", "dev"): (277, [131, 146]),
     ("wnli", "train"): (635, [323, 312]),
     ("wnli", "dev"): (71, [40, 31]),
+    ("mnli_two_way", "train"): (6019, [2958, 3061]),
+    ("snli", "dev"): (9842, [3329, 3235, 3278]),
+    ("snli_validation", "train"): (9842, [3329, 3235, 3278]),
+    ("snli_validation", "test"): (9824, [3368, 3219, 3237]),
+    ("hans_mnli", "test"): (261, [0, 82, 179]),
+    ("fool_me_twice", "train"): (500, [244, 256]),
+    ("vitaminc", "train"): (300, [100, 100, 100]),
+    ("vitaminc_two_way", "train"): (200, [100, 100]),
+    ("vitaminc", "test"): (100, [34, 54, 12]),
+    ("fever_symmetric", "dev"): (708, [354, 354]),
+    ("fever_symmetric", "test"): (712, [356, 356]),
+    ("fever_symmetric_v01", "full"): (956, [478, 478]),
+    ("fever_symmetric_v01", "generated"): (717, [338, 379]),
 }
 
 
@@ -218,11 +328,15 @@ def test_the_published_scores_are_those_of_the_reader_of_sts(data_folder):
     ]
 
 
-def test_every_split_is_named_and_hub_configurations_are_glues():
+def test_every_split_is_named_and_measured():
     for task in TASKS.values():
-        assert next(iter(task.files)) == "train"
-        assert task.dev_splits
-        assert set(task.metrics) <= {"accuracy", "f1", "matthews", "pearson", "spearman"}
-        name = task.name.removesuffix("_halves")
-        assert task.hub == (("ehovy/race", "all") if name == "race" else ("nyu-mll/glue", name))
+        assert task.files
+        assert set(task.metrics) <= {"accuracy", "f1", "macro_f1", "matthews", "pearson", "spearman"}
+        assert set(task.merged.values()) <= set(task.labels)
+        assert set(task.spellings.values()) <= {*task.labels, *task.left_out}
     assert TASKS["mnli"].dev_splits == ["dev", "dev_matched", "dev_mismatched"]
+    assert {name for name, task in TASKS.items() if "train" not in task.files} == {
+        *("fever_symmetric", "fever_symmetric_v01", "hans", "hans_mnli")
+    }
+    glue = ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli")
+    assert {TASKS[name].hub for name in glue} == {("nyu-mll/glue", name) for name in glue}

@@ -5,8 +5,10 @@ import torch
 
 from fairlab.augmentation.perturbation import Perturbation
 from fairlab.data.corpus import held_out
-from fairlab.data.glue import TASKS, read_task
+from fairlab.data.glue import CLAIMS, TASKS, Example, read_task
 from fairlab.data.labelled import LabelledTexts
+from fairlab.data.manifest import Manifest
+from fairlab.files import sha256
 from fairlab.types import FairlabError
 from tests.conftest import WORDS, write_rows
 
@@ -119,6 +121,68 @@ def test_cut_texts_are_counted(tiny, rte, tmp_path):
         (tmp_path / "train.tsv").read_text() + f"60\tlong\t{'word ' * 99}\tentailment\n"
     )
     assert make(tiny, rte).facts()["texts_cut"] == 1
+
+
+class Doubles:
+    """An augmentation that adds one example to those of a label."""
+
+    def more(self, fields, label):
+        return [([*fields[:-1], "made"], "not_entailment")] if label == "entailment" else []
+
+
+def test_examples_are_added_to_those_trained_on_alone(tiny, rte):
+    plain, data = make(tiny, rte, limit_train=20), make(tiny, rte, limit_train=20, augmentation=Doubles())
+    assert data.examples["validation"] == plain.examples["validation"]
+    expected = []
+    for example in plain.examples["train"]:
+        expected.append(example)
+        if example.label == 1:
+            expected.append(Example(example.first, "made", 0))
+    assert data.examples["train"] == expected
+    assert data.facts()["added"] == data.added == len(expected) - 20
+
+
+def test_scores_have_no_labels_to_add(tiny, tmp_path):
+    write_rows(tmp_path / "train.jsonl", [{"sentence1": f"a {k}", "sentence2": "b", "score": k % 6} for k in range(20)])
+    with pytest.raises(FairlabError, match="adds labelled texts, and stsb has none"):
+        make(tiny, str(tmp_path), task="stsb", augmentation=Doubles())
+
+
+def test_what_is_measured_on_is_never_trained_or_chosen_on(tiny, rte, monkeypatch):
+    everything = read_task("rte", "train", rte)
+    measured = [Example(f" {e.first.upper()}", e.second.replace(" ", "  "), 1 - e.label) for e in everything[:7]]
+    monkeypatch.setattr(
+        "fairlab.data.labelled.read_task", lambda name, split, path=None: everything if split == "train" else measured
+    )
+    data = make(tiny, rte, unseen=["rte:dev"])
+    kept = [example for part in data.examples.values() for example in part]
+    assert sorted(e.second for e in kept) == sorted(e.second for e in everything[7:])
+    assert data.facts()["left_out"] == 7
+    with pytest.raises(FairlabError, match="names sets as TASK:SPLIT, such as fever_symmetric:test, not 'rte'"):
+        make(tiny, rte, unseen=["rte"])
+
+
+def made_folder(folder, rows):
+    """An output of fairlab.augment."""
+    folder.mkdir()
+    write_rows(folder / "data-00000.jsonl", rows)
+    manifest = Manifest("0", {}, {})
+    digest = sha256(folder / "data-00000.jsonl")
+    manifest.shards.append({"data": {"file": "data-00000.jsonl", "rows": len(rows), "sha256": digest}})
+    manifest.write(folder)
+    return str(folder)
+
+
+def test_an_output_of_augment_is_trained_on(tiny, tmp_path):
+    rows = [
+        {"id": str(k), "evidence": f"e {k}", "claim": f"c {k}", "label": CLAIMS[k % 2], "augmentation": "x"}
+        for k in range(40)
+    ]
+    data = make(tiny, made_folder(tmp_path / "made", rows), task="fool_me_twice+vitaminc_two_way")
+    kept = sorted((e for part in data.examples.values() for e in part), key=lambda e: int(e.first.split()[1]))
+    assert kept == [Example(f"e {k}", f"c {k}", k % 2) for k in range(40)]
+    with pytest.raises(FairlabError, match="has the columns id, text, label; fool_me_twice has"):
+        make(tiny, made_folder(tmp_path / "other", [{"id": "1", "text": "a", "label": "x"}]), task="fool_me_twice")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sklearn_metrics
 
-from fairlab.metrics.classification import METRICS, accuracy, f1, matthews
+from fairlab.metrics.classification import METRICS, accuracy, f1, macro_f1, matthews
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,15 @@ def test_accuracy_of_three_labels_by_hand():
     assert accuracy(np.array([0, 1, 2, 2]), np.array([0, 2, 2, 1])) == 0.5
 
 
+def test_macro_f1_is_scikit_learns_of_any_number_of_labels():
+    rng = np.random.default_rng(1)
+    predicted, truth = rng.integers(0, 3, (2, 6, 40)).astype(float)
+    predicted[0], predicted[1], truth[1] = 0, 2, 2  # constants, and labels that are nowhere in a row
+    expected = [sklearn_metrics.f1_score(t, p, average="macro") for p, t in zip(predicted, truth, strict=True)]
+    np.testing.assert_allclose(macro_f1(predicted, truth), expected, atol=1e-12)
+    np.testing.assert_allclose(macro_f1(predicted.T, truth.T, axis=0), expected, atol=1e-12)
+
+
 def test_f1_asks_for_label_1():
     predicted, truth = np.array([1, 1, 1, 0]), np.array([1, 1, 0, 0])
     assert f1(predicted, truth) == pytest.approx(0.8)  # precision 2/3, recall 1
@@ -33,4 +42,4 @@ def test_f1_asks_for_label_1():
 
 
 def test_every_measure_has_a_name():
-    assert set(METRICS) == {"accuracy", "f1", "matthews", "pearson", "spearman"}
+    assert set(METRICS) == {"accuracy", "f1", "macro_f1", "matthews", "pearson", "spearman"}

@@ -58,14 +58,23 @@ def test_a_recomputed_number_is_the_one_compared(tmp_path):
     records = {"ccd": {seed: record(tmp_path, 0.4, 0.21, half=0.02) for seed in (1, 2)}}
     cell = cells(table(), matrix(), records)[1][0]
     assert (cell.published, cell.recomputed, cell.verdict) == (0.16, 0.2, "match")
-    assert shown(cell) == "0.21 [0.19, 0.23]*; printed 0.16, recomputed 0.2: match"
+    assert shown(cell) == "0.21 ± 0 [0.19, 0.23]*; printed 0.16, recomputed 0.2: match"
 
 
 def test_numbers_of_another_scale_are_shown_but_not_compared(tmp_path):
     records = {"ccd": {seed: record(tmp_path, 0.37, 0.2) for seed in (1, 2)}}
-    cell = cells(table(), matrix("quickstart"), records)[0][0]
+    cell = cells(table(), matrix("quickstart", seeds=(1,)), records)[0][0]
     assert cell.verdict == "another scale"
+    assert cell.deviation is None
     assert shown(cell) == "0.37 [0.27, 0.47]; printed 0.37"
+
+
+def test_the_standard_deviation_is_over_seeds(tmp_path):
+    records = {"ccd": {seed: record(tmp_path, value, 0.2) for seed, value in ((1, 0.3), (2, 0.4), (3, 0.8))}}
+    cell = cells(table(), matrix(seeds=(1, 2, 3)), records)[0][0]
+    assert cell.value == pytest.approx(0.5)
+    assert cell.deviation == pytest.approx(((0.2**2 + 0.1**2 + 0.3**2) / 2) ** 0.5)
+    assert shown(cell) == "0.5 ± 0.26 [0.2, 0.9]; printed 0.37: within noise"
 
 
 def test_a_missing_seed_leaves_the_cell_without_a_value(tmp_path):

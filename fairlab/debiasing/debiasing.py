@@ -1,0 +1,49 @@
+"""What every debiasing of a classifier does: prepare before training, give the loss, and finish after it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.data.labelled import LabelledBatch, LabelledTexts
+from fairlab.types import FairlabError
+
+
+class Debiasing:
+    """Cross-entropy; each debiasing changes a part of it.
+
+    Attributes:
+        name: that chooses it, ``debiasing=NAME``.
+    """
+
+    name = "none"
+
+    def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
+        """Look at the training examples, and train on a copy of the backbone what the loss needs."""
+
+    def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
+        """The loss on a batch of training examples, from outputs (B, L)."""
+        return nn.functional.cross_entropy(outputs, batch.labels)
+
+    def finish(self, backbone: Backbone) -> None:
+        """Change what the trained classifier gives."""
+
+    def second_texts(self, data: LabelledTexts) -> list[str]:
+        """The claim, or hypothesis, of every training example.
+
+        Raises:
+            FairlabError: the task has single texts or scores, or answers to choose from.
+        """
+        task = data.task
+        if not task.labels or task.options or data.examples["train"][0].second is None:
+            raise FairlabError(
+                f"debiasing={self.name} works on labelled pairs of texts, which {task.name} is not made of"
+            )
+        return [str(example.second) for example in data.examples["train"]]
+
+
+def weighted_cross_entropy(outputs: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+    """Sum of w CE over the examples of a batch, divided by the sum of w; 0 where all weights are."""
+    losses = nn.functional.cross_entropy(outputs, labels, reduction="none")
+    return (weights * losses).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).tiny)

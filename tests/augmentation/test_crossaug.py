@@ -1,0 +1,52 @@
+"""CrossAug: which examples are added, and where evidence is changed."""
+
+import pytest
+
+from fairlab.augmentation.crossaug import CrossAug, exchanged
+from fairlab.types import FairlabError
+
+EVIDENCE = "The film, released in 1999, won 3 prizes."
+
+
+def test_a_supported_claim_gives_three_examples():
+    made = CrossAug(generator="rules").more([EVIDENCE, "The film won 3 prizes."], "SUPPORTS")
+    changed = "The film, released in 1999, won 4 prizes."
+    assert made == [
+        ([EVIDENCE, "The film won 4 prizes."], "REFUTES"),
+        ([changed, "The film won 3 prizes."], "REFUTES"),
+        ([changed, "The film won 4 prizes."], "SUPPORTS"),
+    ]
+
+
+def test_where_the_evidence_has_no_such_span_there_is_one():
+    made = CrossAug(generator="rules").more(["Something.", "The film won 3 prizes."], "entailment")
+    assert made == [(["Something.", "The film won 4 prizes."], "contradiction")]
+
+
+@pytest.mark.parametrize("label", ["REFUTES", "neutral", "contradiction", "NOT ENOUGH INFO"])
+def test_other_labels_give_none(label):
+    assert CrossAug(generator="rules").more([EVIDENCE, "The film won 3 prizes."], label) == []
+
+
+def test_a_claim_that_cannot_be_contradicted_gives_none():
+    assert CrossAug(generator="rules").more([EVIDENCE, ""], "SUPPORTS") == []
+
+
+@pytest.mark.parametrize(
+    ("evidence", "claim", "contradiction", "expected"),
+    [
+        ("in 1999 and 1999", "it is 1999", "it is 2000", None),  # twice
+        ("in 19990", "it is 1999", "it is 2000", None),  # no word of its own
+        ("it is red", "it is red", "it is not red", None),  # nothing of the claim is exchanged
+        ("a b c d e", "x a b c d y", "x k l m n y", None),  # four tokens
+        ("so a b c e", "x a b c y", "x k y", "so k e"),
+        ("U.S. film (1999)", "a film (1999)", "a film (2000)", "U.S. film (2000)"),
+    ],
+)
+def test_spans_that_are_exchanged(evidence, claim, contradiction, expected):
+    assert exchanged(evidence, claim, contradiction) == expected
+
+
+def test_a_single_text_is_refused():
+    with pytest.raises(FairlabError, match="augmentation=crossaug works on claims with evidence"):
+        CrossAug(generator="rules").more(["a text"], "SUPPORTS")

@@ -1,0 +1,88 @@
+"""EDA: operations by hand, determinism, and texts with nothing to change."""
+
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlab.augmentation.eda import EDA, cleaned
+from fairlab.types import FairlabError
+
+SYNONYMS = {"film": ["movie"], "good": ["fine", "great"]}
+
+
+def eda(alpha=0.1, num_aug=4, **more):
+    made = EDA(alpha=alpha, num_aug=num_aug, synonyms="embeddings", **more)
+    made.synonyms = lambda word: SYNONYMS.get(word, [])
+    return made
+
+
+def test_texts_are_reduced_to_words_in_letters():
+    assert cleaned("It's a well-known film, of 1999!") == ["its", "a", "well", "known", "film", "of"]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "1999.", "日本"])
+def test_a_text_without_letters_gives_nothing(text):
+    assert eda().more(["evidence", text], "SUPPORTS") == []
+
+
+def test_only_the_last_text_is_changed_and_the_label_stays():
+    made = eda(num_aug=5).more(["Evidence stays.", "the film was good"], "REFUTES")
+    assert len(made) == 5
+    assert {(fields[0], label) for fields, label in made} == {("Evidence stays.", "REFUTES")}
+    ((fields, _),) = eda(num_aug=1).more(["one text"], "x")
+    assert len(fields) == 1
+
+
+def test_all_occurrences_of_a_word_are_replaced_and_stop_words_are_not():
+    words = "the film of the film".split()
+    assert eda().replaced(words, random.Random(0)) == "the movie of the movie".split()
+    assert eda(alpha=1).replaced("the of and".split(), random.Random(0)) == "the of and".split()
+
+
+def test_insertions_are_synonyms():
+    made = eda(alpha=0.5).inserted("a good film".split(), random.Random(0))
+    assert len(made) == 4
+    assert set(made) - {"a", "good", "film"} <= {"movie", "fine", "great"}
+    assert eda().inserted(["the"], random.Random(0)) == ["the"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from("a film was good and long".split()), min_size=1, max_size=12), st.integers(0, 99))
+def test_swaps_keep_the_words_and_deletions_their_order(words, seed):
+    assert sorted(eda(alpha=0.5).swapped(words, random.Random(seed))) == sorted(words)
+    kept = eda(alpha=0.5).deleted(words, random.Random(seed))
+    left = iter(words)
+    assert kept
+    assert all(word in left for word in kept)
+    assert len(eda(alpha=1).deleted(words, random.Random(seed))) == 1
+
+
+def test_copies_depend_on_the_seed_and_the_text_alone():
+    command = (
+        "from fairlab.augmentation.eda import EDA;"
+        "e = EDA(alpha=.5, num_aug=4, synonyms='embeddings', seed={});"
+        "e.synonyms = lambda word: ['x', 'y', 'z'];"
+        "print(e.more(['one two three four five six'], 'a'))"
+    )
+    found = {
+        subprocess.run([sys.executable, "-c", command.format(seed)], capture_output=True, text=True, check=True).stdout
+        for seed in (0, 0, 1)
+    }
+    assert len(found) == 2
+
+
+def test_near_words_of_the_embedded_encoder():
+    made = EDA(alpha=0.1, num_aug=1, synonyms="embeddings")
+    assert "movie" in made.synonyms("film")
+    assert made.synonyms("film") == EDA(alpha=0.1, num_aug=1, synonyms="embeddings").synonyms("film")
+    assert made.synonyms("qwzx") == []
+
+
+def test_values_out_of_range():
+    for change in ({"alpha": 2}, {"num_aug": 0}):
+        with pytest.raises(FairlabError, match=r"augmentation\.alpha must lie in"):
+            eda(**change)
