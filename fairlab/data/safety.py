@@ -285,3 +285,35 @@ def digest(texts: Sequence[SafetyText]) -> str:
     """SHA-256 of texts, keys, subgroups and labels."""
     content = [(text.text, text.key, text.subgroup, sorted(text.labels.items())) for text in texts]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Texts with the scores of models that were trained on others.
+
+    Attributes:
+        texts: N of them.
+        folds: (R, N), the fold of each in each repeat; scores of one fold come from one model.
+        scores: (R, N) by harm, in [0, 1].
+    """
+
+    texts: Sequence[SafetyText]
+    folds: NDArray[np.int64]
+    scores: Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All that is measured of an ensemble.
+
+    Attributes:
+        parts: scored texts: ``test``, ``validation``, and every held-out data set by name.
+        features: names of the F source scores.
+        source_scores: (N, F), of the texts of ``test``.
+        contributions: (F,) by harm, in [0, 1]; empty for a model that has none.
+    """
+
+    parts: Mapping[str, Predicted]
+    features: Sequence[str]
+    source_scores: NDArray[np.float64]
+    contributions: Mapping[str, NDArray[np.float64]]
