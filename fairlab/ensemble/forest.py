@@ -6,6 +6,7 @@ Shape letters: N texts, F source scores, R repeats of the division into folds.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from rich.progress import track
 from fairlab.augmentation.reweighting import Reweighted, Strength, reweight
 from fairlab.data.safety import SUBGROUPS, Judged, Predicted, SafetyData, SafetyText
 from fairlab.ensemble.sources import Source, Sources
+from fairlab.files import write_whole
 from fairlab.metrics.slices import sliced_averages
 from fairlab.types import FairlabError
 
@@ -169,9 +171,11 @@ class SafetyEnsemble:
         }
 
     def finish(self, folder: Path) -> None:
-        """Write the debiased models to ``folder/model``."""
+        """Write the debiased models to ``folder/model``, and what the report shows beside the readings."""
         from fairlab.ensemble.export import save_ensemble
+        from fairlab.ensemble.look import look
 
+        write_whole(folder / "look.json", json.dumps(look(self.judged), ensure_ascii=False) + "\n")
         save_ensemble(self.models[DEBIASED], self.sources, folder / "model")
 
     def _pair(
