@@ -51,7 +51,9 @@ def score(config: DictConfig) -> None:
     started, count, bad = time.perf_counter(), 0, 0
     output.parent.mkdir(parents=True, exist_ok=True)
     with no_space_is_one_sentence(output), whole(output) as temporary, temporary.open("w", encoding="utf-8") as lines:
-        scored = score_stream(rows, lambda row: row.text if isinstance(row, Row) else "", load, num_proc=config.num_proc)
+        scored = score_stream(
+            rows, lambda row: row.text if isinstance(row, Row) else "", load, num_proc=config.num_proc
+        )
         for row, scores in scored:
             count += 1
             if isinstance(row, Row):

@@ -105,7 +105,10 @@ def reweight(
     count = averages_2K.shape[1]
     weights = np.ones(len(slices_N))
     probabilities, counts = np.zeros((2, count)), np.zeros((2, count), dtype=np.int64)
-    settings = ((SAFE, strength.lambda_safe, strength.beta_safe), (UNSAFE, strength.lambda_unsafe, strength.beta_unsafe))
+    settings = (
+        (SAFE, strength.lambda_safe, strength.beta_safe),
+        (UNSAFE, strength.lambda_unsafe, strength.beta_unsafe),
+    )
     for of, lambda_, beta in settings:
         members = [np.flatnonzero((slices_N == k) & (truth_N == of)) for k in range(count)]
         probabilities[of] = slice_probabilities(losses(averages_2K[of], of), beta, [len(part) for part in members])

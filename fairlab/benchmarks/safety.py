@@ -57,7 +57,7 @@ class Safety:
                 f"nothing was scored of '{self.of}'; there are: {', '.join(judged.parts)}; see data.held_out"
             )
         part = judged.parts[self.of]
-        result = Outcome(items={harm: scores for harm, scores in part.scores.items()})
+        result = Outcome(items=dict(part.scores))
         for harm, scores in part.scores.items():
             truth = np.array([text.labels.get(harm, -1) for text in part.texts])
             if set(truth[truth >= 0]) != {SAFE, UNSAFE}:
@@ -109,9 +109,7 @@ class _OfHarm:
             [self.subgroups.index(text.subgroup) if text.subgroup else -1 for text in part.texts], dtype=np.int64
         )
         self.categories = np.array([text.category for text in part.texts])
-        sets = [
-            text.key if text.subgroup and known else None for text, known in zip(part.texts, judged, strict=True)
-        ]
+        sets = [text.key if text.subgroup and known else None for text, known in zip(part.texts, judged, strict=True)]
         self.place, self.sets = places(sets)
         self.alone = sum(name is not None for name in sets) - int((self.place >= 0).sum())
         first = {name: k for k, name in reversed(list(enumerate(sets)))}

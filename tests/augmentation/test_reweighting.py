@@ -33,7 +33,7 @@ def test_empty_and_unmeasured_slices_are_never_drawn():
 
 
 def test_weights_and_counts_by_hand():
-    # Beta 500 puts all 8 safe draws on slice 1, whose only safe example is the fourth; no unsafe slice but 2 has a loss.
+    # Beta 500 puts all 8 safe draws on slice 1, whose only safe example is the fourth; of unsafe slices 2 has a loss.
     averages = [[0.1, 0.9, 0.2], [math.nan, math.nan, 0.4]]
     made = reweight(SLICES, TRUTH, averages, Strength(0.5, 0.1, 500, 10), np.random.default_rng(0))
     assert made.counts.tolist() == [[0, 8, 0], [0, 0, 8]]

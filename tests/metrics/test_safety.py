@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 
@@ -65,7 +66,7 @@ def test_splitting_batches_any_way_changes_nothing(examples, cuts):
     slices, truth = (torch.tensor([e[k] for e in examples]) for k in (2, 3))
     variance, averages = CounterfactualVariance(), SlicedAverages(4)
     edges = [0, *sorted(min(cut, len(examples)) for cut in cuts), len(examples)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         variance.update(scores[start:end], sets[start:end])
         averages.update(scores[start:end], slices[start:end], truth[start:end])
     whole = average_counterfactual_variance(scores.numpy(), [e[1] for e in examples])
