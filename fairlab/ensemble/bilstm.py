@@ -1,7 +1,7 @@
 """Toxicity by the bidirectional LSTMs whose weights lie in the packages tox-block and toxic-comment-classifier.
 
 The packages need TensorFlow; here their files are read where they are installed (``pip install --no-deps``) and their
-code is not run. The network is rebuilt in torch: embedding, LSTM in both directions, maximum over time, two dense layers.
+code is not run. The network is rebuilt in torch: embedding, LSTM in both directions, maximum over time, dense layers.
 The pickled vocabulary is read with an unpickler that knows dictionaries only.
 """
 

@@ -202,7 +202,9 @@ class SafetyEnsemble:
 
         def fitted(rows: NDArray[np.bool_], weights: Array) -> HarmModel:
             pipeline = self._pipeline(state % 2**31)
-            pipeline.fit(features[rows], truth[rows], model__sample_weight=weights)
+            # Without weights where all are 1: a forest draws weighted examples by another way of chance.
+            more = {} if (weights == 1).all() else {"model__sample_weight": weights}
+            pipeline.fit(features[rows], truth[rows], **more)
             return _calibrated(pipeline, features[held & seed], truth[held & seed])
 
         original, balanced = part.train & judged & seed, part.train & judged

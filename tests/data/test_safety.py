@@ -13,7 +13,8 @@ from fairlab.augmentation.identity import Identity
 from fairlab.data.safety import CATEGORIES, HARMS, SUBGROUPS, SafetyData, SafetyText, made_of, read_safety
 from fairlab.types import DataUnavailable, FairlabError
 
-HEADER = "prompt,example_key,subgroup,Ground truth Hate,Ground truth Sexual,Ground truth Toxicity,Ground truth Violence,dataset"
+TRUTHS = ",".join(f"Ground truth {harm}" for harm in ("Hate", "Sexual", "Toxicity", "Violence"))
+HEADER = f"prompt,example_key,subgroup,{TRUTHS},dataset"
 
 
 def seeds(tmp_path, *rows):
@@ -60,7 +61,7 @@ def test_a_bad_row_is_named(tmp_path, row, message):
 
 
 def test_what_is_no_such_file_is_said(tmp_path):
-    with pytest.raises(DataUnavailable, match="nowhere.csv is not a file"):
+    with pytest.raises(DataUnavailable, match=r"nowhere\.csv is not a file"):
         read_safety("hatecheck", str(tmp_path / "nowhere.csv"))
     with pytest.raises(FairlabError, match="no safety data set 'x'; there are: counterfactual_safety"):
         read_safety("x")
@@ -84,7 +85,7 @@ def test_versions_go_to_every_other_subgroup_and_labels_go_along():
     text = SafetyText("A Muslim baker and a Jewish baker.", "k", "Religion:Islam", {"hate": 0})
     made = made_of([text], Identity())
     assert {one.subgroup.partition(":")[2]: one.text for one in made} == {
-        "Atheism": "A atheist baker and a Jewish baker.",
+        "Atheism": "An Atheist baker and a Jewish baker.",
         "Christianity": "A Christian baker and a Jewish baker.",
         "Hinduism": "A Hindu baker and a Jewish baker.",
         "Judaism": "A Jewish baker and a Jewish baker.",
@@ -112,7 +113,7 @@ def test_folds_never_separate_versions_and_cover_everything():
 
 
 def test_settings_that_cannot_be(tmp_path):
-    with pytest.raises(FairlabError, match="data.folds must be at least 3"):
+    with pytest.raises(FairlabError, match=r"data\.folds must be at least 3"):
         sample(folds=2)
     with pytest.raises(FairlabError, match="augmentation=identity or none"):
         sample(augmentation=object())

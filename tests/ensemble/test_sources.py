@@ -75,7 +75,7 @@ def test_a_text_without_scores_is_missing_and_asked_again(tmp_path):
 
 def test_a_source_that_dies_is_named_and_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "BATCH", 1)
-    with pytest.raises(FairlabError, match="the source lengths gave up on 1 texts .ConnectionError: gone"):
+    with pytest.raises(FairlabError, match=r"the source lengths gave up on 1 texts \(ConnectionError: gone"):
         Sources([Lengths(deadly="bb")], cache=tmp_path / "c").score(["a", "bb"])
     healthy = Lengths()
     Sources([healthy], cache=tmp_path / "c").score(["a", "bb"])
