@@ -64,7 +64,7 @@ class Safety:
                 have = "no label" if (truth < 0).all() else "one label only"
                 result.not_run.append(NotRun(self.name, harm, f"the texts have {have} for {harm}"))
                 continue
-            of_harm = _OfHarm(part, harm, truth, self.threshold)
+            of_harm = OfHarm(part, harm, truth, self.threshold)
             now = of_harm.quantities(scores)
             earlier = of_harm.quantities(np.asarray(before[harm])) if before is not None else []
             changes = [_relative(entry, other) for entry, other in zip(now, earlier, strict=False) if entry.headline]
@@ -82,7 +82,7 @@ class Safety:
         result.notes = list(dict.fromkeys(result.notes))
         return result
 
-    def _best_source(self, judged: Judged, of_harm: _OfHarm, own: Quantity) -> tuple[Quantity, Note]:
+    def _best_source(self, judged: Judged, of_harm: OfHarm, own: Quantity) -> tuple[Quantity, Note]:
         """Table 6: average precision above the best of all source scores; it is the best one on the very test texts."""
         scores = np.nan_to_num(judged.source_scores, nan=0.0)
         values = [of_harm.precision_value(column, of_harm.seeds) for column in scores.T]
@@ -92,8 +92,15 @@ class Safety:
         return change, Note(self.name, f"the best source for {of_harm.harm} is {judged.features[best]}", of_harm.harm)
 
 
-class _OfHarm:
-    """The quantities of one harm, for any scores of the same texts."""
+class OfHarm:
+    """The quantities of one harm, for any scores of the same texts.
+
+    Args:
+        part: the texts and their folds.
+        harm: judged in them.
+        truth: (N,), 0, 1, or -1 for a text that nobody judged.
+        threshold: at which a score names the harm.
+    """
 
     def __init__(self, part: Predicted, harm: str, truth: NDArray[np.int64], threshold: float) -> None:
         self.harm = harm
@@ -148,7 +155,7 @@ class _OfHarm:
                 inside = fold == k
                 some = None if weights is None else weights[:, inside]
                 found.append(average_precision(truth[inside], row[inside], some))
-        return np.nanmean(np.stack(found), axis=0)
+        return _mean_of_defined(np.stack(found))
 
     def _variances(self, scores_RN: Array) -> list[Quantity]:
         if not self.sets:
@@ -228,6 +235,13 @@ class _OfHarm:
 
 
 MOST_SHOWN = 18  # subgroups of a category whose averages are readings of their own; of more only the gap is
+
+
+def _mean_of_defined(values: Array) -> Array:
+    """Mean along the first axis of what is a number; nan where nothing is."""
+    defined = ~np.isnan(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(defined, values, 0).sum(axis=0) / defined.sum(axis=0))
 
 
 def _relative(entry: Quantity, earlier: Quantity) -> Quantity:

@@ -48,7 +48,7 @@ def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
             "rows": [*after.features, "baseline", "debiased"],
             "values": _json(rows),
         }
-    mean_gap = np.nanmean(np.stack(gaps), axis=0) if gaps else np.full(len(columns), np.nan)
+    mean_gap = np.mean(np.stack(gaps), axis=0) if gaps else np.full(len(columns), np.nan)
     return {
         "features": list(after.features),
         "averages": averages,

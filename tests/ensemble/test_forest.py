@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import average_precision_score
 
 from fairlab.augmentation.identity import Identity
-from fairlab.benchmarks.safety import Safety
+from fairlab.benchmarks.safety import OfHarm, Safety
 from fairlab.data.safety import Judged, Predicted, SafetyData, SafetyText
 from fairlab.ensemble.export import load_ensemble, save_ensemble
 from fairlab.ensemble.forest import SafetyEnsemble
@@ -190,9 +190,10 @@ def judged(scores):
 
 def test_readings_by_hand():
     scores = [0.4, 0.8, 0.9, 0.5, 0.6, 0.7, 0.99]
-    found = {(r.subset, r.quantity): r for r in Safety(of="test", threshold=0.5).measure(judged(scores)).readings} | {
-        (entry.subset, "not run"): entry for entry in Safety(of="test", threshold=0.5).measure(judged(scores)).not_run
-    }
+    part = judged(scores).parts["test"]
+    truth = np.array([text.labels.get("hate", -1) for text in TEXTS])
+    quantities = OfHarm(part, "hate", truth, 0.5).quantities(part.scores["hate"])
+    found = {(entry.subset, entry.name): entry for entry in quantities}
     # Fold 0 holds a (safe, .4) and e (unsafe, .6); fold 1 holds c (unsafe, .9) and f (safe, .7): both rank right.
     assert found["hate", "average_precision"].value == 1.0
     # With versions fold 0 has b (safe, .8) above e; fold 1 has d (unsafe, .5) below f.
