@@ -19,7 +19,7 @@ KEY = "sk-not-a-real-key"
 class Stub(BaseHTTPRequestHandler):
     busy = 0
     status = 200
-    asked: list[list[str]] = []
+    asked: list[list[str]] = []  # noqa: RUF012
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
