@@ -46,7 +46,8 @@ class ScoreCache:
     def read(self, source: Named, texts: Sequence[str]) -> dict[int, NDArray[np.float64]]:
         """Held scores by the text's position."""
         place = {self._key(source, text): k for k, text in enumerate(texts)}
-        keys, held = list(place), {}
+        keys = list(place)
+        held: dict[int, NDArray[np.float64]] = {}
         for start in range(0, len(keys), AT_ONCE):
             part = keys[start : start + AT_ONCE]
             query = f"SELECT key, value FROM scores WHERE key IN ({','.join('?' * len(part))})"
@@ -55,7 +56,7 @@ class ScoreCache:
 
     def write(self, source: Named, texts: Sequence[str], scores: NDArray[np.float64]) -> None:
         """Keep scores (N, F); a text that could not be scored is asked for again another time."""
-        whole = ~np.isnan(scores).any(axis=1)
+        whole = [bool(row) for row in np.isfinite(scores).all(axis=1)]
         rows = [
             (self._key(source, text), np.ascontiguousarray(row).tobytes())
             for text, row, kept in zip(texts, scores, whole, strict=True)
