@@ -120,7 +120,7 @@ class OfHarm:
         self.place, self.sets = places(sets)
         self.alone = sum(name is not None for name in sets) - int((self.place >= 0).sum())
         first = {name: k for k, name in reversed(list(enumerate(sets)))}
-        where = [first[name] for name in self.sets]
+        where = [first[str(name)] for name in self.sets]
         self.set_truth, self.set_category = truth[where], self.categories[where]
 
     def quantities(self, scores_RN: Array) -> list[Quantity]:
@@ -219,7 +219,11 @@ class OfHarm:
                 if sizes[k] and count <= MOST_SHOWN
             ]
             if (sizes > 0).sum() > 1:
-                found.append(over(lambda weights, of=averages: largest_gap(of(weights)), f"largest_gap_{name}"))
+
+                def gap(weights: Any, of: Callable[[Any], Array] = averages) -> Array:
+                    return largest_gap(of(weights))
+
+                found.append(over(gap, f"largest_gap_{name}"))
         if len(set(truth)) == 2:
             found.append(
                 over(

@@ -89,5 +89,7 @@ def _largest(part: Any, truth: NDArray[np.int64], models: Mapping[str, Array]) -
 
 def _json(values: Any) -> Any:
     """Numbers as lists, nan as None."""
-    rounded = np.round(np.asarray(values, dtype=np.float64), 4)
-    return np.where(np.isnan(rounded), None, rounded).tolist()
+    array = np.round(np.asarray(values, dtype=np.float64), 4)
+    found = array.astype(object)
+    found[np.isnan(array)] = None
+    return found.tolist()

@@ -79,6 +79,8 @@ class CounterfactualVariance(Metric):
 
     full_state_update = False
     higher_is_better = False
+    scores: list[Tensor]
+    sets: list[Tensor]
 
     def __init__(self) -> None:
         super().__init__()
