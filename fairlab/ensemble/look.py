@@ -89,7 +89,6 @@ def _largest(part: Any, truth: NDArray[np.int64], models: Mapping[str, Array]) -
 
 def _json(values: Any) -> Any:
     """Numbers as lists, nan as None."""
-    array = np.round(np.asarray(values, dtype=np.float64), 4)
-    found = array.astype(object)
-    found[np.isnan(array)] = None
-    return found.tolist()
+    if np.ndim(values):
+        return [_json(value) for value in values]
+    return None if np.isnan(values) else round(float(values), 4)
