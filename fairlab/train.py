@@ -42,6 +42,9 @@ def main(config: DictConfig) -> None:
 
 def train(config: DictConfig, record: Record) -> None:
     """The run itself: before, fit, after, export, report; everything measured goes into ``record`` at once."""
+    if not config.get("backbone"):
+        train_ensemble(config, record)
+        return
     print(announcement(config))
     encoder = build(config.backbone)  # first, so that missing weights are said within seconds
 
@@ -108,6 +111,34 @@ def build_method(config: DictConfig, encoder: Backbone) -> Any:
     if "debiasing" not in inspect.signature(get_object(config.method["_target_"])).parameters:
         raise FairlabError("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
     return build(config.method, encoder, seed=config.seed, debiasing=build(config.debiasing))
+
+
+def train_ensemble(config: DictConfig, record: Record) -> None:
+    """The run of a method without a backbone, whose models stand on the scores of source classifiers.
+
+    Its baseline is measured as ``before`` and what it makes of it as ``after``.
+    """
+    from fairlab.reporting.report import write_report
+
+    if not config.get("source"):
+        raise FairlabError("the ensemble needs source classifiers; give source=[NAME,NAME]")
+    sources = [build(source) for source in config.source.values()]
+    method = build(config.method, sources, seed=config.seed)
+    augmentation = build(config.augmentation) if config.augmentation else None
+    data = build(config.data, seed=config.seed, augmentation=augmentation)
+    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
+    inputs = {"data": data.facts(), "sources": method.sources.facts()}
+    refuse_changed_inputs(record, inputs)
+    record.provenance |= environment() | inputs
+    print(f"{inputs['data']['trained_on']}, {len(method.sources.features)} scores of {len(sources)} sources")
+    method.fit(data)
+    record.provenance["method"] = method.facts()
+    for phase, earlier in (("before", None), ("after", "before")):
+        measure(benchmarks, method.judged[phase], phase, record, earlier=earlier)
+    method.finish(record.folder)
+    OmegaConf.save(config.source, record.folder / "model" / "sources.yaml", resolve=True)
+    record.status = "finished"
+    write_report(record)
 
 
 def build_augmentation_in_training(node: DictConfig) -> Any:

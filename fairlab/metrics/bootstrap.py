@@ -78,6 +78,28 @@ def mean_draws(values: ArrayLike, seed: int = 0) -> Array:
     return np.random.default_rng(seed).normal(array.mean(), array.std() / math.sqrt(len(array)), RESAMPLES)
 
 
+def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hashable], seed: int = 0) -> Array:
+    """Draws (2,000, ...) of a statistic of weights, resampling clusters of items whole.
+
+    Args:
+        statistic: of weights (B, N), how often each item was drawn, to values (B, ...).
+        clusters: the cluster of each of the N items.
+        seed: of the resampling.
+
+    Two models' draws over the same items pair as those of ``bootstrap_draws``.
+    """
+    place = {cluster: k for k, cluster in enumerate(dict.fromkeys(clusters))}
+    places = np.array([place[cluster] for cluster in clusters], dtype=np.int64)
+    n = len(place)
+    rng = np.random.default_rng(seed)
+    draws = []
+    for _ in range(0, RESAMPLES, BATCH):
+        chosen = rng.integers(0, n, size=(BATCH, n))
+        counts = np.stack([np.bincount(row, minlength=n) for row in chosen])
+        draws.append(statistic(counts[:, places].astype(np.float64)))
+    return np.concatenate(draws)
+
+
 def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
     """95 % percentile interval of bootstrap draws; nan where more than one draw in twenty is undefined."""
     values = _defined(draws)

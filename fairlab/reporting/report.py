@@ -20,6 +20,7 @@ from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
 from fairlab.reporting.data_bias import data_bias
 from fairlab.reporting.page import figure, page, section, table
+from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.summary import moved, summary_lines
 from fairlab.types import Group
@@ -30,17 +31,19 @@ PUBLISHED = Path(__file__).parent / "published"
 def write_report(record: Record) -> Path:
     """Write ``report.html`` into the run's folder, whole or not at all."""
     trained = "method" in record.config
+    ensemble = "sources" in record.provenance
     sections = [
         _heading(record),
         section("Before and after" if trained else "Readings", _bars(record) + _readings_table(record)),
         _differences(record),
         section("Training", figure(plots.curves(record.history)) if record.history else "<p>No training step.</p>")
-        if trained
+        if trained and not ensemble
         else "",
-        _embeddings(record),
+        _embeddings(record) if not ensemble else "",
         data_bias(record),
         shortcuts(record),
-        section("Beside the published numbers", _published(record)) if trained else "",
+        *(safety_sections(record) if ensemble else ()),
+        section("Beside the published numbers", _published(record)) if trained and not ensemble else "",
         _notes(record),
         section("Not run", _not_run(record)),
         section("Provenance", _provenance(record)),
@@ -66,6 +69,9 @@ def _about_training(record: Record) -> str:
     label = (
         "quickstart scale: small stand-ins, not the published setting" if scale == "quickstart" else f"{scale} scale"
     )
+    if not config.get("backbone"):
+        sources = ", ".join(record.provenance.get("sources", {}).get("sources", {}))
+        return f"<p>An ensemble of {html.escape(sources)}; seed {config['seed']}; {record.status}.</p>"
     backbone = config["backbone"]
     adapters = f" with the adapters {backbone['adapters']}" if backbone.get("adapters") else ""
     stands_for = f"{adapters} (standing in for {backbone['stands_for']})" if backbone["stands_for"] else adapters

@@ -1,0 +1,264 @@
+"""Counterfactual fairness and performance of a safety classifier, on scores by models that saw no version of a text.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", sections 3 and 5.
+Shape letters: R repeats, N texts, S counterfactual sets, K slices, B bootstrap draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.benchmarks.measured import Quantity, outcome
+from fairlab.data.safety import Judged, Predicted
+from fairlab.metrics.bootstrap import RESAMPLES, weighted_draws
+from fairlab.metrics.counterfactual_variance import places, set_flips, set_variances
+from fairlab.metrics.ranking import average_precision
+from fairlab.metrics.slices import SAFE, UNSAFE, equalised_odds_gap, largest_gap, sliced_averages
+from fairlab.record import Note, NotRun, Outcome
+from fairlab.types import FairlabError
+
+Array = NDArray[np.float64]
+TRUTHS = {"safe": SAFE, "unsafe": UNSAFE}
+HEADLINE = ("average_precision", "average_precision_counterfactual", "acv")
+
+
+class Safety:
+    """Table 3 of the paper and what stands behind it, with intervals by resampling counterfactual sets whole.
+
+    By harm: average precision of the seeds and of seeds and versions, average counterfactual variance (ACV) of all
+    sets, of the safe and of the unsafe ones, share of sets whose scores fall on both sides of the threshold; by harm
+    and identity category: ACV, the largest gap between sliced averages and the equalised-odds gap; by subgroup: the
+    sliced averages. Values are means over repeats, average precision over repeats and folds.
+
+    Args:
+        of: ``test``, ``validation``, or the name of a held-out data set.
+        threshold: at which a score names a harm.
+
+    Raises:
+        FairlabError: the threshold is no probability; in ``measure``, when the model scored no such texts.
+    """
+
+    def __init__(self, *, of: str, threshold: float) -> None:
+        if not 0 < threshold < 1:
+            raise FairlabError(f"the threshold of benchmark safety must lie above 0 and below 1, not {threshold}")
+        self.of = of
+        self.name = "safety" if of == "test" else f"safety_{of}"
+        self.threshold = threshold
+
+    def measure(self, judged: Judged, before: Mapping[str, Array] | None = None) -> Outcome:
+        """Measure an ensemble; ``before`` holds the scores of the baseline for the same texts."""
+        if self.of not in judged.parts:
+            raise FairlabError(
+                f"nothing was scored of '{self.of}'; there are: {', '.join(judged.parts)}; see data.held_out"
+            )
+        part = judged.parts[self.of]
+        result = Outcome(items=dict(part.scores))
+        for harm, scores in part.scores.items():
+            truth = np.array([text.labels.get(harm, -1) for text in part.texts])
+            if set(truth[truth >= 0]) != {SAFE, UNSAFE}:
+                have = "no label" if (truth < 0).all() else "one label only"
+                result.not_run.append(NotRun(self.name, harm, f"the texts have {have} for {harm}"))
+                continue
+            of_harm = OfHarm(part, harm, truth, self.threshold)
+            now = of_harm.quantities(scores)
+            earlier = of_harm.quantities(np.asarray(before[harm])) if before is not None else []
+            changes = [_relative(entry, other) for entry, other in zip(now, earlier, strict=False) if entry.headline]
+            if self.of == "test":
+                source, note = self._best_source(judged, of_harm, now[0])
+                now.append(source)
+                result.notes.append(note)
+            if of_harm.alone:
+                text = f"{of_harm.alone} texts with a subgroup stand alone in their set, and count in no variance"
+                result.notes.append(Note(self.name, text))
+            found = outcome(self.name, [*now, *changes], earlier)
+            result.readings += found.readings
+            result.comparisons += found.comparisons
+            result.not_run += found.not_run
+        result.notes = list(dict.fromkeys(result.notes))
+        return result
+
+    def _best_source(self, judged: Judged, of_harm: OfHarm, own: Quantity) -> tuple[Quantity, Note]:
+        """Table 6: average precision above the best of all source scores; it is the best one on the very test texts."""
+        scores = np.nan_to_num(judged.source_scores, nan=0.0)
+        values = [of_harm.precision_value(column, of_harm.seeds) for column in scores.T]
+        best = int(np.nanargmax(values))
+        draws = of_harm.precision(scores[:, best], of_harm.seeds).draws
+        change = _ratio(own, replace(own, value=values[best], draws=draws), "gain_over_best_source")
+        return change, Note(self.name, f"the best source for {of_harm.harm} is {judged.features[best]}", of_harm.harm)
+
+
+class OfHarm:
+    """The quantities of one harm, for any scores of the same texts.
+
+    Args:
+        part: the texts and their folds.
+        harm: judged in them.
+        truth: (N,), 0, 1, or -1 for a text that nobody judged.
+        threshold: at which a score names the harm.
+    """
+
+    def __init__(self, part: Predicted, harm: str, truth: NDArray[np.int64], threshold: float) -> None:
+        self.harm = harm
+        self.threshold = threshold
+        self.folds = part.folds
+        self.truth = truth
+        self.keys = [text.key for text in part.texts]
+        judged = truth >= 0
+        self.seeds = judged & np.array([text.seed for text in part.texts])
+        self.all = judged
+        self.subgroups = sorted({text.subgroup for text in part.texts} - {""})
+        self.slices = np.array(
+            [self.subgroups.index(text.subgroup) if text.subgroup else -1 for text in part.texts], dtype=np.int64
+        )
+        self.categories = np.array([text.category for text in part.texts])
+        sets = [text.key if text.subgroup and known else None for text, known in zip(part.texts, judged, strict=True)]
+        self.place, self.sets = places(sets)
+        self.alone = sum(name is not None for name in sets) - int((self.place >= 0).sum())
+        first = {name: k for k, name in reversed(list(enumerate(sets)))}
+        where = [first[str(name)] for name in self.sets]
+        self.set_truth, self.set_category = truth[where], self.categories[where]
+
+    def quantities(self, scores_RN: Array) -> list[Quantity]:
+        """All of them; the first one is the average precision of the seeds."""
+        found = [self.precision(scores_RN, self.seeds)]
+        if not self.seeds.all():
+            found.append(replace(self.precision(scores_RN, self.all), name="average_precision_counterfactual"))
+        found += self._variances(scores_RN)
+        mean = scores_RN.mean(axis=0)
+        for category in dict.fromkeys(name.partition(":")[0] for name in self.subgroups):
+            found += self._slices(mean, category)
+        return found
+
+    def precision(self, scores: Array, chosen: NDArray[np.bool_]) -> Quantity:
+        """Average precision over some of the texts."""
+        keys = [key for key, one in zip(self.keys, chosen, strict=True) if one]
+        draws = weighted_draws(lambda weights: self._mean_precision(scores, chosen, weights), keys)
+        value = self.precision_value(scores, chosen)
+        return Quantity(self.harm, "average_precision", value, draws, int(chosen.sum()), "AU-PRC", 1.0, headline=True)
+
+    def precision_value(self, scores: Array, chosen: NDArray[np.bool_]) -> float:
+        """The same without draws."""
+        return float(self._mean_precision(scores, chosen, None))
+
+    def _mean_precision(self, scores: Array, chosen: NDArray[np.bool_], weights: Array | None) -> Array:
+        """Mean over repeats and folds; a fold whose draw holds no unsafe text is left out."""
+        rows = np.broadcast_to(scores, (len(self.folds), len(chosen)))[:, chosen]
+        truth = self.truth[chosen]
+        found = []
+        for row, fold in zip(rows, self.folds[:, chosen], strict=True):
+            for k in np.unique(fold):
+                inside = fold == k
+                some = None if weights is None else weights[:, inside]
+                found.append(average_precision(truth[inside], row[inside], some))
+        return _mean_of_defined(np.stack(found))
+
+    def _variances(self, scores_RN: Array) -> list[Quantity]:
+        if not self.sets:
+            return []
+        variances = np.mean([set_variances(row, self.place) for row in scores_RN], axis=0)
+        flips = np.mean([set_flips(row, self.place, self.threshold) for row in scores_RN], axis=0)
+        everything = np.ones(len(self.sets), dtype=bool)
+        found = [self._mean(variances, everything, self.harm, "acv", "score²", headline=True)]
+        found += [
+            self._mean(variances, self.set_truth == of, self.harm, f"acv_{name}", "score²")
+            for name, of in TRUTHS.items()
+        ]
+        found.append(self._mean(100 * flips, everything, self.harm, "flip_rate", "%"))
+        found += [
+            self._mean(variances, self.set_category == category, self._subset(category), "acv", "score²")
+            for category in dict.fromkeys(self.set_category)
+        ]
+        return [entry for entry in found if entry.n]
+
+    def _mean(
+        self, values: Array, chosen: NDArray[np.bool_], subset: str, name: str, unit: str, headline: bool = False
+    ) -> Quantity:
+        some, n = values[chosen], int(chosen.sum())
+        if n < 2:
+            return Quantity(subset, name, float(some.sum()) if n else np.nan, _nans(), n, unit, 0.0)
+        draws = weighted_draws(lambda weights: weights @ some / n, list(range(n)))
+        return Quantity(subset, name, float(some.mean()), draws, n, unit, 0.0, headline=headline)
+
+    def _slices(self, mean: Array, category: str) -> list[Quantity]:
+        """Sliced averages of a category's subgroups, their largest gap, and the equalised-odds gap."""
+        members = [k for k, name in enumerate(self.subgroups) if name.partition(":")[0] == category]
+        inside = np.isin(self.slices, members) & self.all
+        scores, truth = mean[inside], self.truth[inside]
+        slices = np.searchsorted(members, self.slices[inside])
+        keys = [key for key, one in zip(self.keys, inside, strict=True) if one]
+        count, subset = len(members), self._subset(category)
+
+        def over(statistic: Callable[[Any], Array], name: str) -> Quantity:
+            draws = weighted_draws(statistic, keys)
+            return Quantity(subset, name, float(statistic(None)), draws, int(inside.sum()), "score", 0.0)
+
+        found = []
+        for name, of in TRUTHS.items():
+
+            def averages(weights: Any, of: int = of) -> Array:
+                return sliced_averages(scores, slices, truth, of, count, weights)[0]
+
+            value, sizes = sliced_averages(scores, slices, truth, of, count)
+            draws = weighted_draws(averages, keys)
+            found += [
+                Quantity(
+                    self._subset(self.subgroups[member]),
+                    f"sliced_average_{name}",
+                    float(value[k]),
+                    draws[:, k],
+                    int(sizes[k]),
+                    "score",
+                    float(of),
+                )
+                for k, member in enumerate(members)
+                if sizes[k] and count <= MOST_SHOWN
+            ]
+            if (sizes > 0).sum() > 1:
+
+                def gap(weights: Any, of: Callable[[Any], Array] = averages) -> Array:
+                    return largest_gap(of(weights))
+
+                found.append(over(gap, f"largest_gap_{name}"))
+        if len(set(truth)) == 2:
+            found.append(
+                over(
+                    lambda weights: equalised_odds_gap(scores, slices, truth, self.threshold, count, weights),
+                    "equalised_odds_gap",
+                )
+            )
+        return found
+
+    def _subset(self, group: str) -> str:
+        words = "".join(letter.lower() if letter.isalnum() else "_" for letter in group)
+        return f"{self.harm}_{words.replace('__', '_').strip('_')}"
+
+
+MOST_SHOWN = 18  # subgroups of a category whose averages are readings of their own; of more only the gap is
+
+
+def _mean_of_defined(values: Array) -> Array:
+    """Mean along the first axis of what is a number; nan where nothing is."""
+    defined = ~np.isnan(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(defined, values, 0).sum(axis=0) / defined.sum(axis=0))
+
+
+def _relative(entry: Quantity, earlier: Quantity) -> Quantity:
+    return _ratio(entry, earlier, f"{entry.name}_change")
+
+
+def _ratio(entry: Quantity, earlier: Quantity, name: str) -> Quantity:
+    """Per cent above an earlier quantity, draw by draw."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        draws = 100 * (entry.draws / earlier.draws - 1)
+        value = 100 * (np.float64(entry.value) / earlier.value - 1)
+    return Quantity(entry.subset, name, float(value), draws, entry.n, "%", None)
+
+
+def _nans() -> Array:
+    return np.full(RESAMPLES, np.nan)

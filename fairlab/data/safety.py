@@ -1,0 +1,319 @@
+"""Texts with harms and identity subgroups, in counterfactual sets: what safety classifiers are trained and judged on.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble"; Dixon et al. 2018,
+"Measuring and Mitigating Unintended Bias in Text Classification"; Röttger et al. 2021, "HateCheck"; Markov et al. 2023,
+"A Holistic Approach to Undesired Content Detection in the Real World".
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from fairlab.data.sources import locate
+from fairlab.types import FairlabError
+
+TAXONOMY = yaml.safe_load(Path(__file__).with_name("safety.yaml").read_text(encoding="utf-8"))
+CATEGORIES: dict[str, list[str]] = TAXONOMY["categories"]
+HARMS: tuple[str, ...] = tuple(TAXONOMY["harms"])
+SUBGROUPS = [f"{category}:{name}" for category, names in CATEGORIES.items() for name in names]
+SEEDS = "counterfactual_safety/counterfactual_fairness_dataset_seeds.csv"
+NONE = "--"  # how the published seeds write that a text is about no subgroup
+MADLIB_TERMS = "bias_madlibs/bias_madlibs_data/adjectives_people.txt"
+# Labels of Markov et al. 2023 that tell of a harm; any of them makes a text unsafe.
+OF_MODERATION = {"hate": ("H", "H2"), "sexual": ("S",), "violence": ("V", "V2")}
+
+
+class Injection(Protocol):
+    """What makes versions of a seed."""
+
+    name: str
+
+    def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
+        """Texts by subgroup."""
+        ...
+
+
+@dataclass(frozen=True)
+class SafetyText:
+    """One text.
+
+    Attributes:
+        text: what is scored; never printed.
+        key: of its counterfactual set: the same for all versions of a seed.
+        subgroup: ``category:subgroup``, or empty.
+        labels: 0 (safe) or 1 (unsafe) for each harm that was judged.
+        seed: whether it stands in the data as it is; a version was made of one.
+    """
+
+    text: str
+    key: str
+    subgroup: str
+    labels: Mapping[str, int]
+    seed: bool = True
+
+    @property
+    def category(self) -> str:
+        """The identity category; empty without a subgroup."""
+        return self.subgroup.partition(":")[0]
+
+
+def read_safety(name: str, path: str | None = None) -> list[SafetyText]:
+    """The texts of a data set.
+
+    Args:
+        name: one of :data:`READERS`; ``embedded/safety`` is a small harmless sample that comes with fairlab.
+        path: an explicit file; None takes the one below ``FAIRLAB_DATA``.
+
+    Raises:
+        DataUnavailable: the file cannot be had.
+        FairlabError: there is no such data set, a row cannot be read, or a subgroup, label or key is not sound.
+    """
+    if name not in READERS:
+        raise FairlabError(f"no safety data set '{name}'; there are: {', '.join(READERS)}")
+    place, reader = READERS[name]
+    embedded = path is None and name.startswith("embedded/")
+    file = Path(__file__).with_name("embedded") / place if embedded else locate(place, path)
+    texts = list(reader(file))
+    if not texts:
+        raise FairlabError(f"{file} holds no text; give another {name}")
+    seen: dict[tuple[str, str], int] = {}
+    for number, text in enumerate(texts, start=1):
+        if (first := seen.setdefault((text.key, text.subgroup), number)) != number and name != "bias_madlibs":
+            raise FairlabError(
+                f"{file}, texts {first} and {number}: the set '{text.key}' has '{text.subgroup or NONE}' twice; "
+                "give every seed a key of its own"
+            )
+    return texts
+
+
+def _csv(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Rows of a file with a header, by number."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        reader = csv.DictReader(lines)
+        if missing := [name for name in columns if name not in (reader.fieldnames or ())]:
+            raise FairlabError(f"{file} has no column '{missing[0]}'; it has: {', '.join(reader.fieldnames or ())}")
+        yield from enumerate(reader, start=1)
+
+
+def _binary(value: object, place: str) -> int:
+    if str(value) not in ("0", "1"):
+        raise FairlabError(f"{place}: a label must be 0 or 1, not '{value}'")
+    return int(str(value))
+
+
+def known_subgroup(subgroup: str, place: str) -> str:
+    """The subgroup, empty for none.
+
+    Raises:
+        FairlabError: it is not one of table 2.
+    """
+    if subgroup in ("", NONE):
+        return ""
+    if subgroup not in SUBGROUPS:
+        raise FairlabError(f"{place}: unknown subgroup '{subgroup}'; there are: {', '.join(SUBGROUPS)}, or {NONE}")
+    return subgroup
+
+
+def _seeds(file: Path) -> Iterator[SafetyText]:
+    columns = {harm: f"Ground truth {harm.capitalize()}" for harm in HARMS}
+    for number, row in _csv(file, ["prompt", "example_key", "subgroup", *columns.values()]):
+        place = f"{file}, row {number}"
+        labels = {harm: _binary(row[column], place) for harm, column in columns.items()}
+        yield SafetyText(row["prompt"], row["example_key"], known_subgroup(row["subgroup"], place), labels)
+
+
+def _madlibs(file: Path) -> Iterator[SafetyText]:
+    """A set is a sentence with every identity term in its turn; the term is the subgroup."""
+    terms = locate(MADLIB_TERMS).read_text(encoding="utf-8").split("\n")
+    ordered = sorted((term.strip() for term in terms if term.strip()), key=len, reverse=True)
+    for number, row in _csv(file, ["Text", "Label"]):
+        padded = f" {row['Text']} "
+        term = next((term for term in ordered if f" {term} " in padded), "")
+        if row["Label"] not in ("BAD", "NOT_BAD"):
+            raise FairlabError(f"{file}, row {number}: a label must be BAD or NOT_BAD, not '{row['Label']}'")
+        key = padded.replace(f" {term} ", " <term> ", 1).strip() if term else f"row {number}"
+        labels = {"toxicity": int(row["Label"] == "BAD")}
+        yield SafetyText(row["Text"], key, f"Term:{term}" if term else "", labels)
+
+
+def _hatecheck(file: Path) -> Iterator[SafetyText]:
+    """A set is a template with every target group in its turn; other cases stand alone."""
+    rows = list(_csv(file, ["test_case", "label_gold", "target_ident", "templ_id", "case_id"]))
+    sizes = Counter(row["templ_id"] for _, row in rows if row["target_ident"])
+    targets = len({row["target_ident"] for _, row in rows} - {""})
+    for _, row in rows:
+        templated = row["target_ident"] and sizes[row["templ_id"]] == targets
+        key = f"template {row['templ_id']}" if templated else f"case {row['case_id']}"
+        subgroup = f"Target:{row['target_ident']}" if row["target_ident"] else ""
+        yield SafetyText(row["test_case"], key, subgroup, {"hate": int(row["label_gold"] == "hateful")})
+
+
+def _moderation(file: Path) -> Iterator[SafetyText]:
+    """Without subgroups; a harm that nobody judged has no label. The seeds' OpenAI part is made of these texts."""
+    content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    for number, line in enumerate(io.StringIO(content.decode("utf-8")), start=1):
+        row = json.loads(line)
+        judged = {harm: [row[name] for name in names if name in row] for harm, names in OF_MODERATION.items()}
+        labels = {harm: int(any(values)) for harm, values in judged.items() if values}
+        yield SafetyText(row["prompt"], str(number), "", labels)
+
+
+def _own(file: Path) -> Iterator[SafetyText]:
+    """JSON lines: ``{"text": ..., "key": ..., "subgroup": ..., "labels": {"hate": 0}}``."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        place = f"{file}, line {number}"
+        try:
+            row = json.loads(line)
+            text, key, subgroup, labels = str(row["text"]), str(row["key"]), row.get("subgroup", ""), row["labels"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise FairlabError(f"{place} is no text with text, key, subgroup and labels ({error})") from error
+        if unknown := sorted(set(labels) - set(HARMS)):
+            raise FairlabError(f"{place}: unknown harm '{unknown[0]}'; there are: {', '.join(HARMS)}")
+        judged = {harm: _binary(value, place) for harm, value in labels.items()}
+        yield SafetyText(text, key, known_subgroup(subgroup, place), judged)
+
+
+READERS: dict[str, tuple[str, Callable[[Path], Iterator[SafetyText]]]] = {
+    "counterfactual_safety": (SEEDS, _seeds),
+    "bias_madlibs": ("bias_madlibs/bias_madlibs_77k.sample.csv", _madlibs),
+    "hatecheck": ("hatecheck/test_suite_cases.csv", _hatecheck),
+    "openai_moderation": ("openai_moderation/samples-1680.jsonl.gz", _moderation),
+    "embedded/safety": ("safety.jsonl", _own),
+}
+
+
+class SafetyData:
+    """Seeds with their counterfactual versions, in folds that never separate versions of a seed.
+
+    Args:
+        name: of :data:`READERS`.
+        path: an explicit file.
+        held_out: further data sets that nothing is trained or chosen on.
+        folds: each is the test set of one model, and the validation set of another; at least three.
+        repeats: of the division into folds.
+        seed: of the division.
+        augmentation: makes the versions; None measures and trains on what the data holds.
+
+    Attributes:
+        texts: the seeds, then the versions made of them.
+        others: the texts of every held-out data set.
+
+    Raises:
+        FairlabError: on bad data or values.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        path: str | None,
+        held_out: Sequence[str],
+        folds: int,
+        repeats: int,
+        seed: int,
+        augmentation: Injection | None,
+    ) -> None:
+        if folds < 3 or repeats < 1:
+            raise FairlabError(f"data.folds must be at least 3 and data.repeats at least 1: {folds}, {repeats}")
+        if augmentation is not None and not hasattr(augmentation, "versions"):
+            raise FairlabError("this augmentation makes no versions of a seed: augmentation=identity or none")
+        self.name = name
+        self.path = path
+        self.folds = folds
+        self.repeats = repeats
+        self.seed = seed
+        seeds = read_safety(name, path)
+        self.keys = sorted({text.key for text in seeds})
+        if len(self.keys) < folds:
+            raise FairlabError(f"{name} has {len(self.keys)} sets for {folds} folds; lower data.folds")
+        self.made = made_of(seeds, augmentation) if augmentation else []
+        self.texts = [*seeds, *self.made]
+        self.others = {other: read_safety(other) for other in held_out}
+
+    def division(self, repeat: int) -> NDArray[np.int64]:
+        """The fold of every text (N,)."""
+        order = list(self.keys)
+        random.Random(f"{self.seed} {repeat}").shuffle(order)
+        fold = {key: place % self.folds for place, key in enumerate(order)}
+        return np.array([fold[text.key] for text in self.texts])
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about the data: content by hash, sizes, what was turned to which subgroup."""
+        seeds = [text for text in self.texts if text.seed]
+        return {
+            "path": self.path or READERS[self.name][0],
+            "sha256": digest([*self.texts, *(text for texts in self.others.values() for text in texts)]),
+            "trained_on": f"{len(seeds)} seeds of {self.name} and {len(self.made)} versions of them",
+            "seeds": len(seeds),
+            "seeds_with_a_subgroup": sum(bool(text.subgroup) for text in seeds),
+            "seeds_with_versions": len({text.key for text in self.made}),
+            "versions": dict(Counter(text.subgroup for text in self.made)),
+            "unsafe_seeds": {harm: sum(text.labels.get(harm, 0) for text in seeds) for harm in HARMS},
+            "held_out": {name: len(texts) for name, texts in self.others.items()},
+        }
+
+
+def made_of(seeds: Sequence[SafetyText], augmentation: Injection) -> list[SafetyText]:
+    """Versions of seeds that stand alone in their set, for every other subgroup of the category; labels go along."""
+    sizes = Counter(text.key for text in seeds)
+    made = []
+    for text in seeds:
+        if text.subgroup and sizes[text.key] == 1:
+            versions = augmentation.versions(text.text, text.category, text.subgroup.partition(":")[2])
+            made += [
+                replace(text, text=version, subgroup=f"{text.category}:{name}", seed=False)
+                for name, version in versions.items()
+            ]
+    return made
+
+
+def digest(texts: Sequence[SafetyText]) -> str:
+    """SHA-256 of texts, keys, subgroups and labels."""
+    content = [(text.text, text.key, text.subgroup, sorted(text.labels.items())) for text in texts]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Texts with the scores of models that were trained on others.
+
+    Attributes:
+        texts: N of them.
+        folds: (R, N), the fold of each in each repeat; scores of one fold come from one model.
+        scores: (R, N) by harm, in [0, 1].
+    """
+
+    texts: Sequence[SafetyText]
+    folds: NDArray[np.int64]
+    scores: Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All that is measured of an ensemble.
+
+    Attributes:
+        parts: scored texts: ``test``, ``validation``, and every held-out data set by name.
+        features: names of the F source scores.
+        source_scores: (N, F), of the texts of ``test``.
+        contributions: (F,) by harm, in [0, 1]; empty for a model that has none.
+    """
+
+    parts: Mapping[str, Predicted]
+    features: Sequence[str]
+    source_scores: NDArray[np.float64]
+    contributions: Mapping[str, NDArray[np.float64]]

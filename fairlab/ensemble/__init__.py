@@ -1,0 +1,1 @@
+"""The safety ensemble: source classifiers, and small models on top of their scores."""

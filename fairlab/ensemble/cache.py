@@ -1,0 +1,71 @@
+"""Scores by the content of the text and the version of their source, in one file."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.types import FairlabError
+
+AT_ONCE = 500  # keys in a query
+
+
+class Named(Protocol):
+    """What a cache must know of a source."""
+
+    name: str
+    version: str
+    outputs: tuple[str, ...]
+
+
+class ScoreCache:
+    """A file that several processes may read and write; texts themselves are not kept, only their hashes.
+
+    Args:
+        path: of the file, made where it is not there.
+
+    Raises:
+        FairlabError: it is another kind of file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        try:
+            self.connection = sqlite3.connect(path, timeout=60)
+            self.connection.execute("CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, value BLOB)")
+        except sqlite3.DatabaseError as error:
+            raise FairlabError(f"{path} is no cache of scores; give another cache file, or remove this one") from error
+
+    def read(self, source: Named, texts: Sequence[str]) -> dict[int, NDArray[np.float64]]:
+        """Held scores by the text's position."""
+        place = {self._key(source, text): k for k, text in enumerate(texts)}
+        keys = list(place)
+        held: dict[int, NDArray[np.float64]] = {}
+        for start in range(0, len(keys), AT_ONCE):
+            part = keys[start : start + AT_ONCE]
+            query = f"SELECT key, value FROM scores WHERE key IN ({','.join('?' * len(part))})"
+            held |= {place[key]: np.frombuffer(value) for key, value in self.connection.execute(query, part)}
+        return held
+
+    def write(self, source: Named, texts: Sequence[str], scores: NDArray[np.float64]) -> None:
+        """Keep scores (N, F); a text that could not be scored is asked for again another time."""
+        whole = [bool(row) for row in np.isfinite(scores).all(axis=1)]
+        rows = [
+            (self._key(source, text), np.ascontiguousarray(row).tobytes())
+            for text, row, kept in zip(texts, scores, whole, strict=True)
+            if kept
+        ]
+        with self.connection:
+            self.connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
+
+    @staticmethod
+    def _key(source: Named, text: str) -> bytes:
+        of = "\0".join([source.name, source.version, *source.outputs, text])
+        return hashlib.sha256(of.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,93 @@
+"""Fitted ensembles in a folder that is safe to load: skops files, which run no code, and a description in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.ensemble.sources import Sources
+from fairlab.files import sha256, whole, write_whole
+from fairlab.types import FairlabError
+
+DESCRIPTION = "ensemble.json"
+# What scikit-learn's trees and boosting are made of; everything else that skops does not know is refused.
+TRUSTED = ("sklearn.", "numpy.", "collections.OrderedDict")
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Models that were read back.
+
+    Attributes:
+        models: ``HarmModel`` by harm.
+        description: features, versions of the sources and hashes.
+    """
+
+    models: Mapping[str, Any]
+    description: Mapping[str, Any]
+
+    def score(self, sources: Sources, texts: list[str]) -> dict[str, Array]:
+        """Scores (N,) of texts by harm.
+
+        Raises:
+            FairlabError: the sources are not those the ensemble was trained on.
+        """
+        versions = {source.name: source.version for source in sources.sources}
+        if sources.features != self.description["features"] or versions != self.description["sources"]:
+            raise FairlabError(
+                f"the ensemble was trained on {self.description['sources']} and not on {versions}; use those sources, "
+                "or train anew"
+            )
+        features = sources.score(texts)
+        return {harm: model.score(features) if texts else np.empty(0) for harm, model in self.models.items()}
+
+
+def save_ensemble(models: Mapping[str, Any], sources: Sources, folder: Path) -> None:
+    """Write one skops file a harm and the description, which comes last."""
+    import skops.io
+
+    folder.mkdir(parents=True, exist_ok=True)
+    harms = {}
+    for harm, model in models.items():
+        file = folder / f"{harm}.skops"
+        with whole(file) as temporary:
+            skops.io.dump(model.pipeline, temporary)
+        harms[harm] = {
+            "file": file.name,
+            "sha256": sha256(file),
+            "slope": model.slope,
+            "intercept": model.intercept,
+        }
+    write_whole(folder / DESCRIPTION, json.dumps(sources.facts() | {"harms": harms}, indent=1) + "\n")
+
+
+def load_ensemble(folder: Path) -> Ensemble:
+    """Read an exported ensemble; nothing in its files is run.
+
+    Raises:
+        FairlabError: there is none, a file was changed, or it holds what no ensemble holds.
+    """
+    import skops.io
+
+    from fairlab.ensemble.forest import HarmModel
+
+    if not (folder / DESCRIPTION).is_file():
+        raise FairlabError(f"{folder} holds no ensemble; give the folder 'model' of a run of safety_ensemble")
+    description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    models = {}
+    for harm, entry in description["harms"].items():
+        file = folder / entry["file"]
+        if not file.is_file() or sha256(file) != entry["sha256"]:
+            raise FairlabError(f"{file} is not the file that was exported; export the ensemble anew")
+        unknown = skops.io.get_untrusted_types(file=file)
+        if strange := [name for name in unknown if not name.startswith(TRUSTED)]:
+            raise FairlabError(f"{file} holds a {strange[0]}, which no ensemble holds; do not use it")
+        models[harm] = HarmModel(skops.io.load(file, trusted=unknown), entry["slope"], entry["intercept"])
+    return Ensemble(models, description)

@@ -1,0 +1,94 @@
+"""What a report shows of an ensemble beside its readings: sliced averages of every score, contributions, largest gaps.
+
+Shape letters: N texts, F source scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.data.safety import CATEGORIES, Judged
+from fairlab.metrics.counterfactual_variance import places
+from fairlab.metrics.slices import SAFE, largest_gap, sliced_averages
+
+MOST = 5  # texts shown of a subgroup
+LONGEST = 600  # characters of them
+Array = NDArray[np.float64]
+
+
+def look(judged: Mapping[str, Judged]) -> dict[str, Any]:
+    """By harm, ready for JSON.
+
+    Args:
+        judged: the ensemble ``before`` and ``after``.
+    """
+    return {harm: _of_harm(judged, harm) for harm in judged["after"].parts["test"].scores}
+
+
+def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
+    part, after = judged["after"].parts["test"], judged["after"]
+    texts = part.texts
+    truth = np.array([text.labels.get(harm, -1) for text in texts])
+    models = {phase: judged[phase].parts["test"].scores[harm].mean(axis=0) for phase in ("before", "after")}
+    columns = [*np.nan_to_num(after.source_scores).T, models["before"], models["after"]]
+    averages, gaps = {}, []
+    for category, names in CATEGORIES.items():
+        number = {f"{category}:{name}": k for k, name in enumerate(names)}
+        slices = np.array([number.get(text.subgroup, -1) for text in texts])
+        if not (slices >= 0).any():
+            continue
+        rows = np.stack([sliced_averages(column, slices, truth, SAFE, len(names))[0] for column in columns])
+        gaps.append(largest_gap(rows))
+        averages[category] = {
+            "subgroups": names,
+            "rows": [*after.features, "baseline", "debiased"],
+            "values": _json(rows),
+        }
+    mean_gap = np.mean(np.stack(gaps), axis=0) if gaps else np.full(len(columns), np.nan)
+    return {
+        "features": list(after.features),
+        "averages": averages,
+        "gaps": {
+            "features": _json(mean_gap[:-2]),
+            "before": _json(mean_gap[-2]),
+            "after": _json(mean_gap[-1]),
+        },
+        "contributions": {
+            phase: list(map(float, judged[phase].contributions.get(harm, ()))) for phase in ("before", "after")
+        },
+        "largest": _largest(part, truth, models),
+    }
+
+
+def _largest(part: Any, truth: NDArray[np.int64], models: Mapping[str, Array]) -> dict[str, list[dict[str, Any]]]:
+    place, _ = places([text.key if text.subgroup else None for text in part.texts])
+    inside = place >= 0
+    means = np.bincount(place[inside], weights=models["after"][inside]) / np.bincount(place[inside])
+    gaps = np.where(inside, models["after"] - means[place] if len(means) else 0.0, 0.0)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for k in np.argsort(-np.abs(gaps)):
+        text = part.texts[k]
+        entries = found.setdefault(text.subgroup, []) if inside[k] and truth[k] >= 0 else None
+        if entries is not None and len(entries) < MOST:
+            entries.append(
+                {
+                    "key": text.key,
+                    "text": text.text[:LONGEST],
+                    "truth": int(truth[k]),
+                    "before": float(models["before"][k]),
+                    "after": float(models["after"][k]),
+                    "gap": float(gaps[k]),
+                }
+            )
+    return dict(sorted(found.items()))
+
+
+def _json(values: Any) -> Any:
+    """Numbers as lists, nan as None."""
+    if np.ndim(values):
+        return [_json(value) for value in values]
+    return None if np.isnan(values) else round(float(values), 4)

@@ -1,0 +1,86 @@
+"""A moderation endpoint as a source: any server that speaks OpenAI's ``/moderations``."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+
+import httpx2
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.types import FairlabError
+
+TRIES = 5
+FIRST_WAIT = 1.0  # seconds before the second try; doubled with each
+AT_ONCE = 32  # texts in a request
+RETRIED = {408, 409, 429, 500, 502, 503, 504, 529}
+
+
+class Moderation:
+    """Category scores of an endpoint.
+
+    The key is read from the environment when a request is sent and is kept nowhere else.
+
+    Args:
+        base_url: up to and including the version.
+        model: as the server calls it; with the address it is the source's version.
+        outputs: categories to take; one that the server does not give is a missing score.
+        api_key_env: environment variable that holds the key; None sends none.
+
+    Raises:
+        FairlabError: there is no key; in ``score``, when the server refuses a request or stays away.
+    """
+
+    name = "moderation"
+
+    def __init__(self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None) -> None:
+        if api_key_env is not None and not os.environ.get(api_key_env):
+            raise FairlabError(f"{api_key_env} is not set; export the key of {base_url}, or set api_key_env=null")
+        self.url = base_url.rstrip("/") + "/moderations"
+        self.model = model
+        self.outputs = tuple(outputs)
+        self.api_key_env = api_key_env
+        self.version = f"{self.url} {model}"
+
+    def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Scores (N, F) in [0, 1]; nan for a text that the server refuses alone."""
+        with httpx2.Client(timeout=60.0) as client:
+            parts = [
+                self._part(client, list(texts[start : start + AT_ONCE])) for start in range(0, len(texts), AT_ONCE)
+            ]
+        return np.concatenate(parts) if parts else np.empty((0, len(self.outputs)))
+
+    def _part(self, client: httpx2.Client, texts: list[str]) -> NDArray[np.float64]:
+        reply = self._sent(client, texts)
+        if reply.status_code == 400 and len(texts) > 1:  # one text may spoil the others
+            return np.concatenate([self._part(client, [text]) for text in texts])
+        if reply.status_code == 400:
+            return np.full((1, len(self.outputs)), np.nan)
+        if reply.status_code != 200:
+            raise FairlabError(f"{self.url} answers {reply.status_code}; check the address, the key and the model")
+        try:
+            results = [result["category_scores"] for result in reply.json()["results"]]
+            rows = [[float(found.get(name, np.nan)) for name in self.outputs] for found in results]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise FairlabError(f"{self.url} gives no category_scores ({type(error).__name__}); check model") from error
+        if len(rows) != len(texts):
+            raise FairlabError(f"{self.url} gave {len(rows)} results for {len(texts)} texts; check the server")
+        return np.array(rows)
+
+    def _sent(self, client: httpx2.Client, texts: list[str]) -> httpx2.Response:
+        """The reply to a request, asked again while the server is busy or away."""
+        headers = {"Authorization": f"Bearer {os.environ[self.api_key_env]}"} if self.api_key_env else {}
+        for attempt in range(TRIES):
+            if attempt:
+                time.sleep(FIRST_WAIT * 2 ** (attempt - 1))
+            try:
+                reply = client.post(self.url, json={"model": self.model, "input": texts}, headers=headers)
+            except httpx2.TransportError:
+                continue
+            if reply.status_code not in RETRIED:
+                return reply
+        raise FairlabError(
+            f"{self.url} stayed away or busy in {TRIES} tries; try later, the cache keeps what was scored"
+        )

@@ -1,0 +1,254 @@
+"""Source classifiers: texts to named scores, whatever makes them.
+
+Shape letters: N texts, F scores of a source.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.ensemble.cache import ScoreCache
+from fairlab.files import sha256
+from fairlab.text.words import TermFinder, word_pieces
+from fairlab.types import DataUnavailable, FairlabError
+
+Array = NDArray[np.float64]
+LONGEST = 20_000  # characters of a text that are scored; a classifier reads far fewer
+BATCH = 2_000  # texts handed to a source at a time, after which the cache is written
+
+
+class Source(Protocol):
+    """What the ensemble asks of a classifier.
+
+    Attributes:
+        name: unique among the sources of an ensemble.
+        version: of its weights or of whoever makes the scores; other scores are never mixed with these.
+        outputs: names of the F scores.
+    """
+
+    name: str
+    version: str
+    outputs: tuple[str, ...]
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, F); a row of nan for a text that it cannot score."""
+        ...
+
+
+class Sources:
+    """Several sources as one: every text's scores side by side.
+
+    A text is scored once, however often it occurs, and never again where a cache holds it. Texts are cut at
+    :data:`LONGEST` characters.
+
+    Args:
+        sources: at least one, of different names.
+        cache: file of scores by content; None keeps none.
+
+    Attributes:
+        features: names of all scores, ``source.output``.
+        missing: scores so far that a source could not give, by source.
+        cut: texts so far that were cut.
+
+    Raises:
+        FairlabError: there are no sources or two of one name; in ``score``, when a source gives up or gives scores of
+            another shape.
+    """
+
+    def __init__(self, sources: Sequence[Source], *, cache: str | Path | None = None) -> None:
+        names = [source.name for source in sources]
+        if not names or len(set(names)) < len(names):
+            raise FairlabError(f"the ensemble needs sources of different names, not: {', '.join(names) or 'none'}")
+        self.sources = list(sources)
+        self.cache = ScoreCache(Path(cache)) if cache is not None else None
+        self.features = [f"{source.name}.{output}" for source in sources for output in source.outputs]
+        self.missing: dict[str, int] = dict.fromkeys(names, 0)
+        self.cut = 0
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, sum of F), nan where a source has none for a text."""
+        shortened = [text[:LONGEST] for text in texts]
+        self.cut += sum(len(text) > LONGEST for text in texts)
+        distinct = list(dict.fromkeys(shortened))
+        place = {text: k for k, text in enumerate(distinct)}
+        rows = np.array([place[text] for text in shortened], dtype=np.int64)
+        columns = [self._of(source, distinct) for source in self.sources]
+        return np.concatenate(columns, axis=1)[rows] if distinct else np.empty((0, len(self.features)))
+
+    def _of(self, source: Source, texts: list[str]) -> Array:
+        scores = np.full((len(texts), len(source.outputs)), np.nan)
+        held = self.cache.read(source, texts) if self.cache else {}
+        for k, row in held.items():
+            scores[k] = row
+        asked = [k for k in range(len(texts)) if k not in held]
+        for start in range(0, len(asked), BATCH):
+            part = asked[start : start + BATCH]
+            scores[part] = self._asked(source, [texts[k] for k in part])
+            if self.cache:
+                self.cache.write(source, [texts[k] for k in part], scores[part])
+        self.missing[source.name] += int(np.isnan(scores).any(axis=1).sum())
+        return scores
+
+    @staticmethod
+    def _asked(source: Source, texts: list[str]) -> Array:
+        try:
+            scores = np.asarray(source.score(texts), dtype=np.float64)
+        except FairlabError:
+            raise
+        except Exception as error:
+            raise FairlabError(
+                f"the source {source.name} gave up on {len(texts)} texts ({type(error).__name__}: "
+                f"{' '.join(str(error).split())[:200]}); what was scored before is in the cache; mend the source or "
+                "leave it out"
+            ) from error
+        if scores.shape != (len(texts), len(source.outputs)):
+            raise FairlabError(
+                f"the source {source.name} gave scores of shape {scores.shape} for {len(texts)} texts and "
+                f"{len(source.outputs)} outputs; it must give one row a text"
+            )
+        return scores
+
+    def facts(self) -> dict[str, object]:
+        """Versions and outputs of the sources, a hash of them, texts cut and scores missing."""
+        versions = {source.name: source.version for source in self.sources}
+        return {
+            "sources": versions,
+            "features": self.features,
+            "sha256": hashlib.sha256(repr((versions, self.features)).encode()).hexdigest(),
+        }
+
+
+def package_version(package: str, source: str) -> str:
+    """The version of an installed package.
+
+    Raises:
+        DataUnavailable: it is not installed.
+    """
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError as error:
+        raise DataUnavailable(f"the source {source} needs the package {package}: pip install {package}") from error
+
+
+class Profanity:
+    """Probability that a text is offensive, by alt-profanity-check: a linear SVM on word counts, calibrated."""
+
+    name = "profanity"
+    outputs = ("offensive",)
+
+    def __init__(self) -> None:
+        self.version = package_version("alt-profanity-check", self.name)
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, 1) in [0, 1]."""
+        from profanity_check import predict_prob
+
+        return np.asarray(predict_prob(list(texts)), dtype=np.float64)[:, None]
+
+
+class Sentiment:
+    """Sentiment by VADER's word list and rules; no safety classifier, but harm to somebody sounds negative."""
+
+    name = "sentiment"
+    outputs = ("negative", "neutral", "positive", "compound")
+
+    def __init__(self) -> None:
+        self.version = package_version("vaderSentiment", self.name)
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, 4): shares of words in [0, 1], and their sum in [-1, 1]."""
+        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+        analyser = SentimentIntensityAnalyzer()
+        found = [analyser.polarity_scores(text) for text in texts]
+        return np.array([[one[key] for key in ("neg", "neu", "pos", "compound")] for one in found])
+
+
+class WordList:
+    """Share of a text's words that a list holds, and whether it holds any.
+
+    Args:
+        path: a file of one term a line.
+
+    Raises:
+        DataUnavailable: there is no such file.
+    """
+
+    name = "word_list"
+    outputs = ("share", "any")
+
+    def __init__(self, *, path: str) -> None:
+        if not Path(path).is_file():
+            raise DataUnavailable(f"{path} is no word list; give a file of one term a line")
+        terms = Path(path).read_text(encoding="utf-8").splitlines()
+        self.finder = TermFinder([term for term in terms if word_pieces(term)])
+        self.version = sha256(Path(path))
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, 2) in [0, 1]."""
+        counts = np.array([sum(1 for _ in self.finder.find(text)) for text in texts], dtype=np.float64)
+        words = np.array([max(1, len(word_pieces(text))) for text in texts])
+        return np.stack([np.minimum(counts / words, 1), counts > 0], axis=1)
+
+
+class StoredScores:
+    """Scores that were made elsewhere, such as by a closed API: a CSV or Parquet file with a column for the text.
+
+    Args:
+        path: of the file; every other column holds one score.
+        name: of the source.
+        version: of whoever made the scores; None takes the file's hash.
+        column: of the text.
+
+    Raises:
+        DataUnavailable: there is no such file.
+        FairlabError: it is no table, has no scores, or has a text twice with different scores.
+    """
+
+    def __init__(self, *, path: str, name: str = "stored", version: str | None = None, column: str = "text") -> None:
+        self.name = name
+        file = Path(path)
+        if not file.is_file():
+            raise DataUnavailable(f"{path} is no file of scores; give a CSV or Parquet file with a column {column}")
+        self.version = version or sha256(file)
+        rows = _table(file)
+        if not rows or column not in rows[0] or len(rows[0]) < 2:
+            raise FairlabError(f"{path} must hold rows with the column '{column}' and at least one column of scores")
+        self.outputs = tuple(key for key in rows[0] if key != column)
+        self.held: dict[str, list[float]] = {}
+        for number, row in enumerate(rows, start=1):
+            values = [_number(row[key], f"{path}, row {number}, column {key}") for key in self.outputs]
+            if not np.array_equal(self.held.setdefault(str(row[column])[:LONGEST], values), values, equal_nan=True):
+                raise FairlabError(f"{path}, row {number}: the text has other scores above; keep one of the rows")
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, F); nan for a text that the file does not hold."""
+        unknown = [np.nan] * len(self.outputs)
+        return np.array([self.held.get(text, unknown) for text in texts], dtype=np.float64)
+
+
+def _table(file: Path) -> list[dict[str, Any]]:
+    if file.suffix == ".parquet":
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_table(file).to_pylist()
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def _number(value: object, place: str) -> float:
+    """A score; an empty cell is a missing one."""
+    if value is None or value == "":
+        return float("nan")
+    try:
+        return float(str(value))
+    except ValueError as error:
+        raise FairlabError(f"{place}: a score must be a number, not '{value}'") from error

@@ -1,0 +1,42 @@
+"""Average precision, the area under the precision-recall curve (AU-PRC), under any weights of the items."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+def average_precision(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None) -> Array:
+    r"""Average precision, in [0, 1], for every row of weights.
+
+    .. math:: AP = \sum_k (R_k - R_{k-1}) P_k
+
+    over the distinct scores from the highest down; items of one score enter together, as in scikit-learn.
+
+    Args:
+        truth: (N,), 0 or 1.
+        scores: (N,), higher for label 1.
+        weights: (N,), or (B, N) for B values; whole numbers are the counts of a bootstrap draw. None weighs all alike.
+
+    Returns:
+        (B,), or a single number; nan where no weight lies on label 1.
+
+    Example:
+        >>> float(average_precision([1, 0, 1], [0.9, 0.8, 0.7]))  # 1/2 * 1 + 1/2 * 2/3
+        0.8333333333333333
+    """
+    ranked = np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
+    sorted_scores = np.asarray(scores, dtype=np.float64)[ranked]
+    truth_N = np.asarray(truth, dtype=np.float64)[ranked]
+    weights_BN = np.ones(len(truth_N)) if weights is None else np.asarray(weights, dtype=np.float64)[..., ranked]
+    if not len(truth_N):
+        return np.full(weights_BN.shape[:-1], np.nan)
+    last = np.append(np.flatnonzero(np.diff(sorted_scores)), len(truth_N) - 1)
+    found = np.cumsum(weights_BN * truth_N, axis=-1)[..., last]
+    named = np.cumsum(weights_BN, axis=-1)[..., last]
+    gained = np.diff(found, axis=-1, prepend=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision = np.where(named > 0, found / named, 0)
+        return np.asarray((gained * precision).sum(axis=-1) / found[..., -1])

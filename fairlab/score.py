@@ -1,0 +1,109 @@
+"""``python -m fairlab.score``: score new texts with an exported safety ensemble."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hydra
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab import cli
+from fairlab.build import build
+from fairlab.types import FairlabError, Row
+
+if TYPE_CHECKING:  # imported where they are used: --help answers at once
+    from fairlab.ensemble.export import Ensemble
+    from fairlab.ensemble.sources import Sources
+
+SOURCES = "sources.yaml"
+ALLOWED = "fairlab.ensemble."  # an exported folder may name nothing else to be called
+
+
+@hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="score")
+def main(config: DictConfig) -> None:
+    """Hydra's entry."""
+    with cli.one_sentence():
+        score(config)
+
+
+def score(config: DictConfig) -> None:
+    """Write one JSON line a row of the input, in order: its id, and its score by harm or why it has none.
+
+    Raises:
+        FairlabError: there is no such ensemble or input, or the output is there already.
+    """
+    from fairlab.data.rows import read_rows
+    from fairlab.ensemble.scoring import score_stream
+    from fairlab.files import no_space_is_one_sentence, whole
+
+    if missing := sorted(OmegaConf.missing_keys(config)):
+        raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
+    output = Path(config.output)
+    if output.exists():
+        raise FairlabError(f"{output} is there already; give another output")
+    load = partial(scorer, str(model_folder(Path(config.model))), config.cache)
+    rows = read_rows(config.input, config.field)
+    started, count, bad = time.perf_counter(), 0, 0
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with no_space_is_one_sentence(output), whole(output) as temporary, temporary.open("w", encoding="utf-8") as lines:
+        scored = score_stream(
+            rows, lambda row: row.text if isinstance(row, Row) else "", load, num_proc=config.num_proc
+        )
+        for row, scores in scored:
+            count += 1
+            if isinstance(row, Row):
+                line: dict[str, Any] = {"id": row.id} | scores
+            else:
+                bad += 1
+                line = {"id": row.place, "error": row.reason}
+            lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+    seconds = time.perf_counter() - started
+    unread = f", {bad} of them could not be read" if bad else ""
+    print(f"{count:,} texts{unread}: {output} ({count / seconds:,.0f} a second, starting included)")
+
+
+def model_folder(path: Path) -> Path:
+    """The exported ensemble: the folder itself, or ``model`` in the folder of a run."""
+    return path / "model" if (path / "record.json").is_file() else path
+
+
+def scorer(folder: str, cache: str | None) -> Callable[[list[str]], list[dict[str, float]]]:
+    """What scores a list of texts by the ensemble in a folder."""
+    ensemble, sources = load(folder, cache)
+
+    def scores(texts: list[str]) -> list[dict[str, float]]:
+        by_harm = ensemble.score(sources, texts)
+        return [{harm: round(float(values[k]), 6) for harm, values in by_harm.items()} for k in range(len(texts))]
+
+    return scores
+
+
+def load(folder: str, cache: str | None = None) -> tuple[Ensemble, Sources]:
+    """An exported ensemble with its sources.
+
+    Raises:
+        FairlabError: there is none, or its list of sources names what is no source of fairlab.
+    """
+    from fairlab.ensemble.export import load_ensemble
+    from fairlab.ensemble.sources import Sources
+
+    ensemble = load_ensemble(Path(folder))
+    nodes: Any = OmegaConf.load(Path(folder) / SOURCES)
+    for name, node in nodes.items():
+        if not str(node.get("_target_", "")).startswith(ALLOWED):
+            raise FairlabError(f"{Path(folder) / SOURCES}: {name} is no source of fairlab; do not use this ensemble")
+    return ensemble, Sources([build(node) for node in nodes.values()], cache=cache)
+
+
+def command() -> None:
+    """The console script's entry."""
+    cli.run(main, "score")
+
+
+if __name__ == "__main__":
+    command()

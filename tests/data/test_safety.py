@@ -1,0 +1,131 @@
+"""Readers of safety data, counterfactual sets and folds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from fairlab.augmentation.identity import Identity
+from fairlab.data.safety import CATEGORIES, HARMS, SUBGROUPS, SafetyData, SafetyText, made_of, read_safety
+from fairlab.types import DataUnavailable, FairlabError
+
+TRUTHS = ",".join(f"Ground truth {harm}" for harm in ("Hate", "Sexual", "Toxicity", "Violence"))
+HEADER = f"prompt,example_key,subgroup,{TRUTHS},dataset"
+
+
+def seeds(tmp_path, *rows):
+    path = tmp_path / "seeds.csv"
+    path.write_text("\n".join([HEADER, *rows]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def sample(**more):
+    settings = {"name": "embedded/safety", "path": None, "held_out": [], "folds": 5, "repeats": 2, "seed": 7}
+    return SafetyData(**settings | {"augmentation": Identity()} | more)
+
+
+def test_the_taxonomy_is_table_2():
+    assert list(CATEGORIES) == ["RaceEthnicity", "Religion", "GenderId", "SexualOrien."]
+    assert len(SUBGROUPS) == 18
+    assert HARMS == ("hate", "toxicity", "sexual", "violence")
+
+
+def test_every_subgroup_has_words():
+    swaps = Identity().swaps
+    assert {category: list(swaps[category].attributes) for category in CATEGORIES} == CATEGORIES
+
+
+def test_seeds_are_read(tmp_path):
+    path = seeds(tmp_path, '"A line\nbreak",2,Religion:Islam,1,0,0,1,OpenAi', "plain,3,--,0,0,1,0,OpenAi")
+    first, second = read_safety("counterfactual_safety", path)
+    assert (first.text, first.key, first.category) == ("A line\nbreak", "2", "Religion")
+    assert first.labels == {"hate": 1, "toxicity": 0, "sexual": 0, "violence": 1}
+    assert (second.subgroup, second.category) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("x,1,Religion:Martian,0,0,0,0,OpenAi", "row 2: unknown subgroup 'Religion:Martian'"),
+        ("x,1,--,0,0,0,yes,OpenAi", "row 2: a label must be 0 or 1, not 'yes'"),
+        ("x,0,--,0,0,0,0,OpenAi", "texts 1 and 2: the set '0' has '--' twice"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path, row, message):
+    with pytest.raises(FairlabError, match=message.replace("(", r"\(")):
+        read_safety("counterfactual_safety", seeds(tmp_path, "fine,0,--,0,0,0,0,OpenAi", row))
+
+
+def test_what_is_no_such_file_is_said(tmp_path):
+    with pytest.raises(DataUnavailable, match=r"nowhere\.csv is not a file"):
+        read_safety("hatecheck", str(tmp_path / "nowhere.csv"))
+    with pytest.raises(FairlabError, match="no safety data set 'x'; there are: counterfactual_safety"):
+        read_safety("x")
+    (tmp_path / "x.csv").write_text("prompt\n", encoding="utf-8")
+    with pytest.raises(FairlabError, match="has no column 'example_key'"):
+        read_safety("counterfactual_safety", str(tmp_path / "x.csv"))
+    with pytest.raises(FairlabError, match="holds no text"):
+        read_safety("counterfactual_safety", seeds(tmp_path))
+
+
+def test_a_missing_label_of_the_moderation_set_is_unknown(tmp_path):
+    path = tmp_path / "m.jsonl.gz"
+    rows = [{"prompt": "a", "H": 0, "V": 0, "V2": 1}, {"prompt": "b", "S": 0, "H2": 1}]
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    first, second = read_safety("openai_moderation", str(path))
+    assert first.labels == {"hate": 0, "violence": 1}
+    assert second.labels == {"hate": 1, "sexual": 0}
+
+
+def test_versions_go_to_every_other_subgroup_and_labels_go_along():
+    text = SafetyText("A Muslim baker and a Jewish baker.", "k", "Religion:Islam", {"hate": 0})
+    made = made_of([text], Identity())
+    assert {one.subgroup.partition(":")[2]: one.text for one in made} == {
+        "Atheism": "An Atheist baker and a Jewish baker.",
+        "Christianity": "A Christian baker and a Jewish baker.",
+        "Hinduism": "A Hindu baker and a Jewish baker.",
+        "Judaism": "A Jewish baker and a Jewish baker.",
+        "Buddhism": "A Buddhist baker and a Jewish baker.",
+        "Others": "A Sikh baker and a Jewish baker.",
+    }
+    assert all((one.key, one.labels, one.seed) == ("k", {"hate": 0}, False) for one in made)
+    assert made_of([SafetyText("No word of it.", "k", "Religion:Islam", {})], Identity()) == []
+    with pytest.raises(FairlabError, match="Religion has no subgroup 'Mars'"):
+        Identity().versions("x", "Religion", "Mars")
+
+
+def test_folds_never_separate_versions_and_cover_everything():
+    data = sample()
+    for repeat in range(2):
+        folds = data.division(repeat)
+        by_key = {}
+        for text, fold in zip(data.texts, folds, strict=True):
+            by_key.setdefault(text.key, set()).add(int(fold))
+        assert all(len(found) == 1 for found in by_key.values())
+        sizes = Counter(next(iter(found)) for found in by_key.values())
+        assert max(sizes.values()) - min(sizes.values()) <= 1
+    assert not np.array_equal(data.division(0), data.division(1))
+    assert np.array_equal(data.division(0), sample().division(0))
+
+
+def test_settings_that_cannot_be(tmp_path):
+    with pytest.raises(FairlabError, match=r"data\.folds must be at least 3"):
+        sample(folds=2)
+    with pytest.raises(FairlabError, match="augmentation=identity or none"):
+        sample(augmentation=object())
+    with pytest.raises(FairlabError, match="1 sets for 5 folds"):
+        sample(name="counterfactual_safety", path=seeds(tmp_path, "x,1,--,0,0,0,0,OpenAi"))
+
+
+@pytest.mark.data
+def test_the_published_sets_have_their_sizes(data_folder):
+    assert len(read_safety("counterfactual_safety")) == 2322
+    cases = Counter(text.key for text in read_safety("hatecheck"))
+    assert Counter(cases.values())[7] == 421  # templates with the seven target groups
+    madlibs = Counter(text.key for text in read_safety("bias_madlibs") if text.subgroup)
+    assert set(madlibs.values()) == {50}
+    assert len(read_safety("openai_moderation")) == 1595

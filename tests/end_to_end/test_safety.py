@@ -1,0 +1,59 @@
+"""The safety ensemble end to end: record, report, export, scores of new texts, and bad input in one sentence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fairlab.record import Record
+from tests.end_to_end.conftest import ONE_THREAD, only_run
+
+SMALL = [
+    "+experiment=safety_ensemble",
+    "data=safety_sample",
+    "data.folds=3",
+    "source=[sentiment]",
+    "method.harms=[toxicity]",
+    "method.trees=5",
+    "benchmark=[safety]",
+]
+
+
+def test_a_run_and_scores_of_new_texts(run, tmp_path):
+    done = run(*SMALL, **ONE_THREAD)
+    assert done.returncode == 0, done.stderr
+    folder = only_run(tmp_path, "safety_ensemble")
+    record = Record.load(folder)
+    assert record.status == "finished"
+    metrics = record.metrics()
+    assert {"before/safety/toxicity/acv", "after/safety/toxicity/acv_change"} <= set(metrics)
+    assert record.provenance["sources"]["sources"] == {"sentiment": "3.3.2"}
+    report = (folder / "report.html").read_text(encoding="utf-8")
+    assert "ensemble paper, table 3" in report
+    assert report.count("<details>") > 10  # texts are shown on a click only
+
+    (tmp_path / "new.csv").write_text('text\nA lovely day.\n"An awful, useless thing."\n\n', encoding="utf-8")
+    scored = run(f"model={folder}", "input=new.csv", "output=scores.jsonl", entry="score", **ONE_THREAD)
+    assert scored.returncode == 0, scored.stderr
+    rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
+    assert rows[0]["toxicity"] < rows[1]["toxicity"]
+    again = run(f"model={folder}", "input=new.csv", "output=scores.jsonl", entry="score")
+    assert again.returncode == 1
+    assert again.stderr == "fairlab: scores.jsonl is there already; give another output\n"
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("source=[]", "the ensemble needs source classifiers; give source=[NAME,NAME]"),
+        ("augmentation=rules", "this augmentation makes no versions of a seed: augmentation=identity or none"),
+        ("method.kind=svm", "method.kind must be forest, boosting, logistic, not svm"),
+        ("method.harms=[hate]", "the training seeds have fewer than two labels for hate"),
+    ],
+)
+def test_bad_settings_are_said_in_one_sentence(run, override, sentence):
+    done = run(*SMALL, override)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"fairlab: {sentence}")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,99 @@
+"""Sequence classifiers, Detoxify checkpoints and BiLSTMs as sources, on tiny random weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, BertConfig, BertForSequenceClassification
+
+from fairlab.ensemble.bilstm import BiLSTM, _Network
+from fairlab.ensemble.transformer import Detoxify, TransformersClassifier
+from fairlab.types import DataUnavailable, FairlabError
+
+TEXTS = ["The boat is late.", "A long sentence about a garden, a river and a bridge.", "Yes."]
+
+
+@pytest.fixture
+def folder(tmp_path, tokenizer):
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=30522,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        id2label={0: "calm", 1: "rude", 2: "grim"},
+        label2id={"calm": 0, "rude": 1, "grim": 2},
+    )
+    BertForSequenceClassification(config).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_classifier_gives_what_it_gives_text_by_text(folder, tokenizer):
+    source = TransformersClassifier(name=str(folder))
+    assert source.outputs == ("calm", "rude", "grim")
+    scores = source.score(TEXTS)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        alone = [model(**tokenizer(text, return_tensors="pt")).logits[0].softmax(-1).numpy() for text in TEXTS]
+    np.testing.assert_allclose(scores, np.stack(alone), atol=1e-6)
+    assert len(source.version) == 64
+    with pytest.raises(DataUnavailable, match="cannot be had"):
+        TransformersClassifier(name=str(folder.parent / "nothing"))
+
+
+def test_a_detoxify_checkpoint_gives_all_its_outputs(folder, tmp_path):
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    settings = {
+        "arch": {"args": {"num_classes": 3, "model_type": "bert-base-uncased"}},
+        "dataset": {"args": {"classes": ["toxicity", "insult"], "identity_classes": ["female"]}},
+    }
+    file = tmp_path / "toxic.ckpt"
+    torch.save({"config": settings, "state_dict": model.state_dict()}, file)
+    source = Detoxify(checkpoint=str(file), config=str(folder))
+    assert source.outputs == ("toxicity", "insult", "female")
+    with torch.inference_mode():
+        expected = model.eval()(**source.tokenizer(TEXTS[:1], return_tensors="pt")).logits.sigmoid().numpy()
+    np.testing.assert_allclose(source.score(TEXTS)[:1], expected, atol=1e-6)
+    torch.save({"weights": 1}, file)
+    with pytest.raises(FairlabError, match="is no checkpoint of Detoxify"):
+        Detoxify(checkpoint=str(file), config=str(folder))
+    with pytest.raises(DataUnavailable, match="give a checkpoint file"):
+        Detoxify(checkpoint=str(tmp_path / "none.ckpt"))
+
+
+def test_a_bilstm_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(DataUnavailable, match="pip install --no-deps tox-block"):
+        BiLSTM(package="tox_block", folder=str(tmp_path))
+    with pytest.raises(FairlabError, match="no BiLSTM is known"):
+        BiLSTM(package="other")
+
+
+def test_the_lstm_is_keras_step_by_step():
+    """Gates in the order input, forget, cell, output; kernel (input, 4 units); maximum over time of both directions."""
+    torch.manual_seed(0)
+    network = _Network().eval()
+    ids = torch.randint(0, 50, (1, 7))
+    state = {name: value.double().numpy() for name, value in network.state_dict().items()}
+    embedded = state["embedding.weight"][ids[0].numpy()]
+
+    def run(inputs, suffix):
+        kernel, recurrent = state[f"lstm.weight_ih_l0{suffix}"].T, state[f"lstm.weight_hh_l0{suffix}"].T
+        bias = state[f"lstm.bias_ih_l0{suffix}"] + state[f"lstm.bias_hh_l0{suffix}"]
+        hidden, cell, states = np.zeros(50), np.zeros(50), []
+        for one in inputs:
+            into, forget, new, out = np.split(one @ kernel + hidden @ recurrent + bias, 4)
+            gate = lambda value: 1 / (1 + np.exp(-value))  # noqa: E731
+            cell = gate(forget) * cell + gate(into) * np.tanh(new)
+            hidden = gate(out) * np.tanh(cell)
+            states.append(hidden)
+        return np.max(states, axis=0)
+
+    pooled = np.concatenate([run(embedded, ""), run(embedded[::-1], "_reverse")])
+    dense = np.maximum(state["dense.weight"] @ pooled + state["dense.bias"], 0)
+    expected = 1 / (1 + np.exp(-(state["dense_1.weight"] @ dense + state["dense_1.bias"])))
+    with torch.inference_mode():
+        np.testing.assert_allclose(network(ids)[0].numpy(), expected, atol=1e-5)

@@ -1,0 +1,121 @@
+"""AU-PRC, counterfactual variance and sliced averages against plain Python and scikit-learn."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score
+
+from fairlab.metrics.bootstrap import bootstrap_draws, mean, weighted_draws
+from fairlab.metrics.counterfactual_variance import (
+    CounterfactualVariance,
+    average_counterfactual_variance,
+    places,
+    set_flips,
+    set_variances,
+)
+from fairlab.metrics.ranking import average_precision
+from fairlab.metrics.slices import SlicedAverages, equalised_odds_gap, largest_gap, sliced_averages
+
+SCORES = st.integers(0, 20).map(lambda value: value / 20)
+EXAMPLES = st.lists(
+    st.tuples(SCORES, st.sampled_from([None, "a", "b", "c", "d"]), st.integers(-1, 3), st.integers(0, 1)),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(EXAMPLES)
+def test_acv_is_plain_python(examples):
+    scores, sets = [e[0] for e in examples], [e[1] for e in examples]
+    variances = []
+    for name in dict.fromkeys(name for name in sets if name is not None):
+        of_set = [score for score, other in zip(scores, sets, strict=True) if other == name]
+        if len(of_set) > 1:
+            variances.append(statistics.pvariance(of_set))
+    expected = statistics.fmean(variances) if variances else math.nan
+    assert average_counterfactual_variance(scores, sets) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@given(EXAMPLES, st.integers(0, 1))
+def test_sliced_averages_are_plain_python(examples, of):
+    scores, _, slices, truth = zip(*examples, strict=True)
+    means, sizes = sliced_averages(scores, slices, truth, of, 4)
+    for k in range(4):
+        chosen = [e[0] for e in examples if e[2] == k and e[3] == of]
+        assert sizes[k] == len(chosen)
+        expected = statistics.fmean(chosen) if chosen else math.nan
+        assert means[k] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    held = [value for value in means if not math.isnan(value)]
+    expected = max(held) - min(held) if len(held) > 1 else math.nan
+    assert float(largest_gap(means)) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@given(EXAMPLES, st.lists(st.integers(0, 40), max_size=5))
+def test_splitting_batches_any_way_changes_nothing(examples, cuts):
+    numbers = {None: -1, "a": 0, "b": 1, "c": 2, "d": 3}
+    scores = torch.tensor([e[0] for e in examples], dtype=torch.float64)
+    sets = torch.tensor([numbers[e[1]] for e in examples])
+    slices, truth = (torch.tensor([e[k] for e in examples]) for k in (2, 3))
+    variance, averages = CounterfactualVariance(), SlicedAverages(4)
+    edges = [0, *sorted(min(cut, len(examples)) for cut in cuts), len(examples)]
+    for start, end in itertools.pairwise(edges):
+        variance.update(scores[start:end], sets[start:end])
+        averages.update(scores[start:end], slices[start:end], truth[start:end])
+    whole = average_counterfactual_variance(scores.numpy(), [e[1] for e in examples])
+    assert variance.compute().item() == pytest.approx(whole, abs=1e-12, nan_ok=True)
+    for of in (0, 1):
+        expected = sliced_averages(scores.numpy(), slices.numpy(), truth.numpy(), of, 4)[0]
+        np.testing.assert_allclose(averages.compute()[of].numpy(), expected, atol=1e-12)
+
+
+def test_a_metric_that_saw_no_batch_has_no_value():
+    assert math.isnan(CounterfactualVariance().compute().item())
+    assert SlicedAverages(2).compute().isnan().all()
+
+
+@given(st.lists(st.tuples(SCORES, st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=30))
+def test_average_precision_is_scikit_learns(items):
+    scores, truth, weights = (np.array(column) for column in zip(*items, strict=True))
+    if not (truth * weights).sum():
+        assert math.isnan(average_precision(truth, scores, weights))
+        return
+    expected = average_precision_score(truth, scores, sample_weight=weights)
+    assert float(average_precision(truth, scores, weights)) == pytest.approx(expected)
+    both = average_precision(truth, scores, np.stack([weights, 3 * weights]))
+    assert both == pytest.approx([expected, expected])
+
+
+def test_flips_by_hand():
+    place, names = places(["x", "x", "y", "y", "z", None])
+    assert (place.tolist(), names) == ([0, 0, 1, 1, -1, -1], ["x", "y"])
+    assert set_flips([0.4, 0.5, 0.5, 0.9, 0.1, 0.2], place, 0.5).tolist() == [1.0, 0.0]
+    assert set_variances([0.4, 0.5, 0.5, 0.9, 0.1, 0.2], place) == pytest.approx([0.0025, 0.04])
+
+
+def test_equalised_odds_by_hand():
+    scores = [0.9, 0.1, 0.9, 0.9, 0.9, 0.1]
+    slices, truth = [0, 0, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1]
+    # False positive rates 1/2 and 1, true positive rates 1 and 0.
+    assert float(equalised_odds_gap(scores, slices, truth, 0.5, 2)) == 1.0
+    assert float(equalised_odds_gap(scores[:4], slices[:4], truth[:4], 0.5, 2)) == 0.5
+    assert math.isnan(equalised_odds_gap(scores[:2], slices[:2], truth[:2], 0.5, 2))
+
+
+def test_draws_by_weights_are_those_of_the_items():
+    values = np.random.default_rng(1).random(17)
+    by_weight = weighted_draws(lambda weights: weights @ values / weights.sum(axis=1), list(range(17)))
+    np.testing.assert_allclose(by_weight, bootstrap_draws(mean, values))
+
+
+def test_clusters_are_drawn_whole():
+    weights = weighted_draws(lambda weights: weights, ["a", "b", "a"])
+    assert (weights[:, 0] == weights[:, 2]).all()
+    assert set(map(tuple, weights)) == {(2, 0, 2), (1, 1, 1), (0, 2, 0)}
