@@ -56,7 +56,7 @@ class ScoreCache:
 
     def write(self, source: Named, texts: Sequence[str], scores: NDArray[np.float64]) -> None:
         """Keep scores (N, F); a text that could not be scored is asked for again another time."""
-        whole = [bool(row) for row in np.isfinite(scores).all(axis=1)]
+        whole = np.asarray(np.isfinite(scores).all(axis=1)).tolist()
         rows = [
             (self._key(source, text), np.ascontiguousarray(row).tobytes())
             for text, row, kept in zip(texts, scores, whole, strict=True)
