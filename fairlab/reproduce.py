@@ -65,6 +65,7 @@ def reproduce(config: DictConfig) -> None:
 
     records = finished(output / "runs", matrix)
     normalise(matrix, records)
+    output.mkdir(parents=True, exist_ok=True)
     filled = [(table, cells(table, matrix, records)) for table in matrix.tables.values()]
     for table, rows in filled:
         write_table(table, rows, matrix, output)

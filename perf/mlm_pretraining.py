@@ -73,7 +73,7 @@ def block_batches(backbone: Backbone, tokens: int, steps: int, path: Path) -> li
         block=None,
         validation=0.05,
         batch_size=max(1, round(tokens / (backbone.max_length - 2))),
-        limit_characters=60 * steps * tokens,
+        limit_characters=max(200_000, 60 * steps * tokens),  # enough to hold some out
         encoder=backbone,
         epochs=1,
         seed=0,
