@@ -219,7 +219,7 @@ def drawn(found: Sequence[Selection], weights: Sequence[float], key: str) -> Sel
     Example:
         >>> pair = [Selection(0, "he", "gender", "man", target) for target in ("neutral", "woman")]
         >>> [drawn(pair, [1.0, 1.0], f"0:{k}").target for k in range(6)]
-        ['woman', 'woman', 'neutral', 'neutral', 'neutral', 'woman']
+        ['woman', 'woman', 'woman', 'neutral', 'neutral', 'woman']
     """
     left = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) / 2**64 * sum(weights)
     for one, weight in zip(found, weights, strict=True):

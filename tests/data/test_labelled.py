@@ -230,5 +230,5 @@ def test_perturbation_is_of_the_training_examples_alone(tiny, tmp_path):
     count = len(data.examples["train"])
     assert data.facts()["perturbed"] == {"examples": count, "chosen": count, "perturbed/gender": count}
     assert "perturbed" not in plain.facts()
-    with pytest.raises(FairlabError, match="augmentation=fairtuning or none"):
+    with pytest.raises(FairlabError, match="augmentation=fairtuning, eda, crossaug or none"):
         make(tiny, str(tmp_path), augmentation=object())

@@ -12,8 +12,14 @@ from fairlab.record import Record
 from tests.end_to_end.conftest import only_run
 
 CASES = {
-    "a wrong choice": (["backbone=bort"], "backbone=bort: no such choice; there are: bert_base, bert_large"),
-    "a wrong experiment": (["+experiment=cdd"], "experiment=cdd: no such choice; there are: adept_bert, ccd_bert"),
+    "a wrong choice": (
+        ["backbone=bort"],
+        "backbone=bort: no such choice; there are: bart_large, bert_base, bert_large",
+    ),
+    "a wrong experiment": (
+        ["+experiment=cdd"],
+        "experiment=cdd: no such choice; there are: adept_bert, biaser_llm, ccd_bert",
+    ),
     "an experiment without a plus": (["experiment=ccd_bert"], "add the experiment with a plus: +experiment=NAME"),
     "a misspelled key": (["method.betta=1"], "there is no key 'betta' in 'method'; there are: _target_, beta, dropout"),
     "a misspelled group": (

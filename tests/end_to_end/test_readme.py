@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ COMMANDS = [line.split(" #")[0].strip() for line in BLOCKS.splitlines() if line.
 TRAIN = [command for command in COMMANDS if command.startswith("python -m fairlab.train")]
 # A dozen groups, the smallest measure, and one embedded sentence set; nothing of what a command shows is changed.
 EVALUATE = [command for command in COMMANDS if command.startswith("python -m fairlab.evaluate")]
+REPRODUCE = [command for command in COMMANDS if command.startswith("python -m fairlab.reproduce")]
 AUGMENT = [command for command in COMMANDS if command.startswith("python -m fairlab.augment")]
 REDUCED = ["benchmark=[cced]", "benchmark.cced.sets=[small.jsonl]", "data.limit_train=8", "data.validation=4"]
 
@@ -73,8 +75,16 @@ def test_an_augmenting_command_of_the_readme(command, run, tmp_path):
     assert "2 rows written of 3 read" in done.stdout
 
 
+@pytest.mark.parametrize("command", REPRODUCE)
+def test_a_reproducing_command_of_the_readme_lists_its_runs(command):
+    arguments = [*dict.fromkeys([*shlex.split(command)[3:], "dry_run=true"]), "output=outputs/nowhere"]
+    listed = [sys.executable, "-m", "fairlab.reproduce", *arguments]
+    done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "ccd seed 42: missing" in done.stdout
+
+
 def test_the_other_commands_of_the_readme_exist():
-    others = [command for command in COMMANDS if command not in TRAIN + EVALUATE + AUGMENT]
+    others = [command for command in COMMANDS if command not in TRAIN + EVALUATE + AUGMENT + REPRODUCE]
     assert others
     for command in others:
         if command.startswith("make "):
