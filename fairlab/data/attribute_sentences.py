@@ -23,6 +23,7 @@ from fairlab.data.batching import AlternatingBatches, BucketedBatches
 from fairlab.data.corpus import SENTENCE_END, read
 from fairlab.data.counterfactual import CounterfactualGroups, GroupBatch
 from fairlab.data.sources import locate
+from fairlab.data.streamed import batches_done, loader
 from fairlab.lexicons import load_lexicon
 from fairlab.lexicons.stereotypes import stereotyped_words
 from fairlab.text.words import Span, TermFinder
@@ -199,7 +200,7 @@ class AttributeSentences(lightning.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[int]:
         """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
+        done = batches_done(self)
         return self._loader("train", self._batches(skip=done))
 
     def val_dataloader(self) -> DataLoader[int]:
@@ -218,18 +219,10 @@ class AttributeSentences(lightning.LightningDataModule):
         return AlternatingBatches(lengths, self.batch_size, epochs=self.epochs, seed=self.seed, skip=skip)
 
     def _loader(self, split: str, batches: Iterable[list[int]]) -> DataLoader[int]:
-        sentences = self.sentences[split]
-
         def collate(chosen: list[Sentence]) -> SentenceBatch:
             return SentenceBatch.of(chosen, self.encoder.padding_id)
 
-        # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
-        return DataLoader(
-            sentences,  # type: ignore[arg-type]
-            batch_sampler=batches,
-            collate_fn=collate,
-            generator=torch.Generator(),
-        )
+        return loader(self.sentences[split], batches, collate)
 
 
 @dataclass(frozen=True)

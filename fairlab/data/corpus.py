@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import lightning
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
-from fairlab.data.batching import BucketedBatches
 from fairlab.data.groups import groups_files, read_groups
+from fairlab.data.streamed import Streamed
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -56,7 +54,7 @@ class TextBatch:
         return TextBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors))
 
 
-class Corpus(lightning.LightningDataModule):
+class Corpus(Streamed):
     """Texts cut from paragraphs, split into training and validation by paragraph, in length-bucketed batches.
 
     Args:
@@ -134,11 +132,6 @@ class Corpus(lightning.LightningDataModule):
                 self.token_ids[split].append(ids)
                 self.num_truncated += len(ids) >= self.encoder.max_length
 
-    @property
-    def total_batches(self) -> int:
-        """Number of training batches over all epochs."""
-        return len(self._batches("train", self.epochs))
-
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes, what was cut."""
         together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
@@ -155,31 +148,14 @@ class Corpus(lightning.LightningDataModule):
         """What one pass over the training texts goes through, padding not counted."""
         return {"texts": len(self.texts["train"]), "tokens": sum(map(len, self.token_ids["train"]))}
 
-    def train_dataloader(self) -> DataLoader[int]:
-        """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
-        return self._loader("train", self._batches("train", self.epochs, skip=done))
+    def lengths(self, split: str) -> list[int]:
+        """Of every text."""
+        return [len(ids) for ids in self.token_ids[split]]
 
-    def val_dataloader(self) -> DataLoader[int]:
-        """Batches of the validation texts, always in the same order."""
-        return self._loader("validation", self._batches("validation", epochs=1))
-
-    def _batches(self, split: str, epochs: int, skip: int = 0) -> BucketedBatches:
-        lengths = [len(ids) for ids in self.token_ids[split]]
-        return BucketedBatches(lengths, self.batch_size, epochs=epochs, seed=self.seed, skip=skip)
-
-    def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[int]:
-        def collate(positions: list[int]) -> TextBatch:
-            rows = [self.token_ids[split][position] for position in positions]
-            return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
-
-        # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
-        return DataLoader(
-            range(len(self.texts[split])),  # type: ignore[arg-type]
-            batch_sampler=batches,
-            collate_fn=collate,
-            generator=torch.Generator(),
-        )
+    def collate(self, split: str, positions: list[int]) -> TextBatch:
+        """The texts, padded."""
+        rows = [self.token_ids[split][position] for position in positions]
+        return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
 
 
 def read(path: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:

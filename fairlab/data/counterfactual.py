@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import lightning
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
-from fairlab.data.batching import BucketedBatches
 from fairlab.data.groups import groups_files, read_groups
+from fairlab.data.streamed import Streamed
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Group
 
@@ -43,7 +41,7 @@ class GroupBatch:
         return GroupBatch(input_ids, attention_mask, positions, self.ids)
 
 
-class CounterfactualGroups(lightning.LightningDataModule):
+class CounterfactualGroups(Streamed):
     """Counterfactual groups split into training and validation, in length-bucketed batches.
 
     All versions of a group come in the same batch. Groups that carry a ``split`` keep it (``train``, ``validation``,
@@ -111,11 +109,6 @@ class CounterfactualGroups(lightning.LightningDataModule):
         """SHA-256 of the data file, or of all files of an augmentation's output."""
         return sha256(*groups_files(self.path))
 
-    @property
-    def total_batches(self) -> int:
-        """Number of training batches over all epochs."""
-        return len(self._batches("train", self.epochs))
-
     def num_truncated(self) -> int:
         """Texts that fill the maximal length, so that their end may be cut."""
         return sum(len(ids) >= self.encoder.max_length for rows in self.token_ids["train"] for ids in rows)
@@ -136,32 +129,15 @@ class CounterfactualGroups(lightning.LightningDataModule):
         tokens = sum(len(ids) for versions in self.token_ids["train"] for ids in versions)
         return {"groups": len(self.groups["train"]), "tokens": tokens}
 
-    def train_dataloader(self) -> DataLoader[int]:
-        """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
-        return self._loader("train", self._batches("train", self.epochs, skip=done))
+    def lengths(self, split: str) -> list[int]:
+        """Of the longest version of every group."""
+        return [max(map(len, versions)) for versions in self.token_ids[split]]
 
-    def val_dataloader(self) -> DataLoader[int]:
-        """Batches of the validation groups, always in the same order."""
-        return self._loader("validation", self._batches("validation", epochs=1))
-
-    def _batches(self, split: str, epochs: int, skip: int = 0) -> BucketedBatches:
-        lengths = [max(map(len, versions)) for versions in self.token_ids[split]]
-        return BucketedBatches(lengths, self.batch_size, epochs=epochs, seed=self.seed, skip=skip)
-
-    def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[int]:
-        def collate(positions: list[int]) -> GroupBatch:
-            rows = [ids for position in positions for ids in self.token_ids[split][position]]
-            ids = [self.groups[split][position].id for position in positions]
-            return GroupBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions), ids=ids)
-
-        # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
-        return DataLoader(
-            range(len(self.groups[split])),  # type: ignore[arg-type]
-            batch_sampler=batches,
-            collate_fn=collate,
-            generator=torch.Generator(),
-        )
+    def collate(self, split: str, positions: list[int]) -> GroupBatch:
+        """All versions of the groups."""
+        rows = [ids for position in positions for ids in self.token_ids[split][position]]
+        ids = [self.groups[split][position].id for position in positions]
+        return GroupBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions), ids=ids)
 
 
 def groups_of(data: object) -> dict[str, list[Group]]:

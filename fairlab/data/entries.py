@@ -13,18 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import lightning
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
-from fairlab.data.batching import BucketedBatches
 from fairlab.data.corpus import SENTENCE_END, TextAugmentation, read
 from fairlab.data.rows import FORMATS, read_rows
 from fairlab.data.shards import Augmentation
+from fairlab.data.streamed import Streamed
 from fairlab.data.subsample import fair_choice
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Row
@@ -57,7 +55,7 @@ class PackedBatch:
         return PackedBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors))
 
 
-class Entries(lightning.LightningDataModule):
+class Entries(Streamed):
     """What a causal LM is tuned on: an augmented sample of a data set, or as many of the data set's own entries.
 
     One order of the distinct entries, drawn with ``seed``, decides everything: the first ``validation`` are held out,
@@ -176,11 +174,6 @@ class Entries(lightning.LightningDataModule):
         ]
         return [[pieces[k] for k in chosen] for chosen in packed([len(piece) for piece in pieces], block)]
 
-    @property
-    def total_batches(self) -> int:
-        """Number of training batches over all epochs."""
-        return len(self._batches("train", self.epochs))
-
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes."""
         together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
@@ -200,31 +193,13 @@ class Entries(lightning.LightningDataModule):
         tokens = sum(len(piece) for pieces in self.blocks["train"] for piece in pieces)
         return {"entries": len(self.texts["train"]), "tokens": tokens}
 
-    def train_dataloader(self) -> DataLoader[int]:
-        """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
-        return self._loader("train", self._batches("train", self.epochs, skip=done))
+    def lengths(self, split: str) -> list[int]:
+        """Of every block."""
+        return [sum(map(len, pieces)) for pieces in self.blocks[split]]
 
-    def val_dataloader(self) -> DataLoader[int]:
-        """Batches of the held-out entries, always in the same order."""
-        return self._loader("validation", self._batches("validation", epochs=1))
-
-    def _batches(self, split: str, epochs: int, skip: int = 0) -> BucketedBatches:
-        lengths = [sum(map(len, pieces)) for pieces in self.blocks[split]]
-        return BucketedBatches(lengths, self.batch_size, epochs=epochs, seed=self.seed, skip=skip)
-
-    def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[int]:
-        def collate(positions: list[int]) -> PackedBatch:
-            blocks = [self.blocks[split][position] for position in positions]
-            return collated(blocks, positions, self.encoder.padding_id)
-
-        # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
-        return DataLoader(
-            range(len(self.blocks[split])),  # type: ignore[arg-type]
-            batch_sampler=batches,
-            collate_fn=collate,
-            generator=torch.Generator(),
-        )
+    def collate(self, split: str, positions: list[int]) -> PackedBatch:
+        """The blocks, padded."""
+        return collated([self.blocks[split][position] for position in positions], positions, self.encoder.padding_id)
 
 
 def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:

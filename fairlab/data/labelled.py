@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-import lightning
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.backbones.classification import Encoded, encode
-from fairlab.data.batching import BucketedBatches
 from fairlab.data.corpus import held_out
 from fairlab.data.glue import (
     HUB,
@@ -31,6 +28,7 @@ from fairlab.data.glue import (
 )
 from fairlab.data.manifest import NAME, data_files
 from fairlab.data.perturbed import perturb_examples
+from fairlab.data.streamed import Streamed
 from fairlab.types import FairlabError
 
 
@@ -67,7 +65,7 @@ class LabelledBatch:
         return LabelledBatch(*moved)  # type: ignore[arg-type]
 
 
-class LabelledTexts(lightning.LightningDataModule):
+class LabelledTexts(Streamed):
     """A task's training examples, part of them held out for choosing the weights, in length-bucketed batches.
 
     The task's development examples are not read here: they are measured on, and choose nothing.
@@ -158,11 +156,6 @@ class LabelledTexts(lightning.LightningDataModule):
         """Rows of token ids of an example."""
         return len(self.task.labels) if self.task.options else 1
 
-    @property
-    def total_batches(self) -> int:
-        """Number of training batches over all epochs."""
-        return len(self._batches("train", self.epochs))
-
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: content by hash, sizes, the balance of labels, what was cut."""
         train = self.examples["train"]
@@ -183,35 +176,17 @@ class LabelledTexts(lightning.LightningDataModule):
         """What one pass over the training examples goes through, padding not counted."""
         return {"examples": len(self.examples["train"]), "tokens": sum(map(len, self.encoded["train"].token_ids))}
 
-    def train_dataloader(self) -> DataLoader[int]:
-        """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
-        return self._loader("train", self._batches("train", self.epochs, skip=done))
-
-    def val_dataloader(self) -> DataLoader[int]:
-        """Batches of the examples held out, always in the same order."""
-        return self._loader("validation", self._batches("validation", epochs=1))
-
-    def _batches(self, split: str, epochs: int, skip: int = 0) -> BucketedBatches:
+    def lengths(self, split: str) -> list[int]:
+        """Of the longest text of every example."""
         token_ids = self.encoded[split].token_ids
-        lengths = [max(map(len, token_ids[start : start + self.rows])) for start in range(0, len(token_ids), self.rows)]
-        return BucketedBatches(lengths, self.batch_size, epochs=epochs, seed=self.seed, skip=skip)
+        return [max(map(len, token_ids[start : start + self.rows])) for start in range(0, len(token_ids), self.rows)]
 
-    def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[int]:
-        def collate(positions: list[int]) -> LabelledBatch:
-            rows = [self.rows * position + row for position in positions for row in range(self.rows)]
-            labels = torch.tensor([self.examples[split][position].label for position in positions])
-            return LabelledBatch(
-                *padded(self.encoded[split], rows, self.encoder.padding_id), labels, torch.tensor(positions)
-            )
-
-        # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
-        return DataLoader(
-            range(len(self.examples[split])),  # type: ignore[arg-type]
-            batch_sampler=batches,
-            collate_fn=collate,
-            generator=torch.Generator(),
-        )
+    def collate(self, split: str, positions: list[int]) -> LabelledBatch:
+        """The texts of the examples, padded, with their labels."""
+        rows = [self.rows * position + row for position in positions for row in range(self.rows)]
+        labels = torch.tensor([self.examples[split][position].label for position in positions])
+        texts = padded(self.encoded[split], rows, self.encoder.padding_id)
+        return LabelledBatch(*texts, labels, torch.tensor(positions))
 
 
 def published(task: Task) -> list[str]:

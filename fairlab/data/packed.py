@@ -29,6 +29,7 @@ from fairlab.data.corpus import (
     text_files,
 )
 from fairlab.data.rows import PROBED, BadRow, read_rows
+from fairlab.data.streamed import batches_done, loader
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -191,7 +192,7 @@ class PackedText(lightning.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[int]:
         """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
+        done = batches_done(self)
         # A perturbed text may fill more blocks or fewer than the original: the last are left out, the first come again.
         blocks = self.blocks("train")
         passes = -(-self.total_batches // -(-blocks // self.batch_size))
@@ -215,13 +216,7 @@ class PackedText(lightning.LightningDataModule):
             rows = [[first, *self.tokens[split][k * room : (k + 1) * room].tolist(), last] for k in positions]
             return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
 
-        # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
-        return DataLoader(
-            range(self.blocks(split)),  # type: ignore[arg-type]
-            batch_sampler=batches,
-            collate_fn=collate,
-            generator=torch.Generator(),
-        )
+        return loader(range(self.blocks(split)), batches, collate)
 
 
 class First:

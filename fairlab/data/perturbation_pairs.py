@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import lightning
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
-from fairlab.data.batching import BucketedBatches
 from fairlab.data.corpus import SENTENCE_END, held_out, read
 from fairlab.data.rows import BadRow, read_rows
+from fairlab.data.streamed import Streamed
 from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.perturber import IGNORED, NAMES, source_text
@@ -209,7 +207,7 @@ class PairBatch:
         return PairBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors))
 
 
-class PerturbationPairs(lightning.LightningDataModule):
+class PerturbationPairs(Streamed):
     """Pairs to train a perturber on, part of them held out by their original text, in length-bucketed batches.
 
     Args:
@@ -275,11 +273,6 @@ class PerturbationPairs(lightning.LightningDataModule):
                 raise FairlabError(f"{self.where} leave no pair for {split}; give more or change data.validation")
         self.encoded = {split: encode(encoder, part, format) for split, part in self.pairs.items()}
 
-    @property
-    def total_batches(self) -> int:
-        """Number of training batches over all epochs."""
-        return len(self._batches("train", self.epochs))
-
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes, what was cut."""
         longest = self.encoder.max_length
@@ -297,31 +290,14 @@ class PerturbationPairs(lightning.LightningDataModule):
         rows = self.encoded["train"]
         return {"pairs": len(rows), "tokens": sum(len(row.source) + len(row.target) for row in rows)}
 
-    def train_dataloader(self) -> DataLoader[int]:
-        """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        done = self.trainer.fit_loop.epoch_loop.batch_progress.current.ready if self.trainer else 0
-        return self._loader("train", self._batches("train", self.epochs, skip=done))
+    def lengths(self, split: str) -> list[int]:
+        """Of every pair."""
+        return [one.length for one in self.encoded[split]]
 
-    def val_dataloader(self) -> DataLoader[int]:
-        """Batches of the pairs held out, always in the same order."""
-        return self._loader("validation", self._batches("validation", epochs=1))
-
-    def _batches(self, split: str, epochs: int, skip: int = 0) -> BucketedBatches:
-        lengths = [one.length for one in self.encoded[split]]
-        return BucketedBatches(lengths, self.batch_size, epochs=epochs, seed=self.seed, skip=skip)
-
-    def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[int]:
-        def collate(positions: list[int]) -> PairBatch:
-            rows = [self.encoded[split][position] for position in positions]
-            sources = pad([row.source for row in rows], self.encoder.padding_id)
-            targets, _ = pad([row.target for row in rows], IGNORED)
-            changed, _ = pad([row.changed for row in rows], 0)
-            return PairBatch(*sources, targets, changed.bool())
-
-        # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
-        return DataLoader(
-            range(len(self.pairs[split])),  # type: ignore[arg-type]
-            batch_sampler=batches,
-            collate_fn=collate,
-            generator=torch.Generator(),
-        )
+    def collate(self, split: str, positions: list[int]) -> PairBatch:
+        """Sources and targets, padded."""
+        rows = [self.encoded[split][position] for position in positions]
+        sources = pad([row.source for row in rows], self.encoder.padding_id)
+        targets, _ = pad([row.target for row in rows], IGNORED)
+        changed, _ = pad([row.changed for row in rows], 0)
+        return PairBatch(*sources, targets, changed.bool())

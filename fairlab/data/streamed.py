@@ -1,0 +1,72 @@
+"""What data modules share: training batches of all epochs as one stream, which a resumed run goes on with."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import lightning
+import torch
+from torch.utils.data import DataLoader
+
+from fairlab.data.batching import BucketedBatches
+
+
+def batches_done(data: lightning.LightningDataModule) -> int:
+    """Training batches that the run has used, before it was stopped and now."""
+    return data.trainer.fit_loop.epoch_loop.batch_progress.current.ready if data.trainer else 0
+
+
+def loader(items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any]], Any]) -> DataLoader[Any]:
+    """Batches of items, by their positions.
+
+    Args:
+        items: a sequence; a range where the positions themselves are collated.
+        batches: of positions.
+        collate: the items at a batch's positions to the batch.
+    """
+    # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
+    return DataLoader(items, batch_sampler=batches, collate_fn=collate, generator=torch.Generator())
+
+
+class Streamed(lightning.LightningDataModule):
+    """Training and validation batches of similar length.
+
+    Attributes:
+        batch_size: items per batch.
+        epochs: passes over the training items.
+        seed: of the order of the batches.
+    """
+
+    batch_size: int
+    epochs: int
+    seed: int
+
+    @abstractmethod
+    def lengths(self, split: str) -> list[int]:
+        """Tokens of every item of a split, by which batches are made."""
+
+    @abstractmethod
+    def collate(self, split: str, positions: list[int]) -> Any:
+        """The batch of the items at these positions of a split."""
+
+    @property
+    def total_batches(self) -> int:
+        """Number of training batches over all epochs."""
+        return len(self._batches("train", self.epochs))
+
+    def train_dataloader(self) -> DataLoader[int]:
+        """Batches of all epochs as one stream; a resumed run skips those it has used."""
+        return self._loader("train", self._batches("train", self.epochs, skip=batches_done(self)))
+
+    def val_dataloader(self) -> DataLoader[int]:
+        """Batches of the items held out, always in the same order."""
+        return self._loader("validation", self._batches("validation", epochs=1))
+
+    def _batches(self, split: str, epochs: int, skip: int = 0) -> BucketedBatches:
+        return BucketedBatches(self.lengths(split), self.batch_size, epochs=epochs, seed=self.seed, skip=skip)
+
+    def _loader(self, split: str, batches: BucketedBatches) -> DataLoader[int]:
+        return loader(range(len(batches.lengths)), batches, partial(self.collate, split))
