@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import lightning
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
@@ -28,9 +27,8 @@ from fairlab.data.attribute_sentences import (
 )
 from fairlab.data.counterfactual import GroupBatch
 from fairlab.losses.drift import Drift, drift_loss
+from fairlab.optimization import Clipped, optimizer_steps, scheduled
 from fairlab.types import FairlabError
-
-CLIP = 1.0  # norm of the gradient; both codes
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Switches:
     drift: Drift
 
 
-class PrototypeDebiasing(lightning.LightningModule, ABC):
+class PrototypeDebiasing(Clipped, ABC):
     """Trains an encoder on two kinds of sentences, in one batch or in turn.
 
     A prototype is the mean hidden state, layer by layer, of an attribute's words in all training sentences; it is
@@ -80,6 +78,7 @@ class PrototypeDebiasing(lightning.LightningModule, ABC):
         "Trained and measured on English and on the listed attributes only. What neutral words lose of the attributes' "
         "mean direction says nothing about other axes, other languages, or decisions of a system using the embeddings."
     )
+    clip = 1.0  # both codes
     prototypes: Tensor
 
     def __init__(
@@ -236,17 +235,5 @@ class PrototypeDebiasing(lightning.LightningModule, ABC):
         """AdamW without decay of weights, its learning rate falling linearly to 0."""
         parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(parameters, lr=self.lr, weight_decay=0.0)
-        # Not the trainer's estimate, which would make the loader before a continued run knows what it has used.
-        batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
-        steps = -(-batches // self.trainer.accumulate_grad_batches)
-        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (steps - step) / steps)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
-
-    def configure_gradient_clipping(
-        self,
-        optimizer: torch.optim.Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
-    ) -> None:
-        """Clip the gradient's norm."""
-        self.clip_gradients(optimizer, gradient_clip_val=CLIP, gradient_clip_algorithm="norm")
+        steps = optimizer_steps(self)
+        return scheduled(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (steps - step) / steps))

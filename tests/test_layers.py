@@ -21,6 +21,7 @@ LAYERS = [
     {"augmentation"},
     {"data"},
     {"debiasing"},
+    {"optimization"},
     {"prototypes"},
     {"methods", "ensemble", "benchmarks", "callbacks"},
     {"reporting"},

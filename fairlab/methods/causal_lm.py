@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import lightning
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
@@ -24,13 +23,13 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.entries import NOT_SCORED, Entries, PackedBatch
+from fairlab.optimization import Clipped, optimizer_steps, scheduled
 from fairlab.types import CannotScore, FairlabError
 
-CLIP = 1.0  # norm of the gradient
 APART = 0.05  # share of the largest state by which rounding may move one, in bfloat16 too
 
 
-class CausalLMTuning(lightning.LightningModule):
+class CausalLMTuning(Clipped):
     """Trains a backbone to predict the next token of the entries it is given.
 
     The loss is the mean cross-entropy over the tokens of a batch, each given those before it in its own entry: entries
@@ -59,6 +58,7 @@ class CausalLMTuning(lightning.LightningModule):
     """
 
     title = "causal-language-model tuning"
+    clip = 1.0
     limits = (
         "Tuned on few texts of one kind: what it writes reflects their time and subjects, and what they hold of "
         "stereotypes it may repeat."
@@ -204,20 +204,8 @@ class CausalLMTuning(lightning.LightningModule):
         """AdamW with a linear rise and fall of the learning rate."""
         trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(trained, lr=self.lr, weight_decay=self.weight_decay)
-        # Lightning's own count would make the loader before a continued run knows which batches it has used.
-        batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
-        steps = -(-batches // self.trainer.accumulate_grad_batches)
-        scheduler = get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
-
-    def configure_gradient_clipping(
-        self,
-        optimizer: torch.optim.Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
-    ) -> None:
-        """Clip the gradient's norm."""
-        self.clip_gradients(optimizer, gradient_clip_val=CLIP, gradient_clip_algorithm="norm")
+        steps = optimizer_steps(self)
+        return scheduled(optimizer, get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps))
 
 
 def refuse_mixing(backbone: Backbone) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import lightning
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
@@ -23,13 +22,14 @@ from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
+from fairlab.optimization import Clipped, optimizer_steps, scheduled
 from fairlab.types import FairlabError
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is
 WORD_STARTS = ("Ġ", "▁")  # before tokens that begin a word, in byte-level and sentencepiece vocabularies
 
 
-class MLM(lightning.LightningModule):
+class MLM(Clipped):
     """Trains a backbone to predict masked tokens; a backbone without a head gets one, tied to its input embeddings.
 
     The loss is cross-entropy at the chosen tokens, plus ``preserve`` times one less the cosine between the embedding of
@@ -225,27 +225,14 @@ class MLM(lightning.LightningModule):
         """AdamW with a linear rise and fall of the learning rate."""
         parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(parameters, lr=self.lr, betas=self.betas, weight_decay=self.weight_decay)
-        # Not the trainer's estimate, which would make the loader before a continued run knows what it has used.
-        batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
-        steps = -(-batches // self.trainer.accumulate_grad_batches)
+        steps = optimizer_steps(self)
         steps = min(steps, self.steps or steps)
         rise = self.warmup if self.warmup >= 1 else self.warmup * steps
 
         def rate(step: int) -> float:
             return min((step + 1) / (rise + 1), (steps - step) / max(1, steps - rise))
 
-        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
-
-    def configure_gradient_clipping(
-        self,
-        optimizer: torch.optim.Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
-    ) -> None:
-        """Clip the gradient's norm."""
-        if self.clip:
-            self.clip_gradients(optimizer, gradient_clip_val=self.clip, gradient_clip_algorithm="norm")
+        return scheduled(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, rate))
 
 
 def continuations(tokenizer: PreTrainedTokenizerBase) -> Tensor:

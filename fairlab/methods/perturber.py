@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import lightning
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
@@ -16,11 +15,12 @@ from torchmetrics import MeanMetric
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
+from fairlab.optimization import Clipped, optimizer_steps, scheduled
 from fairlab.rewriting.perturber import PERT_SEP, SEP, shifted
 from fairlab.types import FairlabError
 
 
-class PerturberTraining(lightning.LightningModule):
+class PerturberTraining(Clipped):
     """Trains an encoder-decoder (BART, T5 or the like) to give the rewriting of a text, a selected word and a target.
 
     The loss is the mean cross-entropy of the rewriting's tokens, each given those before it. The markers ``<PERT_SEP>``
@@ -159,27 +159,14 @@ class PerturberTraining(lightning.LightningModule):
         """AdamW with a linear rise and fall of the learning rate."""
         trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(trained, lr=self.lr, weight_decay=self.weight_decay)  # betas 0.9, 0.999; eps 1e-8
-        # Not the trainer's estimate, which would make the loader before a continued run knows what it has used.
-        batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
-        steps = -(-batches // self.trainer.accumulate_grad_batches)
+        steps = optimizer_steps(self)
         rise = self.warmup if self.warmup >= 1 else self.warmup * steps
 
         def rate(step: int) -> float:
             fall = min(1.0, max(0.0, (step - rise) / max(1, steps - rise)))
             return min((step + 1) / (rise + 1), 1 - (1 - self.decay) * fall)
 
-        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
-
-    def configure_gradient_clipping(
-        self,
-        optimizer: torch.optim.Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
-    ) -> None:
-        """Clip the gradient's norm."""
-        if self.clip:
-            self.clip_gradients(optimizer, gradient_clip_val=self.clip, gradient_clip_algorithm="norm")
+        return scheduled(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, rate))
 
 
 def add_markers(backbone: Backbone, seed: int) -> None:

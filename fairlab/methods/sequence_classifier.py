@@ -11,7 +11,6 @@ import copy
 from pathlib import Path
 from typing import Any
 
-import lightning
 import numpy as np
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
@@ -25,12 +24,11 @@ from fairlab.data.glue import Task
 from fairlab.data.labelled import LabelledBatch, LabelledTexts
 from fairlab.debiasing.debiasing import Debiasing
 from fairlab.metrics.classification import METRICS
+from fairlab.optimization import Clipped, optimizer_steps, scheduled
 from fairlab.types import FairlabError
 
-CLIP = 1.0  # norm of the gradient
 
-
-class SequenceClassifier(lightning.LightningModule):
+class SequenceClassifier(Clipped):
     """Trains a backbone under a new head to give a task's labels, or its scores.
 
     The loss is cross-entropy over the labels, or over the answers to choose from, whatever their balance; of scores, it
@@ -61,6 +59,7 @@ class SequenceClassifier(lightning.LightningModule):
         "nothing about fairness."
     )
     monitor = "validation/error"
+    clip = 1.0
     task: Task
 
     def __init__(
@@ -186,16 +185,5 @@ class SequenceClassifier(lightning.LightningModule):
             {"params": [parameter for parameter in trained if parameter.ndim <= 1], "weight_decay": 0.0},
         ]
         optimizer = torch.optim.AdamW(groups, lr=self.lr, weight_decay=self.weight_decay)
-        # Lightning's own count would make the loader before a continued run knows which batches it has used.
-        steps = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
-        scheduler = get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
-
-    def configure_gradient_clipping(
-        self,
-        optimizer: torch.optim.Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
-    ) -> None:
-        """Clip the gradient's norm."""
-        self.clip_gradients(optimizer, gradient_clip_val=CLIP, gradient_clip_algorithm="norm")
+        steps = optimizer_steps(self)
+        return scheduled(optimizer, get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps))
