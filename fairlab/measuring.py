@@ -40,12 +40,9 @@ def measure(
         earlier: phase of the model to compare with, measured before in the same run.
         change: phase under which the comparisons stand.
     """
-    from safetensors.numpy import load_file
-
     for benchmark in benchmarks:
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
-        before = load_file(other) if other is not None and other.exists() else None
-        _keep(benchmark.name, partial(benchmark.measure, backbone, before), phase, record, change)
+        _keep(benchmark.name, partial(_measured, benchmark, backbone, other), phase, record, change)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
 
@@ -102,6 +99,14 @@ def measure_data(
         record: as of :func:`measure`.
     """
     _keep(benchmark.name, partial(benchmark.measure_data, dataset, field, embed, record.folder), phase, record)
+
+
+def _measured(benchmark: Benchmark, backbone: Backbone, other: Path | None) -> Outcome:
+    """What a benchmark finds, beside the items of the earlier model where there are any."""
+    from safetensors.numpy import load_file
+
+    before = load_file(other) if other is not None and other.exists() else None
+    return benchmark.measure(backbone, before)
 
 
 def _keep(name: str, measuring: Callable[[], Outcome], phase: str, record: Record, change: str = "change") -> None:

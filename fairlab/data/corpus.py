@@ -17,12 +17,13 @@ from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.groups import groups_files, read_groups
 from fairlab.data.streamed import Streamed
 from fairlab.files import sha256
+from fairlab.text import gutenberg
 from fairlab.types import DataUnavailable, FairlabError
 
 SPLITS = ("train", "validation")
 WRAPPED = 200  # a file without a longer line is wrapped by hand: its paragraphs end at blank lines, not at line ends
 SHORTEST = 5  # tokens of a text worth training on, special ones included
-GUTENBERG = re.compile(r"^\*\*\* ?START OF.*?$(.*?)^(?:\*\*\* ?END OF|End of (?:the )?Project Gutenberg)", re.M | re.S)
+BOOK = re.compile(rf"^{gutenberg.START.pattern}.*?$(.*?)^(?:{gutenberg.END.pattern})", re.M | re.S)
 TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
 SENTENCE_END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["')\]])){TITLES}\s+(?=["'(\[]?[A-Z])""")
 
@@ -206,7 +207,7 @@ def read_text(file: Path) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         text = content.decode("latin-1")
-    book = GUTENBERG.search(text)
+    book = BOOK.search(text)
     return book[1] if book else text
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -31,12 +30,12 @@ from fairlab.data.corpus import (
 from fairlab.data.rows import PROBED, BadRow, read_rows
 from fairlab.data.streamed import batches_done, loader
 from fairlab.files import sha256
+from fairlab.text import gutenberg
 from fairlab.types import DataUnavailable, FairlabError
 
 Item = TypeVar("Item")
 AT_ONCE = 2000  # sentences tokenized together
 ROWS = (".jsonl", ".csv", ".tsv", ".parquet")
-START, END = re.compile(r"\*\*\* ?START OF"), re.compile(r"\*\*\* ?END OF|End of (?:the )?Project Gutenberg")
 
 
 class PackedText(lightning.LightningDataModule):
@@ -273,13 +272,13 @@ def paragraphs(file: Path) -> Iterator[str]:
     lines = _lines(file)
     first = list(islice(lines, PROBED))
     wrapped = max(map(len, first), default=0) < WRAPPED
-    begins = any(START.match(line) for line in first)
+    begins = any(gutenberg.START.match(line) for line in first)
     block: list[str] = []
     for line in chain(first, lines, [""]):
         if begins:  # until then it is what Project Gutenberg puts before a book
-            begins = not START.match(line)
+            begins = not gutenberg.START.match(line)
             continue
-        if END.match(line):
+        if gutenberg.END.match(line):
             break
         if line.strip():
             block.append(line)

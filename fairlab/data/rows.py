@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.data.glue import Example, Task, find_task, read_task
+from fairlab.text import gutenberg
 from fairlab.text.fields import join_fields
 from fairlab.text.sentences import SENTENCE_END
 from fairlab.types import DataUnavailable, FairlabError, Row
@@ -25,8 +26,6 @@ TASK = "task:"  # before the name of a labelled task
 PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
 BLANK_SHARE = 0.02
 LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
-GUTENBERG_START = re.compile(r"\*\*\* ?START OF")
-GUTENBERG_END = re.compile(r"\*\*\* ?END OF|End of (?:the )?Project Gutenberg")
 SHOWN = 200  # characters of a bad row that are kept
 BROKEN = re.compile("[\0\ud800-\udfff]")
 
@@ -241,10 +240,10 @@ def _plain_text(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
     lines = _lines(path)
     first = list(islice(lines, PROBED))
     blank = sum(isinstance(line, str) and not line.strip() for _, line in first)
-    starts = [k for k, (_, line) in enumerate(first) if isinstance(line, str) and GUTENBERG_START.match(line)]
+    starts = [k for k, (_, line) in enumerate(first) if isinstance(line, str) and gutenberg.START.match(line)]
     lines = chain(first[starts[0] + 1 :] if starts else first, lines)
     if starts:
-        lines = takewhile(lambda line: not (isinstance(line[1], str) and GUTENBERG_END.match(line[1])), lines)
+        lines = takewhile(lambda line: not (isinstance(line[1], str) and gutenberg.END.match(line[1])), lines)
     if blank < BLANK_SHARE * len(first):
         for number, line in lines:
             if isinstance(line, BadRow):
