@@ -201,7 +201,7 @@ def _cell(table: Table, row: Row, column: str, matrix: Matrix, of_run: Mapping[i
     found = [_reading(of_run[seed], f"{row.phase}/{column}") for seed in matrix.seeds]
     readings = [reading for reading in found if reading is not None]
     if len(readings) < len(matrix.seeds):
-        return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], column))
+        return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], row.phase, column))
     changes = [_change(of_run[seed], column) for seed in matrix.seeds] if row.phase == "after" else []
     values = [reading.value for reading in readings]
     value, deviation = fmean(values), stdev(values) if len(values) > 1 else None
@@ -231,10 +231,14 @@ def _change(record: Record, column: str) -> Comparison | None:
     return next((change for change in record.comparisons if change.key == f"change/{column}"), None)
 
 
-def _why(record: Record, column: str) -> str:
-    benchmark, subset = column.split("/")[:2]
+def _why(record: Record, phase: str, column: str) -> str:
+    benchmark, subset, measure = column.split("/")
     reasons = [e.reason for e in record.not_run if e.benchmark == benchmark and e.subset in (subset, "all")]
-    return reasons[0] if reasons else f"{benchmark}/{subset} was not among the benchmarks"
+    if reasons:
+        return reasons[0]
+    if any(reading.key.startswith(f"{phase}/{benchmark}/{subset}/") for reading in record.readings):
+        return f"{benchmark}/{subset} has no {measure} {phase} training"
+    return f"{benchmark}/{subset} was not among the benchmarks"
 
 
 def shown(cell: Cell) -> str:

@@ -94,6 +94,13 @@ def test_what_was_not_measured_says_why(tmp_path):
     ]
 
 
+def test_a_measure_that_only_one_phase_has_says_so(tmp_path):
+    records = {"ccd": {seed: record(tmp_path, 0.37, 0.2) for seed in (1, 2)}}
+    kept = f"{COLUMN.rpartition('/')[0]}/distance_kept"
+    rows = cells(table(columns=[kept]), matrix(), records)
+    assert rows[0][0].reason == f"{kept.rpartition('/')[0]} has no distance_kept before training"
+
+
 @pytest.mark.parametrize(("p_values", "moved"), [((0.01, 0.04), True), ((0.01, 0.06), False)])
 def test_a_change_is_marked_only_where_every_seed_moved(tmp_path, p_values, moved):
     records = {"ccd": {seed: record(tmp_path, 0.4, 0.2, p=p) for seed, p in zip((1, 2), p_values, strict=True)}}
