@@ -103,8 +103,7 @@ class Classifier:
         cut: pairs so far that were longer than ``max_length``.
 
     Raises:
-        CannotScore: the model has no such head.
-        FairlabError: its labels are not the task's.
+        CannotScore: the model has no such head, or its labels are not the task's.
     """
 
     def __init__(self, backbone: Backbone, labels: Sequence[str], *, budget: int = TOKENS_PER_BATCH) -> None:
@@ -118,7 +117,7 @@ class Classifier:
         own = [str(label).lower() for _, label in sorted(config.id2label.items())]
         wanted = [label.lower() for label in labels]
         if sorted(own) != sorted(wanted):
-            raise FairlabError(
+            raise CannotScore(
                 f"the classifier's labels are {', '.join(own)}, not {', '.join(wanted)}; give a model trained for the "
                 "task, or name its labels so in its config.json (id2label)"
             )

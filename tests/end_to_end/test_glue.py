@@ -45,9 +45,18 @@ def test_a_run_and_what_can_be_asked_of_its_model(run, rte, tmp_path):
     (tmp_path / "mnli" / "dev_matched.tsv").write_text(header + rows(4, ("neutral", "entailment")))
     benchmark = ["benchmark=glue", "benchmark.glue.task=mnli", f"benchmark.glue.path={tmp_path / 'mnli'}"]
     other = run(f"model={folder}", *benchmark, entry="evaluate")
-    assert other.returncode == 1
-    (line,) = other.stderr.strip().splitlines()
-    assert "the classifier's labels are not_entailment, entailment, not entailment, neutral, contradiction" in line
+    assert other.returncode == 0, other.stderr
+    said = "the classifier's labels are not_entailment, entailment, not entailment, neutral, contradiction"
+    assert said in " ".join(other.stdout.split())
+
+    (tmp_path / "mnli" / "train.tsv").write_text(header + rows(60, ("neutral", "entailment")))
+    backbone = ["backbone=bert_base", f"backbone.name={folder / 'model'}", "backbone.max_length=64"]
+    moved = [*backbone, "data.task=mnli", f"data.path={tmp_path / 'mnli'}"]
+    onward = run("+experiment=glue", *moved, "method.epochs=1", "data.batch_size=8", **ONE_THREAD)
+    assert onward.returncode == 0, onward.stderr
+    newest = Record.load(max((tmp_path / "outputs" / "glue").iterdir()))
+    assert [entry.benchmark for entry in newest.not_run if entry.phase == "before"] == ["mnli"]
+    assert "after/mnli/dev_matched/accuracy" in newest.metrics()
 
 
 def test_bad_data_is_said_before_anything_is_trained(run, rte, tmp_path):
