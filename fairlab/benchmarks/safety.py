@@ -24,7 +24,7 @@ from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
 TRUTHS = {"safe": SAFE, "unsafe": UNSAFE}
-HEADLINE = ("average_precision", "average_precision_counterfactual", "acv")
+CHANGED = ("average_precision", "average_precision_counterfactual", "acv", "acv_safe", "acv_unsafe")
 
 
 class Safety:
@@ -67,7 +67,11 @@ class Safety:
             of_harm = OfHarm(part, harm, truth, self.threshold)
             now = of_harm.quantities(scores)
             earlier = of_harm.quantities(np.asarray(before[harm])) if before is not None else []
-            changes = [_relative(entry, other) for entry, other in zip(now, earlier, strict=False) if entry.headline]
+            changes = [
+                _relative(entry, other)
+                for entry, other in zip(now, earlier, strict=False)
+                if entry.subset == harm and entry.name in CHANGED
+            ]
             if self.of == "test":
                 source, note = self._best_source(judged, of_harm, now[0])
                 now.append(source)
