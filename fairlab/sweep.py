@@ -34,7 +34,7 @@ class CompareLanguageModels(Callback):
 
 
 class ChooseReweighting(Callback):
-    """``reweighting.html`` and ``reweighting.json`` in the sweep's folder: its finished runs, and the choice by harm."""
+    """``reweighting.html`` and ``reweighting.json`` in the sweep's folder: its finished runs, and what is chosen."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Choose among what has finished, by validation; print the choice."""
