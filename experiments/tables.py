@@ -18,12 +18,16 @@ import yaml
 from fairlab.record import Reading, Record
 from fairlab.reporting.report import PUBLISHED
 from fairlab.reporting.reproduction import cells, read_matrix, reasons, rendered
+from fairlab.reporting.reweighting import comparison as chosen
+from fairlab.reporting.reweighting import lines, verdict
 from fairlab.reporting.seeds import median_run
 from fairlab.reproduce import finished
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "experiments"
-CCD, MLM, SMOLLM2, GLUE = (RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2", "glue"))
+CCD, MLM, SMOLLM2, GLUE, ENSEMBLE = (
+    RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2", "glue", "ensemble")
+)
 SEEDS = ["seed_42", "seed_43", "seed_44"]
 BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
@@ -348,6 +352,44 @@ def study(scale: str = "quickstart") -> str:
     return "\n\n".join([rendered(table, rows, "github"), *reasons(table, rows)])
 
 
+def strengths(harm: str) -> str:
+    """The sweep over strengths of reweighting on validation, and what is chosen of it."""
+    records = [Record.load(file.parent) for file in (ENSEMBLE / "sweep").glob("*/record.json")]
+    records.sort(key=lambda record: list(record.config["method"]["reweighting"][harm].values()))
+    return markdown(*lines(records, harm)) + f"\n\nChosen: {verdict(chosen(records)[harm])}."
+
+
+def safety_changes() -> str:
+    """Table 3 and what stands beside it, per cent of the baseline, from the committed run on the test folds."""
+    record = Record.load(ENSEMBLE / "four_sources")
+    after = {f"{r.benchmark}/{r.subset}/{r.quantity}": r for r in record.readings if r.phase == "after"}
+    quantities = {
+        "AU-PRC, seeds": "average_precision_change",
+        "AU-PRC, counterfactual": "average_precision_counterfactual_change",
+        "ACV": "acv_change",
+        "ACV, safe": "acv_safe_change",
+        "ACV, unsafe": "acv_unsafe_change",
+        "above the best source": "gain_over_best_source",
+    }
+    places = {"hate": "safety/hate", "violence": "safety/violence", "hate on HateCheck": "safety_hatecheck/hate"}
+    table = yaml.safe_load((PUBLISHED / "ensemble.yaml").read_text(encoding="utf-8"))
+    printed = {}
+    for name in ("table_3", "table_6"):
+        printed |= dict(zip(table[name]["columns"], table[name]["rows"]["remediated"], strict=True))
+    rows = []
+    for label, place in places.items():
+        keys = [f"{place}/{quantity}" for quantity in quantities.values()]
+        rows.append([label, *(interval(after[key], 1) if key in after else "" for key in keys)])
+        if any(key in printed for key in keys):
+            rows.append([f"{label}, printed", *(f"{printed[key]:.1f}" if key in printed else "" for key in keys)])
+    facts = record.provenance
+    note = (
+        f"Revision `{facts['revision'][:12]}`, {facts['hardware']['cores']} cores; {facts['wall_seconds']:.0f} s, on a "
+        "machine busy with other work."
+    )
+    return markdown(["", *quantities], rows) + f"\n\n{note}"
+
+
 PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
@@ -358,6 +400,11 @@ PAGES = {
         "published": published,
         "study": study,
         "provenance": provenance,
+    },
+    "experiments/ensemble/README.md": {
+        "changes": safety_changes,
+        "hate": lambda: strengths("hate"),
+        "violence": lambda: strengths("violence"),
     },
     "experiments/glue/README.md": {"fine_tuned": fine_tuned, "fine_tuning": fine_tuning},
     "experiments/rewriting/README.md": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from functools import partial
 from itertools import islice
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import __version__, cli
 from fairlab.build import augment_lexicon, build, build_augmentation, build_llm, build_perturbation, build_rewriter
 from fairlab.choosing import describe_on_axes, make_choices, shares
-from fairlab.files import gather
+from fairlab.files import gather, write_whole
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.record import Note, Reading, Record, environment
 from fairlab.rounds import describe, make_rounds
@@ -85,6 +87,7 @@ def augment(config: DictConfig, record: Record) -> None:
     if config.limit is not None:
         subsample(manifest, record.folder, config.limit, config.seed)
     gather_quarantine(manifest, record.folder)
+    gather_review(manifest, record.folder)
     refuse_nothing(manifest, config.input, record.folder)
     if values["rewriter"]:
         made = builder()
@@ -107,6 +110,13 @@ def augment(config: DictConfig, record: Record) -> None:
 
 def made_by(config: DictConfig, values: dict[str, Any]) -> dict[str, Any]:
     """What an output is made by: the augmentation, its lexicons and its seed."""
+    describes = getattr(get_object(values["augmentation"]["_target_"]), "describe", None)
+    if describes is not None:
+        name = HydraConfig.get().runtime.choices["augmentation"]
+        if config.axis != "gender" or config.attributes is not None:
+            raise FairlabError(f"{name} has its own identities; leave out axis and attributes")
+        own = describes(values["augmentation"])
+        return {"augmentation": name, **own, "field": config.field, "seed": config.seed}
     if "axes" in values["augmentation"]:
         return describe_on_axes(config)
     if "rounds" in values["augmentation"]:
@@ -166,6 +176,20 @@ def gather_quarantine(manifest: Manifest, folder: Path) -> None:
         path.unlink(missing_ok=True)
         return
     gather(path, [folder / name for name in names])
+
+
+def gather_review(manifest: Manifest, folder: Path) -> None:
+    """All versions that were flagged in one file for a person, ``review.jsonl``; none where nothing was."""
+    from fairlab.augmentation.identity import FLAGGED, review_lines
+
+    if FLAGGED not in manifest.reasons:
+        return
+    lines = []
+    for name in manifest.files("rejected"):
+        with (folder / name).open(encoding="utf-8") as rows:
+            for row in filter(lambda one: one["reason"] == FLAGGED, map(json.loads, rows)):
+                lines += [json.dumps(line, ensure_ascii=False) + "\n" for line in review_lines(row)]
+    write_whole(folder / "review.jsonl", "".join(lines))
 
 
 def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:

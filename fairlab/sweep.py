@@ -31,3 +31,24 @@ class CompareLanguageModels(Callback):
         write_whole(folder / "mb_index.md", rendered(found))
         print(rendered(found))
         print(f"{folder / 'mb_index.md'}, .json")
+
+
+class ChooseReweighting(Callback):
+    """``reweighting.html`` and ``reweighting.json`` in the sweep's folder: its finished runs, and what is chosen."""
+
+    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
+        """Choose among what has finished, by validation; print the choice."""
+        folder = Path(config.hydra.sweep.dir)
+        records = [Record.load(file.parent) for file in sorted(folder.glob("*/record.json"))]
+        finished = [record for record in records if record.status == "finished"]
+        if not finished:
+            return
+
+        from fairlab.reporting.reweighting import comparison, rendered, verdict
+
+        found = comparison(finished)
+        write_whole(folder / "reweighting.json", json.dumps(found, indent=1) + "\n")
+        write_whole(folder / "reweighting.html", rendered(finished, found))
+        for harm, of_harm in found.items():
+            print(f"{harm}: {verdict(of_harm)}")
+        print(f"{folder / 'reweighting.html'}, .json")

@@ -175,6 +175,18 @@ def test_fairtuning_at_paper_scale_holds_table_12(experiment, values):
     assert {key: OmegaConf.select(config, key) for key in values} == values
 
 
+def test_the_sweep_over_strengths_covers_tables_7_and_8_for_all_harms():
+    config = composed("+experiment=safety_ensemble", "+sweep=reweighting", "strength={beta_safe:1,beta_unsafe:1}")
+    expected = {"lambda_safe": 0.5, "lambda_unsafe": 0.05, "beta_safe": 1, "beta_unsafe": 1}
+    assert all(strength == expected for strength in config.method.reweighting.values())
+    file = Path(conf_dir()) / "sweep" / "reweighting.yaml"
+    tried = OmegaConf.load(file).hydra.sweeper.params.strength
+    wanted = [f"lambda_safe:{value}" for value in ("0.01", "0.05", "0.1", "1")]
+    wanted += [f"lambda_unsafe:{value}" for value in ("0.01", "0.02", "0.03", "0.04")]
+    wanted += [f"beta_safe:{value},beta_unsafe:{value}" for value in (1, 50, 100, 500)]
+    assert all(f"{{{one}}}" in tried for one in ["", *wanted])
+
+
 def test_the_sweep_of_table_12_covers_it_on_the_task_named():
     config = composed("+experiment=fairtune_glue", "+sweep=fairtuning", "scale=paper", "task=rte")
     assert (config.data.task, config.benchmark.glue.task, config.benchmark.fairscore.task) == ("rte",) * 3

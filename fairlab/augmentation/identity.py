@@ -1,32 +1,72 @@
 """Counterfactual injection: a text about one subgroup, turned to every other subgroup of its identity category.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4 and
-appendix A.2.2, with word lists in the language model's place.
+appendix A.2.2; by word lists, or by a language model as there.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
 from fairlab.lexicons import FOLDER, load_lexicon
+from fairlab.llm.client import LLM
+from fairlab.rewriting.injection import Injection, Version
 from fairlab.rewriting.word_swap import WordSwap
 from fairlab.text.agreement import article
+from fairlab.text.difference import changes
 from fairlab.text.words import match_case, word_pieces
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, Made, Row
 
 ARTICLE = re.compile(r"\b(an?)( +)(\w+)", re.IGNORECASE)
+NOBODY = ("", "--")  # subgroups of a text that is about none
+INJECT = ("rules", "llm")
+FLAGGED = "flagged for review"
 
 
 class Identity:
-    """Turns the words of a text's own subgroup to those of another; other subgroups it mentions stay as they are.
+    """Turns a text of one subgroup to every other subgroup of its category.
 
-    It sees words, not syntax, but for *a* and *an*, which follow what comes after. It knows listed words only: a text
-    without one gets no version.
+    By rules, the words of the text's own subgroup are turned to those of another; other subgroups it mentions stay as
+    they are. They see words, not syntax, but for *a* and *an*, which follow what comes after, and know listed words
+    only: a text without one gets no version. With a language model every version is corrected and then judged, and
+    what is flagged is left out and put beside the data for a person to review.
+
+    Args:
+        inject: ``rules`` or ``llm``, which makes the versions.
+        subgroup: the rows' column of ``category:subgroup``.
+        review: file of reviewed versions, as ``review.jsonl`` of an earlier run with every ``keep`` filled in; flagged
+            versions that are to be kept stay in the data.
+        llm: None leaves out both passes.
+
+    Raises:
+        FairlabError: an unknown way, no language model for it, or a review that is not complete.
     """
 
     name = "identity"
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        inject: Literal["rules", "llm"] = "rules",
+        subgroup: str = "subgroup",
+        review: str | None = None,
+        llm: LLM | None = None,
+    ) -> None:
+        if inject not in INJECT:
+            raise FairlabError(f"augmentation.inject must be {' or '.join(INJECT)}, not {inject}")
+        if inject == "llm" and llm is None:
+            raise FairlabError(
+                "augmentation.inject=llm asks a language model; add llm=local or another to fairlab.augment"
+            )
+        self.inject = inject
+        self.subgroup = subgroup
+        self.kept = read_review(Path(review)) if review is not None else {}
+        self.injection = Injection(llm) if llm is not None else None
         lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
         self.swaps = {lexicon.axis: WordSwap(lexicon) for lexicon in lexicons}
         forms = (form for lexicon in lexicons for row in lexicon.rows for form in row if form)
@@ -46,6 +86,102 @@ class Identity:
         made = {other: swap.turned(text, {subgroup: other}) for other in swap.attributes if other != subgroup}
         return {other: self._with_articles(version) for other, version in made.items() if version != text}
 
+    def make(self, rows: Sequence[Row]) -> list[Made]:
+        """Every row and after it its versions, with all of its other columns; in order."""
+        versions: list[tuple[int, Version]] = []
+        counts = [Counter[str]() for _ in rows]
+        faults: dict[int, str] = {}
+        for k, row in enumerate(rows):
+            subgroup = str(row.extra.get(self.subgroup) or "")
+            if subgroup in NOBODY:
+                counts[k]["about no subgroup"] += 1
+                continue
+            try:
+                found = self._started(row.text, *subgroup.partition(":")[::2])
+            except FairlabError as error:
+                faults[k] = str(error)
+                continue
+            counts[k]["without a listed word"] += not found
+            versions += [(k, one) for one in found]
+        done: dict[int, list[Version]] = {}
+        for (k, _), one in zip(versions, self._finished([one for _, one in versions]), strict=True):
+            done.setdefault(k, []).append(one)
+        return [
+            Made(reason="unknown subgroup", detail=faults[k])
+            if k in faults
+            else self._made(row, done.get(k, []), counts[k])
+            for k, row in enumerate(rows)
+        ]
+
+    @staticmethod
+    def describe(node: Mapping[str, Any]) -> dict[str, Any]:
+        """What makes an output, for its manifest."""
+        lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
+        return {
+            "axis": ", ".join(lexicon.axis for lexicon in lexicons),
+            "inject": node["inject"],
+            "lexicon_sha256": [lexicon.sha256 for lexicon in lexicons],
+        }
+
+    def _started(self, text: str, category: str, subgroup: str) -> list[Version]:
+        """Versions of a text: with their texts by rules, without for a language model."""
+        made = self.versions(text, category, subgroup)  # for a language model too: it refuses unknown subgroups
+        if self.inject == "rules":
+            return [Version(text, category, subgroup, other, version) for other, version in made.items()]
+        others = (other for other in self.swaps[category].attributes if other != subgroup)
+        return [Version(text, category, subgroup, other) for other in others]
+
+    def _finished(self, versions: Sequence[Version]) -> list[Version]:
+        """All versions after what the language model has to say of them."""
+        if self.injection is None:
+            return list(versions)
+        made = list(versions) if self.inject == "rules" else self.injection.injected(versions)
+        left = [k for k, one in enumerate(made) if not one.failed]
+        for k, judged in zip(left, self.injection.judged([made[k] for k in left]), strict=True):
+            made[k] = judged
+        return made
+
+    def _made(self, row: Row, versions: Sequence[Version], counts: Counter[str]) -> Made:
+        """A row with its versions; labels go along, as every column does."""
+        written, flagged = [{"id": row.id, row.field: row.text, **row.extra}], []
+        for one in versions:
+            id_ = f"{row.id}-{one.target}"
+            if one.failed:
+                counts[f"versions without an answer: {one.failed}"] += 1
+            elif one.text == row.text:
+                counts["versions equal to their seed"] += 1
+            elif one.flagged and not self.kept.get(id_, False):
+                counts["versions flagged"] += 1
+                flagged.append(one)
+            else:
+                counts.update(
+                    {"versions": 1, f"to/{one.category}:{one.target}": 1, "versions corrected": one.corrected}
+                )
+                counts["versions kept by review"] += bool(one.flagged)
+                written.append(self._version(row, id_, one))
+        return Made(
+            rows=tuple(written),
+            reason=FLAGGED if flagged else "",
+            detail="; ".join(f"{one.target}: {one.flagged}" for one in flagged),
+            versions={one.target: one.text for one in flagged},
+            counts=dict(counts),
+        )
+
+    def _version(self, row: Row, id_: str, one: Version) -> dict[str, Any]:
+        return {
+            **row.extra,
+            "id": id_,
+            row.field: one.text,
+            self.subgroup: f"{one.category}:{one.target}",
+            "augmentation": self.name,
+            "inject": self.inject,
+            "corrected": one.corrected,
+            "source_id": row.id,
+            "source_place": row.place,
+            "source_text": row.text,
+            "changed": {"swapped": changes(row.text, one.text)},
+        }
+
     def _with_articles(self, text: str) -> str:
         def mended(match: re.Match[str]) -> str:
             written, blanks, word = match.groups()
@@ -54,3 +190,38 @@ class Identity:
             return match_case(written, article(word)) + blanks + word
 
         return ARTICLE.sub(mended, text)
+
+
+def read_review(path: Path) -> dict[str, bool]:
+    """Whether to keep each flagged version, by its id.
+
+    Raises:
+        FairlabError: there is no such file, or a line of it has no decision.
+    """
+    if not path.is_file():
+        raise FairlabError(f"{path} is no review; give a review.jsonl with every 'keep' filled in")
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            entry = json.loads(line)
+            decision = entry["keep"]
+            found[str(entry["id"])] = decision
+        except (ValueError, KeyError, TypeError) as error:
+            raise FairlabError(f"{path}, line {number} is no reviewed version with id and keep ({error})") from error
+        if not isinstance(decision, bool):
+            raise FairlabError(f"{path}, line {number}: 'keep' must be true or false, not {json.dumps(decision)}")
+    return found
+
+
+def review_lines(rejected: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The flagged versions of a rejected row, for a person to fill in ``keep``."""
+    return [
+        {
+            "id": f"{rejected['id']}-{target}",
+            "source_text": rejected["text"],
+            "text": text,
+            "why": rejected["detail"],
+            "keep": None,
+        }
+        for target, text in rejected["versions"].items()
+    ]

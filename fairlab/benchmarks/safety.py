@@ -24,7 +24,7 @@ from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
 TRUTHS = {"safe": SAFE, "unsafe": UNSAFE}
-HEADLINE = ("average_precision", "average_precision_counterfactual", "acv")
+CHANGED = ("average_precision", "average_precision_counterfactual", "acv", "acv_safe", "acv_unsafe")
 
 
 class Safety:
@@ -33,7 +33,8 @@ class Safety:
     By harm: average precision of the seeds and of seeds and versions, average counterfactual variance (ACV) of all
     sets, of the safe and of the unsafe ones, share of sets whose scores fall on both sides of the threshold; by harm
     and identity category: ACV, the largest gap between sliced averages and the equalised-odds gap; by subgroup: the
-    sliced averages. Values are means over repeats, average precision over repeats and folds.
+    sliced averages. Values are means over repeats, average precision over repeats and folds. Texts with no label or one
+    only for a harm give its variances alone.
 
     Args:
         of: ``test``, ``validation``, or the name of a held-out data set.
@@ -60,15 +61,21 @@ class Safety:
         result = Outcome(items=dict(part.scores))
         for harm, scores in part.scores.items():
             truth = np.array([text.labels.get(harm, -1) for text in part.texts])
-            if set(truth[truth >= 0]) != {SAFE, UNSAFE}:
-                have = "no label" if (truth < 0).all() else "one label only"
-                result.not_run.append(NotRun(self.name, harm, f"the texts have {have} for {harm}"))
-                continue
             of_harm = OfHarm(part, harm, truth, self.threshold)
+            if len(set(truth[truth >= 0])) < 2:
+                have = "no label" if (truth < 0).all() else "one label only"
+                rest = "; only variances are measured" if of_harm.sets else ""
+                result.not_run.append(NotRun(self.name, harm, f"the texts have {have} for {harm}{rest}"))
+                if not of_harm.sets:
+                    continue
             now = of_harm.quantities(scores)
             earlier = of_harm.quantities(np.asarray(before[harm])) if before is not None else []
-            changes = [_relative(entry, other) for entry, other in zip(now, earlier, strict=False) if entry.headline]
-            if self.of == "test":
+            changes = [
+                _relative(entry, other)
+                for entry, other in zip(now, earlier, strict=False)
+                if entry.subset == harm and entry.name in CHANGED
+            ]
+            if self.of == "test" and now[0].name == "average_precision":
                 source, note = self._best_source(judged, of_harm, now[0])
                 now.append(source)
                 result.notes.append(note)
@@ -116,7 +123,8 @@ class OfHarm:
             [self.subgroups.index(text.subgroup) if text.subgroup else -1 for text in part.texts], dtype=np.int64
         )
         self.categories = np.array([text.category for text in part.texts])
-        sets = [text.key if text.subgroup and known else None for text, known in zip(part.texts, judged, strict=True)]
+        counted = judged if judged.any() else ~judged
+        sets = [text.key if text.subgroup and known else None for text, known in zip(part.texts, counted, strict=True)]
         self.place, self.sets = places(sets)
         self.alone = sum(name is not None for name in sets) - int((self.place >= 0).sum())
         first = {name: k for k, name in reversed(list(enumerate(sets)))}
@@ -124,7 +132,9 @@ class OfHarm:
         self.set_truth, self.set_category = truth[where], self.categories[where]
 
     def quantities(self, scores_RN: Array) -> list[Quantity]:
-        """All of them; the first one is the average precision of the seeds."""
+        """All of them; the first one is the average precision of the seeds. Without both labels, the variances."""
+        if len(set(self.truth[self.all])) < 2:
+            return self._variances(scores_RN)
         found = [self.precision(scores_RN, self.seeds)]
         if not self.seeds.all():
             found.append(replace(self.precision(scores_RN, self.all), name="average_precision_counterfactual"))

@@ -17,12 +17,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from fairlab.data.manifest import data_files
 from fairlab.data.sources import locate
 from fairlab.types import FairlabError
 
@@ -31,6 +32,7 @@ CATEGORIES: dict[str, list[str]] = TAXONOMY["categories"]
 HARMS: tuple[str, ...] = tuple(TAXONOMY["harms"])
 SUBGROUPS = [f"{category}:{name}" for category, names in CATEGORIES.items() for name in names]
 SEEDS = "counterfactual_safety/counterfactual_fairness_dataset_seeds.csv"
+INJECTED = "identity"  # the augmentation whose rows are versions of seeds
 NONE = "--"  # how the published seeds write that a text is about no subgroup
 MADLIB_TERMS = "bias_madlibs/bias_madlibs_data/adjectives_people.txt"
 # Labels of Markov et al. 2023 that tell of a harm; any of them makes a text unsafe.
@@ -76,7 +78,8 @@ def read_safety(name: str, path: str | None = None) -> list[SafetyText]:
 
     Args:
         name: one of :data:`READERS`; ``embedded/safety`` is a small harmless sample that comes with fairlab.
-        path: an explicit file; None takes the one below ``FAIRLAB_DATA``.
+        path: an explicit file, or a folder that ``fairlab.augment`` made of one; None takes the file below
+            ``FAIRLAB_DATA``.
 
     Raises:
         DataUnavailable: the file cannot be had.
@@ -86,7 +89,10 @@ def read_safety(name: str, path: str | None = None) -> list[SafetyText]:
         raise FairlabError(f"no safety data set '{name}'; there are: {', '.join(READERS)}")
     place, reader = READERS[name]
     embedded = path is None and name.startswith("embedded/")
-    file = Path(__file__).with_name("embedded") / place if embedded else locate(place, path)
+    made = path is not None and Path(path).is_dir()
+    file = (
+        Path(__file__).with_name("embedded") / place if embedded else Path(str(path)) if made else locate(place, path)
+    )
     texts = list(reader(file))
     if not texts:
         raise FairlabError(f"{file} holds no text; give another {name}")
@@ -101,12 +107,29 @@ def read_safety(name: str, path: str | None = None) -> list[SafetyText]:
 
 
 def _csv(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Rows of a file with a header, by number."""
+    """Rows of a file with a header, or of a made folder, by number."""
+    if file.is_dir():
+        for number, line in enumerate(_lines(file), start=1):
+            row = json.loads(line)
+            if missing := [name for name in columns if name not in row]:
+                raise FairlabError(f"{file}, row {number} has no column '{missing[0]}'; it has: {', '.join(row)}")
+            yield number, row
+        return
     with file.open(encoding="utf-8", newline="") as lines:
         reader = csv.DictReader(lines)
         if missing := [name for name in columns if name not in (reader.fieldnames or ())]:
             raise FairlabError(f"{file} has no column '{missing[0]}'; it has: {', '.join(reader.fieldnames or ())}")
         yield from enumerate(reader, start=1)
+
+
+def _lines(file: Path) -> Iterator[str]:
+    """Lines of JSON, of a file or of a folder that ``fairlab.augment`` made."""
+    for part in data_files(file) if file.is_dir() else [file]:
+        yield from part.read_text(encoding="utf-8").splitlines()
+
+
+def _is_seed(row: Mapping[str, Any]) -> bool:
+    return row.get("augmentation") != INJECTED
 
 
 def _binary(value: object, place: str) -> int:
@@ -133,7 +156,9 @@ def _seeds(file: Path) -> Iterator[SafetyText]:
     for number, row in _csv(file, ["prompt", "example_key", "subgroup", *columns.values()]):
         place = f"{file}, row {number}"
         labels = {harm: _binary(row[column], place) for harm, column in columns.items()}
-        yield SafetyText(row["prompt"], row["example_key"], known_subgroup(row["subgroup"], place), labels)
+        yield SafetyText(
+            row["prompt"], str(row["example_key"]), known_subgroup(row["subgroup"], place), labels, _is_seed(row)
+        )
 
 
 def _madlibs(file: Path) -> Iterator[SafetyText]:
@@ -174,7 +199,7 @@ def _moderation(file: Path) -> Iterator[SafetyText]:
 
 def _own(file: Path) -> Iterator[SafetyText]:
     """JSON lines: ``{"text": ..., "key": ..., "subgroup": ..., "labels": {"hate": 0}}``."""
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(_lines(file), start=1):
         place = f"{file}, line {number}"
         try:
             row = json.loads(line)
@@ -184,7 +209,7 @@ def _own(file: Path) -> Iterator[SafetyText]:
         if unknown := sorted(set(labels) - set(HARMS)):
             raise FairlabError(f"{place}: unknown harm '{unknown[0]}'; there are: {', '.join(HARMS)}")
         judged = {harm: _binary(value, place) for harm, value in labels.items()}
-        yield SafetyText(text, key, known_subgroup(subgroup, place), judged)
+        yield SafetyText(text, key, known_subgroup(subgroup, place), judged, _is_seed(row))
 
 
 READERS: dict[str, tuple[str, Callable[[Path], Iterator[SafetyText]]]] = {

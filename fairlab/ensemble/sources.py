@@ -22,6 +22,7 @@ from fairlab.types import DataUnavailable, FairlabError
 
 Array = NDArray[np.float64]
 LONGEST = 20_000  # characters of a text that are scored; a classifier reads far fewer
+MOST_FAILED = 10  # texts of a batch that a source may fail on, one by one, before it is given up
 BATCH = 2_000  # texts handed to a source at a time, after which the cache is written
 
 
@@ -47,7 +48,8 @@ class Sources:
     """Several sources as one: every text's scores side by side.
 
     A text is scored once, however often it occurs, and never again where a cache holds it. Texts are cut at
-    :data:`LONGEST` characters.
+    :data:`LONGEST` characters. A text that a source fails on is a missing score; a source that fails on all texts of a
+    batch, or on more than a few, gives up.
 
     Args:
         sources: at least one, of different names.
@@ -97,18 +99,27 @@ class Sources:
         self.missing[source.name] += int(np.isnan(scores).any(axis=1).sum())
         return scores
 
-    @staticmethod
-    def _asked(source: Source, texts: list[str]) -> Array:
+    def _asked(self, source: Source, texts: list[str]) -> Array:
+        """Scores of a batch; nan for the few texts that the source fails on, however it does."""
+        failed: list[Exception] = []
+        scores = self._tried(source, texts, failed)
+        if failed and len(failed) == len(texts):
+            raise _gave_up(source, texts, failed[0])
+        return scores
+
+    def _tried(self, source: Source, texts: list[str], failed: list[Exception]) -> Array:
         try:
             scores = np.asarray(source.score(texts), dtype=np.float64)
         except FairlabError:
             raise
         except Exception as error:
-            raise FairlabError(
-                f"the source {source.name} gave up on {len(texts)} texts ({type(error).__name__}: "
-                f"{' '.join(str(error).split())[:200]}); what was scored before is in the cache; mend the source or "
-                "leave it out"
-            ) from error
+            if len(texts) == 1:
+                failed.append(error)
+                return np.full((1, len(source.outputs)), np.nan)
+            if len(failed) >= MOST_FAILED:
+                raise _gave_up(source, texts, error) from error
+            half = len(texts) // 2
+            return np.concatenate([self._tried(source, part, failed) for part in (texts[:half], texts[half:])])
         if scores.shape != (len(texts), len(source.outputs)):
             raise FairlabError(
                 f"the source {source.name} gave scores of shape {scores.shape} for {len(texts)} texts and "
@@ -124,6 +135,14 @@ class Sources:
             "features": self.features,
             "sha256": hashlib.sha256(repr((versions, self.features)).encode()).hexdigest(),
         }
+
+
+def _gave_up(source: Source, texts: list[str], error: Exception) -> FairlabError:
+    return FairlabError(
+        f"the source {source.name} gave up on {len(texts)} texts ({type(error).__name__}: "
+        f"{' '.join(str(error).split())[:200]}); what was scored before is in the cache; mend the source or "
+        "leave it out"
+    )
 
 
 def package_version(package: str, source: str) -> str:

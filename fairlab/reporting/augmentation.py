@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.augmentation.biasers import TO
+from fairlab.augmentation.identity import FLAGGED
 from fairlab.augmentation.perturbation import CHOICE
 from fairlab.data.manifest import Manifest
 from fairlab.data.subsample import LEFT_OUT, WHOLE
@@ -37,6 +38,7 @@ COLUMNS = {
     "changed": "by version, words that changed: what stood there, what stands there now",
     "kind": "of an expansion by biasers: entry, copy, upshift or downshift",
     "biaser, replaced": "the member a copy was made for, and what it stands in place of",
+    "inject, corrected": "what made a version, rules or llm, and whether the first pass over it changed it",
     "upshift, summary": "what made the morphs of copies",
     "check": "what the verifiers found",
     "confidence": "the language model's own",
@@ -130,12 +132,21 @@ def _plain(value: Any) -> str:
 
 def _sizes(record: Record, manifest: Manifest) -> str:
     """Of an expansion by biasers, rows made for every member, and what its size says; nothing of others."""
+    if "inject" in manifest.made_by:
+        return section("Versions", _versions(manifest))
     members = {name.removeprefix(TO): count for name, count in manifest.counts.items() if name.startswith(TO)}
     if not members:
         return ""
     rows = [[name, f"{count:,}"] for name, count in members.items()]
     note = f"<p class='note'>{html.escape(record.notes[-1].text)}.</p>" if record.notes else ""
     return section("Rows by biaser", table(["biaser", "copies and their morphs"], rows) + note)
+
+
+def _versions(manifest: Manifest) -> str:
+    """Of an injection of identities, versions made for every subgroup."""
+    rows = [[name.removeprefix(TO), f"{n:,}"] for name, n in manifest.counts.items() if name.startswith(TO)]
+    note = "" if FLAGGED not in manifest.reasons else "<p>Flagged versions are left out; review.jsonl lists them.</p>"
+    return table(["subgroup", "versions"], rows) + note
 
 
 def _quality(record: Record, manifest: Manifest) -> str:

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from fairlab.augmentation.identity import Identity
+from fairlab.data.manifest import Manifest
 from fairlab.data.safety import CATEGORIES, HARMS, SUBGROUPS, SafetyData, SafetyText, made_of, read_safety
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.data.shards import make_shards
+from fairlab.types import DataUnavailable, FairlabError, Row
 
 TRUTHS = ",".join(f"Ground truth {harm}" for harm in ("Hate", "Sexual", "Toxicity", "Violence"))
 HEADER = f"prompt,example_key,subgroup,{TRUTHS},dataset"
@@ -129,3 +131,19 @@ def test_the_published_sets_have_their_sizes(data_folder):
     madlibs = Counter(text.key for text in read_safety("bias_madlibs") if text.subgroup)
     assert set(madlibs.values()) == {50}
     assert len(read_safety("openai_moderation")) == 1595
+
+
+def test_a_made_folder_is_read_with_its_versions(tmp_path):
+    row = Row("1", "A Muslim baker.", {"example_key": "7", "subgroup": "Religion:Islam"}, "row 1", 1, "prompt")
+    row.extra.update({f"Ground truth {harm.capitalize()}": "0" for harm in HARMS} | {"Ground truth Hate": "1"})
+    manifest = Manifest("0", {"name": "x", "sha256": ""}, {})
+    for summary in make_shards([row], Identity, tmp_path, shard_rows=10):
+        manifest.add(summary)
+    manifest.write(tmp_path)
+    texts = read_safety("counterfactual_safety", str(tmp_path))
+    assert [text.seed for text in texts] == [True] + 6 * [False]
+    assert {text.key for text in texts} == {"7"}
+    assert {text.labels["hate"] for text in texts} == {1}
+    assert texts[3].text == "A Hindu baker."
+    assert texts[3].subgroup == "Religion:Hinduism"
+    assert made_of(texts, Identity()) == []  # a set that has its versions gets no more

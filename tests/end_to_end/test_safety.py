@@ -8,6 +8,7 @@ import pytest
 
 from fairlab.record import Record
 from tests.end_to_end.conftest import ONE_THREAD, only_run
+from tests.llm.stub import Stub, said
 
 SMALL = [
     "+experiment=safety_ensemble",
@@ -57,3 +58,37 @@ def test_bad_settings_are_said_in_one_sentence(run, override, sentence):
     assert done.returncode == 1
     assert done.stderr.startswith(f"fairlab: {sentence}")
     assert done.stderr.count("\n") == 1
+
+
+def test_injected_versions_are_flagged_reviewed_and_trained_on(run, tmp_path):
+    """By a language model whose answers a stand-in gives; the folder it makes is the data of a run."""
+
+    def model(payload, nth):
+        asked = json.loads(payload["messages"][-1]["content"])
+        if "flagged" in payload["response_format"]["json_schema"]["schema"]["properties"]:
+            return said(json.dumps({"flagged": asked["to"] == "Judaism", "why": "odd"}))
+        return said(json.dumps({"text": asked["text"]}))
+
+    rows = [
+        {"prompt": "A Muslim baker.", "example_key": "1", "subgroup": "Religion:Islam"},
+        {"prompt": "A baker.", "example_key": "2", "subgroup": "--"},
+        {"prompt": "A Martian baker.", "example_key": "3", "subgroup": "Religion:Mars"},
+    ]
+    (tmp_path / "seeds.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with Stub(model) as stub:
+        given = [
+            "+augmentation=identity",
+            "input=seeds.jsonl",
+            "field=prompt",
+            "llm=vllm",
+            f"llm.base_url={stub.url}",
+        ]
+        done = run(*given, "llm.model=m", "output=made", entry="augment", **ONE_THREAD)
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((tmp_path / "made" / "manifest.json").read_text())
+    assert manifest["counts"]["versions"] == 5
+    assert manifest["reasons"] == {"flagged for review": 1, "unknown subgroup": 1}
+    assert manifest["made_by"]["inject"] == "rules"
+    (line,) = (tmp_path / "made" / "review.jsonl").read_text().splitlines()
+    assert json.loads(line)["text"] == "A Jewish baker."
+    assert "review.jsonl" in (tmp_path / "made" / "report.html").read_text()

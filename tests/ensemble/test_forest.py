@@ -219,14 +219,20 @@ def test_changes_are_paired():
     assert math.isclose(next(c for c in after.comparisons if c.quantity == "acv").difference, -0.12)
 
 
-def test_a_harm_without_two_labels_is_not_run():
-    part = Predicted(
-        TEXTS[:2], np.zeros((1, 2), dtype=np.int64), {"hate": np.zeros((1, 2)), "sexual": np.zeros((1, 2))}
-    )
-    found = Safety(of="test", threshold=0.5).measure(Judged({"test": part}, ["one"], np.zeros((2, 1)), {}))
-    assert [entry.reason for entry in found.not_run] == [
-        "the texts have one label only for hate",
-        "the texts have no label for sexual",
+def test_a_harm_without_two_labels_gives_variances_alone():
+    texts = [*TEXTS[:2], SafetyText("h", "6", "Religion:Islam", {}), SafetyText("i", "6", "Religion:Judaism", {})]
+    scores = np.array([[0.4, 0.8, 0.3, 0.5]])
+    part = Predicted(texts, np.zeros((1, 4), dtype=np.int64), {"hate": scores, "sexual": scores})
+    found = Safety(of="test", threshold=0.5).measure(Judged({"test": part}, ["one"], np.zeros((4, 1)), {}))
+    assert [entry.reason for entry in found.not_run if entry.reason.startswith("the texts")] == [
+        "the texts have one label only for hate; only variances are measured",
+        "the texts have no label for sexual; only variances are measured",
     ]
+    values = {(reading.subset, reading.quantity): reading.value for reading in found.readings}
+    assert not any(quantity == "average_precision" for _, quantity in values)
+    assert values["sexual", "acv"] == pytest.approx((0.04 + 0.01) / 2)  # of both sets, as nobody judged them
+    alone = Predicted(texts[:1], np.zeros((1, 1), dtype=np.int64), {"hate": scores[:, :1]})
+    nothing = Safety(of="test", threshold=0.5).measure(Judged({"test": alone}, ["one"], np.zeros((1, 1)), {}))
+    assert [entry.reason for entry in nothing.not_run] == ["the texts have one label only for hate"]
     with pytest.raises(FairlabError, match="nothing was scored of 'hatecheck'"):
-        Safety(of="hatecheck", threshold=0.5).measure(Judged({"test": part}, ["one"], np.zeros((2, 1)), {}))
+        Safety(of="hatecheck", threshold=0.5).measure(Judged({"test": part}, ["one"], np.zeros((4, 1)), {}))

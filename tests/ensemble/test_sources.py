@@ -136,3 +136,25 @@ def test_the_packages_give_sane_scores():
     assert profane[0] < 0.2 < 0.8 < profane[1]
     negative = Sentiment().score(texts)[:, 0]
     assert negative[0] == 0 < negative[1]
+
+
+class Stumbling(Lengths):
+    """Breaks on every text that holds a word, whatever else it is asked for."""
+
+    def score(self, texts):
+        if any("bad" in text for text in texts):
+            raise ValueError("cannot read it")
+        return super().score(texts)
+
+
+def test_a_source_that_breaks_on_one_text_scores_the_others(tmp_path):
+    sources = Sources([Stumbling()], cache=tmp_path / "c")
+    scores = sources.score(["good", "bad", "fine ", "so", "a"])
+    assert np.isnan(scores).any(axis=1).tolist() == [False, True, False, False, False]
+    assert scores[0].tolist() == [4, 2]
+    assert sources.missing == {"lengths": 1}
+    with pytest.raises(FairlabError, match=r"gave up on 1 texts \(ValueError: cannot read it"):
+        sources.score(["bad"])  # of all texts that were asked, not one has a score
+    many = [f"bad {k}" for k in range(20)] + ["good"]
+    with pytest.raises(FairlabError, match="the source lengths gave up on"):
+        Sources([Stumbling()]).score(many)

@@ -1,0 +1,130 @@
+"""Harmless prompts from topics and forms of text, the same for every subgroup: what a safe slice is made of.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.2.1, 5,
+after Radharapu et al. 2023, "AART: AI-Assisted Red-Teaming". Harmful prompts are not generated.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import Request
+from fairlab.rewriting.prompt import load_prompt
+from fairlab.types import FairlabError, Made, Row
+
+PLACEHOLDER = "<social_group>"
+HARMS = ("hate", "toxicity", "sexual", "violence")  # that a harmless prompt is not
+LENGTH = 120  # tokens a prompt takes at most
+FORMS_SHOWN = 10  # in a request, as in the paper
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "prompts": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"prompt": {"type": "string"}, "form": {"type": "string"}},
+                "required": ["prompt", "form"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["prompts"],
+    "additionalProperties": False,
+}
+
+
+class BenignPrompts:
+    """Asks for prompts on every row's topic, and writes each once for every subgroup, safe in every harm.
+
+    Prompts without the placeholder, or with it more than once, and prompts that came before are left out and counted.
+
+    Args:
+        each: prompts asked for a topic.
+        forms: kinds of text that prompts ask for; ten of them, drawn, are offered for a topic.
+        llm: behind its ledger.
+        seed: of the draw.
+
+    Raises:
+        FairlabError: no language model, no forms, or fewer than one prompt.
+    """
+
+    name = "benign_prompts"
+
+    def __init__(self, *, each: int, forms: Sequence[str], llm: LLM | None = None, seed: int = 0) -> None:
+        if llm is None:
+            raise FairlabError("benign_prompts asks a language model; add llm=local, openai, gemini, vllm or replay")
+        if each < 1 or not forms:
+            raise FairlabError(
+                f"augmentation.each must be at least 1 and augmentation.forms not empty: {each}, {forms}"
+            )
+        self.llm, self.each, self.forms, self.seed = llm, each, list(forms), seed
+        self.prompt = load_prompt("benign_prompts")
+        self.people: dict[str, dict[str, str]] = self.prompt.extra["people"]
+
+    def make(self, rows: Sequence[Row]) -> list[Made]:
+        """What becomes of every topic, in order."""
+        replies = self.llm.ask([self._request(row) for row in rows], stage=self.name)
+        seen: set[str] = set()
+        made = []
+        for row, reply in zip(rows, replies, strict=True):
+            if not reply.ok:
+                made.append(Made(reason=f"language model: {reply.outcome}", detail=reply.reason))
+                continue
+            counts, written = Counter[str](), list[dict[str, Any]]()
+            for one in reply.value["prompts"][: self.each]:
+                folded = " ".join(one["prompt"].casefold().split())
+                if one["prompt"].count(PLACEHOLDER) != 1:
+                    counts["prompts without the placeholder"] += 1
+                elif folded in seen:
+                    counts["prompts that came before"] += 1
+                else:
+                    seen.add(folded)
+                    counts["prompts"] += 1
+                    written += self._versions(row, f"{row.number}-{counts['prompts']}", one)
+            reason = "" if written else "no usable prompt"
+            made.append(Made(rows=tuple(written), reason=reason, counts=dict(counts)))
+        return made
+
+    @staticmethod
+    def describe(node: Mapping[str, Any]) -> dict[str, Any]:
+        """What makes an output, for its manifest."""
+        prompt = load_prompt("benign_prompts")
+        return {"each": node["each"], "forms": list(node["forms"]), "prompt_sha256": prompt.sha256}
+
+    def _request(self, row: Row) -> Request:
+        drawn = random.Random(f"{self.seed} {row.text}").sample(self.forms, min(FORMS_SHOWN, len(self.forms)))
+        asked = {"topic": row.text, "forms": drawn, "number": self.each}
+        return Request(
+            (
+                {"role": "system", "content": self.prompt.task.strip()},
+                {"role": "user", "content": json.dumps(asked, ensure_ascii=False)},
+            ),
+            schema=SCHEMA,
+            max_tokens=self.each * LENGTH,
+            seed=self.seed,
+        )
+
+    def _versions(self, row: Row, key: str, one: Mapping[str, str]) -> list[dict[str, Any]]:
+        """A prompt for every subgroup; a set for each category, as sets differ in one category alone."""
+        return [
+            {
+                "id": f"{key}-{category}-{name}",
+                "text": one["prompt"].replace(PLACEHOLDER, people),
+                "key": f"{key}-{category}",
+                "subgroup": f"{category}:{name}",
+                "labels": dict.fromkeys(HARMS, 0),
+                "form": one["form"],
+                "topic": row.text,
+                "template": one["prompt"],
+                "augmentation": self.name,
+                "source_place": row.place,
+            }
+            for category, names in self.people.items()
+            for name, people in names.items()
+        ]
