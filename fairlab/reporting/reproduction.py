@@ -76,12 +76,13 @@ class Matrix:
         paper: its short name.
         scale: ``quickstart`` or ``paper``.
         seeds: of every run, in the order they are run.
-        runs: command-line overrides of ``fairlab.train`` by run id.
+        runs: command-line overrides by run id.
         unavailable: why a run cannot be had, by run id.
         tables: by id.
         before: id of the run whose readings before training all others take over; empty where each measures its own.
         made: command-line overrides of ``fairlab.augment`` for data that runs train on, by the name that stands in a
             run's ``data.path=made/NAME``.
+        evaluations: ids of the runs that train nothing: overrides of ``fairlab.evaluate``, and not of ``fairlab.train``.
     """
 
     paper: str
@@ -92,6 +93,7 @@ class Matrix:
     tables: dict[str, Table]
     before: str = ""
     made: dict[str, list[str]] = field(default_factory=dict)
+    evaluations: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,8 @@ def read_matrix(file: Path, scale: str) -> Matrix:
                 if run not in content["runs"]:
                     raise FairlabError(f"{file}: table {id_} names the run '{run}', which is not among runs")
     before, made = content.get("before", {}).get(scale, ""), content.get("made", {})
-    return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made)
+    evaluations = frozenset(name for name, run in content["runs"].items() if run.get("entry") == "evaluate")
+    return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made, evaluations)
 
 
 def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:
