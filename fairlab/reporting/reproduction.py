@@ -76,13 +76,13 @@ class Matrix:
         paper: its short name.
         scale: ``quickstart`` or ``paper``.
         seeds: of every run, in the order they are run.
-        runs: command-line overrides by run id.
+        runs: command-line overrides of ``fairlab.train`` by run id.
         unavailable: why a run cannot be had, by run id.
         tables: by id.
         before: id of the run whose readings before training all others take over; empty where each measures its own.
         made: command-line overrides of ``fairlab.augment`` for data that runs train on, by the name that stands in a
             run's ``data.path=made/NAME``.
-        evaluations: ids of the runs that train nothing: overrides of ``fairlab.evaluate``, and not of ``fairlab.train``.
+        evaluations: ids of the runs that train nothing, whose overrides are of ``fairlab.evaluate``.
     """
 
     paper: str
