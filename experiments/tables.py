@@ -17,6 +17,7 @@ from pathlib import Path
 import yaml
 
 from fairlab.record import Reading, Record
+from fairlab.reporting import mb_index
 from fairlab.reporting.report import PUBLISHED
 from fairlab.reporting.reproduction import cells, read_matrix, reasons, rendered
 from fairlab.reporting.seeds import median_run
@@ -40,7 +41,6 @@ PERFORMANCE = [
     "likelihoods",
     "llm_ledger",
     "db_index",
-    "continuations",
     "shortcut",
 ]  # scripts in perf/
 
@@ -364,20 +364,18 @@ def biasers(table_id: str) -> str:
 
 
 def language_models() -> str:
-    """What the language models of the biasers paper were tuned on, and how they fared on held-out entries."""
+    """What the language models of the biasers paper were tuned on, and their perplexity on held-out entries."""
     rows = []
     for folder in sorted(BIASERS.glob("llm_*/seed_*")):
         record = Record.load(folder)
         facts, data = record.provenance, record.provenance["data"]
         last = [row for row in record.history if "validation/perplexity" in row][-1]
-        values = {reading.key.removeprefix("after/mb_index/"): reading for reading in record.readings}
         rows.append(
             [
                 f"{folder.parent.name.replace('llm_', 'LLM ').upper()}, {folder.name.replace('_', ' ')}",
                 data["trained_on"],
                 str(data["made_of_the_sample"]),
                 f"{last['validation/perplexity']:.1f}",
-                *(interval(values[key], 1) for key in ("continuations/nonsensical", "likelihoods/ss")),
                 f"{facts['wall_seconds']:,.0f}",
                 f"`{facts['revision'][:12]}`",
             ]
@@ -387,12 +385,15 @@ def language_models() -> str:
         "tuned on",
         "entries the sample became",
         "perplexity, held out",
-        "nonsensical, %",
-        "ss by likelihood, %",
         "seconds",
         "revision",
     ]
     return markdown(header, rows)
+
+
+def mb_index_changes() -> str:
+    """The language models side by side, and the paired changes of their mb-index, as the sweep writes them."""
+    return mb_index.rendered(json.loads((BIASERS / "mb_index.json").read_text(encoding="utf-8"))).strip()
 
 
 def clusters() -> str:
@@ -424,6 +425,7 @@ PAGES = {
         "table_1": lambda: biasers("1"),
         "clusters": clusters,
         "table_2": lambda: biasers("2"),
+        "mb_index_changes": mb_index_changes,
         "language_models": language_models,
     },
     "experiments/glue/README.md": {"fine_tuned": fine_tuned, "fine_tuning": fine_tuning},

@@ -237,6 +237,8 @@ def _change(record: Record, column: str) -> Comparison | None:
 def _why(record: Record, column: str) -> str:
     benchmark, subset = column.split("/")[:2]
     reasons = [e.reason for e in record.not_run if e.benchmark == benchmark and e.subset in (subset, "all")]
+    if not reasons and any((r.benchmark, r.subset) == (benchmark, subset) for r in record.readings):
+        return f"no reading {column}; one that compares runs needs all of the table"
     return reasons[0] if reasons else f"{benchmark}/{subset} was not among the benchmarks"
 
 
