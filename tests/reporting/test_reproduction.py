@@ -94,6 +94,12 @@ def test_what_was_not_measured_says_why(tmp_path):
     ]
 
 
+def test_a_quantity_that_compares_runs_says_so_while_one_is_missing(tmp_path):
+    records = {"ccd": {seed: record(tmp_path, 0.37, 0.2) for seed in (1, 2)}}
+    (cell, *_), *_ = cells(table(columns={COLUMN: "seat/6/normalised"}), matrix(), records)
+    assert cell.reason == "no reading seat/6/normalised; one that compares runs needs all of the table"
+
+
 @pytest.mark.parametrize(("p_values", "moved"), [((0.01, 0.04), True), ((0.01, 0.06), False)])
 def test_a_change_is_marked_only_where_every_seed_moved(tmp_path, p_values, moved):
     records = {"ccd": {seed: record(tmp_path, 0.4, 0.2, p=p) for seed, p in zip((1, 2), p_values, strict=True)}}
