@@ -11,22 +11,24 @@ import importlib
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
 
 from fairlab.record import Reading, Record
+from fairlab.reporting import mb_index
 from fairlab.reporting.report import PUBLISHED
 from fairlab.reporting.reproduction import cells, read_matrix, reasons, rendered
 from fairlab.reporting.reweighting import comparison as chosen
 from fairlab.reporting.reweighting import lines, verdict
 from fairlab.reporting.seeds import median_run
-from fairlab.reproduce import finished
+from fairlab.reproduce import finished, normalise
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "experiments"
-CCD, MLM, SMOLLM2, GLUE, ENSEMBLE = (
-    RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2", "glue", "ensemble")
+CCD, MLM, SMOLLM2, GLUE, BIASERS, ENSEMBLE = (
+    RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2", "glue", "biasers", "ensemble")
 )
 SEEDS = ["seed_42", "seed_43", "seed_44"]
 BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
@@ -390,6 +392,64 @@ def safety_changes() -> str:
     return markdown(["", *quantities], rows) + f"\n\n{note}"
 
 
+def biasers(table_id: str) -> str:
+    """A table of the biasers paper, from the records of the seeds that were run."""
+    matrix = read_matrix(RECORDS / "biasers" / "matrix.yaml", "quickstart")
+    records = finished(BIASERS, matrix)
+    run = [seed for seed in matrix.seeds if any(seed in of_run for of_run in records.values())]
+    matrix, table = replace(matrix, seeds=run), matrix.tables[table_id]
+    normalise(matrix, records)
+    rows = cells(table, matrix, records)
+    return "\n\n".join([rendered(table, rows, "github"), *reasons(table, rows)])
+
+
+def language_models() -> str:
+    """What the language models of the biasers paper were tuned on, and their perplexity on held-out entries."""
+    rows = []
+    for folder in sorted(BIASERS.glob("llm_*/seed_*")):
+        record = Record.load(folder)
+        facts, data = record.provenance, record.provenance["data"]
+        last = [row for row in record.history if "validation/perplexity" in row][-1]
+        rows.append(
+            [
+                f"{folder.parent.name.replace('llm_', 'LLM ').upper()}, {folder.name.replace('_', ' ')}",
+                data["trained_on"],
+                str(data["made_of_the_sample"]),
+                f"{last['validation/perplexity']:.1f}",
+                f"{facts['wall_seconds']:,.0f}",
+                f"`{facts['revision'][:12]}`",
+            ]
+        )
+    header = [
+        "model",
+        "tuned on",
+        "entries the sample became",
+        "perplexity, held out",
+        "seconds",
+        "revision",
+    ]
+    return markdown(header, rows)
+
+
+def mb_index_changes() -> str:
+    """The language models side by side, and the paired changes of their mb-index, as the sweep writes them."""
+    return mb_index.rendered(json.loads((BIASERS / "mb_index.json").read_text(encoding="utf-8"))).strip()
+
+
+def clusters() -> str:
+    """Clusters of the data sets of the biasers paper, and why their index is what it is."""
+    rows = []
+    for folder in sorted(BIASERS.glob("data_bias/seed_*")):
+        readings_ = Record.load(folder).readings
+        for phase in dict.fromkeys(reading.phase for reading in readings_):
+            of_phase = {(r.subset, r.quantity): r for r in readings_ if r.phase == phase}
+            parts = [r for (subset, _), r in of_phase.items() if subset.startswith("cluster_")]
+            values = [f"{r.value:.3f} ({r.n})" for r in parts]
+            whole = of_phase["all", "expectation"]
+            rows.append([phase.replace("_", " "), str(whole.n), str(len(parts)), ", ".join(values)])
+    return markdown(["data", "entries", "clusters", "db-index of each (its entries)"], rows)
+
+
 PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
@@ -405,6 +465,13 @@ PAGES = {
         "changes": safety_changes,
         "hate": lambda: strengths("hate"),
         "violence": lambda: strengths("violence"),
+    },
+    "experiments/biasers/README.md": {
+        "table_1": lambda: biasers("1"),
+        "clusters": clusters,
+        "table_2": lambda: biasers("2"),
+        "mb_index_changes": mb_index_changes,
+        "language_models": language_models,
     },
     "experiments/glue/README.md": {"fine_tuned": fine_tuned, "fine_tuning": fine_tuning},
     "experiments/rewriting/README.md": {

@@ -25,8 +25,8 @@ from fairlab.types import FairlabError
 
 EXPERIMENTS = Path("experiments")
 FINISHED, UNFINISHED, MISSING = "finished", "unfinished", "missing"
-# In overrides of a matrix: data that is made first, or the folder of a run (of the first seed) that is run first.
-PLACE = re.compile(r"(?<=[=\[,])(made|runs)/([\w.]+)")
+# In overrides of a matrix: data that is made first, or the folder of a run that is run first.
+PLACE = re.compile(r"(?<=[=\[,:])(made|runs)/([\w.]+)")
 FORMS = {"md": "github", "tex": "latex_booktabs", "html": "html"}
 
 
@@ -77,23 +77,32 @@ def reproduce(config: DictConfig) -> None:
 
 
 def jobs_of(needed: Iterable[str], matrix: Matrix) -> list[tuple[str, int]]:
-    """Runs and seeds in the order they are to be done; a run that others start from comes first, of the first seed."""
+    """Runs and seeds in the order they are to be done; what a run starts from, or measures, comes first."""
     jobs: dict[tuple[str, int], None] = {}
     for seed, run in product(matrix.seeds, needed):
         starts = [name for kind, name in PLACE.findall(" ".join(matrix.runs[run])) if kind == "runs"]
-        jobs |= dict.fromkeys((*jobs_of(starts, replace(matrix, seeds=matrix.seeds[:1])), (run, seed)))
+        seeds = [seed_of_sources(run, seed, matrix)]
+        jobs |= dict.fromkeys((*jobs_of(starts, replace(matrix, seeds=seeds)), (run, seed)))
     return list(jobs)
+
+
+def seed_of_sources(run: str, seed: int, matrix: Matrix) -> int:
+    """The seed of the runs that a run takes something from: its own to measure them, the first to start from them."""
+    return seed if run in matrix.evaluations else matrix.seeds[0]
 
 
 def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> tuple[list[list[str]], str]:
     """The commands that a run still needs, data first, and its state."""
     folder, first = output / "runs" / run / f"seed_{seed}", f"seed_{matrix.seeds[0]}"
+    source = f"seed_{seed_of_sources(run, seed, matrix)}"
     used = [name for kind, name in PLACE.findall(" ".join(matrix.runs[run])) if kind == "made"]
     placed = [
-        PLACE.sub(lambda found: str(output / found[0] / (first if found[1] == "runs" else "")), override)
+        PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
         for override in matrix.runs[run]
     ]
-    overrides = [*placed, f"seed={seed}", f"scale={matrix.scale}", f"hydra.run.dir={folder}"]
+    evaluates = run in matrix.evaluations
+    scale = [] if evaluates else [f"scale={matrix.scale}"]
+    overrides = [*placed, f"seed={seed}", *scale, f"hydra.run.dir={folder}"]
     state = state_of(folder, overrides)
     if state == FINISHED:
         return [], state
@@ -102,13 +111,13 @@ def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> tuple[list
         for name in used
         if not is_finished(output / "made" / name)
     ]
-    training = [sys.executable, "-m", "fairlab.train", *overrides]
+    running = [sys.executable, "-m", f"fairlab.{'evaluate' if evaluates else 'train'}", *overrides]
     before = output / "runs" / matrix.before / first
     if state == UNFINISHED:
-        training.append(f"ckpt={folder}")
-    elif matrix.before and folder != before and is_finished(before):
-        training.append(f"before={before}")
-    return [*making, training], state
+        running.append(f"ckpt={folder}")
+    elif matrix.before and folder != before and is_finished(before) and not evaluates:
+        running.append(f"before={before}")
+    return [*making, running], state
 
 
 def error_of(command: Sequence[str]) -> str:

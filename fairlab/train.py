@@ -67,6 +67,8 @@ def train(config: DictConfig, record: Record) -> None:
     inputs = {"data": data.facts(), "weights": weights_facts(config.backbone)}
     refuse_changed_inputs(record, inputs)
     record.provenance |= environment() | inputs
+    if hasattr(data, "write"):
+        data.write(record.folder)
 
     untrained = encoder.digest()
     history = History()

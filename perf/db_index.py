@@ -9,8 +9,6 @@ of a million vectors read from a memory map, in seconds and in memory above the 
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import statistics
 import tempfile
@@ -20,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from fairlab.metrics.db_index import cluster, db_index
-from harness import interleaved_seconds, machine
+from harness import interleaved_seconds, machine, main_of_a_million, peak_memory
 
 RESULTS = Path(__file__).parent / "results" / "db_index.json"
 ENTRIES, WIDTH, CLUSTERS = 5_000, 384, 8
@@ -79,14 +77,12 @@ def large(n: int) -> dict[str, float]:
         clustered = time.perf_counter()
         db_index(vectors, comparisons, clusters.labels)
         ended = time.perf_counter()
-    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    peak = 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
     return {
         "entries": n,
         "clusters": clusters.k,
         "cluster_seconds": clustered - started,
         "index_seconds": ended - clustered,
-        "gib_above_map": max(0.0, (peak - vectors.nbytes) / 2**30),
+        "gib_above_map": max(0.0, (peak_memory() - vectors.nbytes) / 2**30),
     }
 
 
@@ -114,19 +110,5 @@ def table(result: dict) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Measure, print, and keep the figures where asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--million", type=int, default=1_000_000, help="entries of the large run")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
-    arguments = parser.parse_args()
-    big = large(arguments.million)  # first: the peak of memory is the whole process's
-    result = measure(arguments.repeats) | {"large": big}
-    print(table(result))
-    if arguments.write:
-        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main_of_a_million(__doc__, RESULTS, measure, large, table)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import torch
 
@@ -49,3 +52,29 @@ def matmul_peak(dtype: torch.dtype, sizes: tuple[int, ...] = (1024, 1536, 2048, 
             seconds.append(time.perf_counter() - started)
         best = max(best, 2 * size**3 / statistics.median(seconds))
     return best
+
+
+def peak_memory() -> int:
+    """Highest resident memory of this process so far, in bytes."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
+
+
+def main_of_a_million(
+    description: str | None,
+    results: Path,
+    measure: Callable[[int], dict[str, object]],
+    large: Callable[[int], dict[str, float]],
+    table: Callable[[dict], str],
+) -> None:
+    """The command line of a script that measures a ratio, and one large run: measure, print, keep where asked."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--million", type=int, default=1_000_000, help="size of the large run")
+    parser.add_argument("--write", action="store_true", help=f"write {results.name}")
+    arguments = parser.parse_args()
+    big = large(arguments.million)  # first: the peak of memory is the whole process's
+    result = measure(arguments.repeats) | {"large": big}
+    print(table(result))
+    if arguments.write:
+        results.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

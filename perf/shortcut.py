@@ -9,8 +9,6 @@ once: gamma of a million documents of 20 tokens, from texts to scores, in second
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import time
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from fairlab.metrics.shortcut import TokenSpace
-from harness import interleaved_seconds, machine
+from harness import interleaved_seconds, machine, main_of_a_million, peak_memory
 
 RESULTS = Path(__file__).parent / "results" / "shortcut.json"
 DOCUMENTS, TOKENS, WORDS, LABELS = 2_000, 20, 50_000, 2
@@ -80,12 +78,12 @@ def large(n: int) -> dict[str, float]:
     seconds, cpu_seconds = {}, {}
     for size in (n // 10, n):
         labels = np.random.default_rng(1).integers(0, LABELS, size)
-        before = _peak()
+        before = peak_memory()
         started, cpu_started = time.perf_counter(), time.process_time()
         space = TokenSpace(texts(size), labels)
         space.gamma()
         seconds[size], cpu_seconds[size] = time.perf_counter() - started, time.process_time() - cpu_started
-    peak = _peak()
+    peak = peak_memory()
     started = time.perf_counter()
     space.replace(0, "w1 w2 w3 w40 w5000")
     return {
@@ -96,11 +94,6 @@ def large(n: int) -> dict[str, float]:
         "mib_above_tenth": (peak - before) / 2**20,
         "mib_of_ids": space.tokens.ids.nbytes / 2**20,
     }
-
-
-def _peak() -> int:
-    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
 
 
 def table(result: dict) -> str:
@@ -128,19 +121,5 @@ def table(result: dict) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Measure, print, and keep the figures where asked."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--million", type=int, default=1_000_000, help="documents of the large run")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
-    arguments = parser.parse_args()
-    big = large(arguments.million)  # first: the peak of memory is the whole process's
-    result = measure(arguments.repeats) | {"large": big}
-    print(table(result))
-    if arguments.write:
-        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main_of_a_million(__doc__, RESULTS, measure, large, table)

@@ -112,6 +112,9 @@ def load_backbone(
     model, loading = _kind(config, folder, gguf).from_pretrained(
         folder, gguf_file=gguf, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True
     )
+    if hasattr(model, "hf_quantizer"):
+        # Of a GGUF file, whose weights have been read back to dtype; transformers would refuse to save them.
+        model.hf_quantizer.remove_quantization_config(model)
     # The pooler serves a next-sentence head alone, which is loaded only where its pooler is there.
     missing = sorted(key for key in loading["missing_keys"] if "pooler." not in key)
     if missing:

@@ -7,6 +7,7 @@ Quantification", section 4: a model is tuned on an augmented sample, or on as ma
 from __future__ import annotations
 
 import hashlib
+import json
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from fairlab.data.rows import FORMATS, read_rows
 from fairlab.data.shards import Augmentation
 from fairlab.data.streamed import Streamed
 from fairlab.data.subsample import fair_choice
-from fairlab.files import sha256
+from fairlab.files import sha256, write_whole
 from fairlab.types import FairlabError, Row
 
 SPLITS = ("train", "validation")
@@ -84,6 +85,7 @@ class Entries(Streamed):
 
     Attributes:
         texts: by split.
+        before_limit: the entries of the ``sample``, and of the ``expansion``, all that became of them.
         blocks: by split; a block is a list of pieces, a piece a list of token ids.
 
     Raises:
@@ -138,7 +140,8 @@ class Entries(Streamed):
         ordered = [entries[k] for k in rng.permutation(len(entries))]
         held_out, rest = ordered[:validation], ordered[validation:]
         member_of = self._expand(rest[:sample], made, augmentation)
-        self.num_made, expanded = len(member_of), list(member_of)
+        expanded = list(member_of)
+        self.before_limit = {"sample": rest[:sample], "expansion": expanded}
         if limit is not None:
             expanded = [expanded[k] for k in fair_choice(list(member_of.values()), limit, seed)]
         self.texts = {"train": expanded if augmented else rest[: len(expanded)], "validation": held_out}
@@ -185,8 +188,14 @@ class Entries(Streamed):
             "trained_on": f"{len(self.texts['train'])} entries, {kind}",
             "train_entries": len(self.texts["train"]),
             "validation_entries": len(self.texts["validation"]),
-            "made_of_the_sample": self.num_made,
+            "made_of_the_sample": len(self.before_limit["expansion"]),
         }
+
+    def write(self, folder: Path) -> None:
+        """Keep the sample and its expansion beside a run, ``sample.jsonl`` and ``expansion.jsonl``, to be measured."""
+        for name, texts in self.before_limit.items():
+            lines = [json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts]
+            write_whole(folder / f"{name}.jsonl", "".join(lines))
 
     def sizes(self) -> dict[str, int]:
         """What one pass over the training entries goes through, start tokens among the tokens, padding not counted."""

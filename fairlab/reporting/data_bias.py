@@ -21,7 +21,7 @@ from fairlab.reporting import plots
 from fairlab.reporting.page import figure, section, table
 
 Items = Mapping[str, NDArray[np.floating]]
-PUBLISHED = Path(__file__).parent / "published" / "db_index.yaml"
+PUBLISHED = Path(__file__).parent / "published" / "biasers.yaml"
 
 
 def data_bias(record: Record) -> str:
@@ -36,8 +36,8 @@ def data_bias(record: Record) -> str:
     table_1 = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["table_1"]
     rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in table_1["rows"].items()]
     published = (
-        f"<p><b>Published</b> ({table_1['where']}): {table_1['setting']}.</p>"
-        + table(["", *table_1["columns"]], rows)
+        f"<p><b>Published</b> (Mondal and Lipizzi 2024, table 1): {table_1['setting']}.</p>"
+        + table(["data set", "db-index"], rows)
         + "<p class='note'>Values depend on what embeds the texts and on the comparison set; compare data sets within "
         "one run, and directions with the paper's.</p>"
     )

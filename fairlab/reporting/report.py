@@ -34,7 +34,9 @@ def write_report(record: Record) -> Path:
     ensemble = "sources" in record.provenance
     sections = [
         _heading(record),
-        section("Before and after" if trained else "Readings", _bars(record) + _readings_table(record)),
+        section(
+            "Before and after" if "before" in record.phases else "Readings", _bars(record) + _readings_table(record)
+        ),
         _differences(record),
         section("Training", figure(plots.curves(record.history)) if record.history else "<p>No training step.</p>")
         if trained and not ensemble
@@ -225,7 +227,9 @@ def _embeddings(record: Record) -> str:
 
 
 def _published(record: Record) -> str:
-    """The CCED table of the method's paper, and ours next to it, each with its setting."""
+    """The table of the method's paper, and ours next to it, each with its setting."""
+    if any(reading.benchmark == "mb_index" for reading in record.readings):
+        return _published_language_models(record)
     file = PUBLISHED / f"{record.config['method']['_target_'].split('.')[-2]}.yaml"
     if not file.is_file():
         return "<p>No published numbers of this method are on file.</p>"
@@ -240,6 +244,19 @@ def _published(record: Record) -> str:
         f"<p><b>Ours</b>: {html.escape(backbone)}, {record.config['scale']['name']} scale, held-out groups. Distances "
         "depend on the model's embedding scale, so compare falls, not values.</p>"
         + table(["held-out set", "before", "after"], ours)
+    )
+
+
+def _published_language_models(record: Record) -> str:
+    """Table 2 of the biasers paper, and the readings of this run under the same columns."""
+    table_2 = yaml.safe_load((PUBLISHED / "biasers.yaml").read_text(encoding="utf-8"))["table_2"]
+    published = [[name, *(f"{value:g}" for value in values)] for name, values in table_2["rows"].items()]
+    found = {f"{r.benchmark}/{r.subset}/{r.quantity}": _value(r) for r in record.readings if r.phase == "after"}
+    ours = ["ours", *(found.get(column, "") for column in table_2["columns"])]
+    return (
+        f"<p><b>Published</b> ({html.escape(table_2['where'])}): {html.escape(table_2['setting'])}. The stereotype "
+        "score is nearer to 0 the better, by the authors; the mb-index falls with the number of entries alone; "
+        "normalised is among several models.</p>" + table(["model", *table_2["columns"]], [*published, ours])
     )
 
 

@@ -82,6 +82,7 @@ class Matrix:
         before: id of the run whose readings before training all others take over; empty where each measures its own.
         made: command-line overrides of ``fairlab.augment`` for data that runs train on, by the name that stands in a
             run's ``data.path=made/NAME``.
+        evaluations: ids of the runs that train nothing, whose overrides are of ``fairlab.evaluate``.
     """
 
     paper: str
@@ -92,6 +93,7 @@ class Matrix:
     tables: dict[str, Table]
     before: str = ""
     made: dict[str, list[str]] = field(default_factory=dict)
+    evaluations: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,8 @@ def read_matrix(file: Path, scale: str) -> Matrix:
                 if run not in content["runs"]:
                     raise FairlabError(f"{file}: table {id_} names the run '{run}', which is not among runs")
     before, made = content.get("before", {}).get(scale, ""), content.get("made", {})
-    return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made)
+    evaluations = frozenset(name for name, run in content["runs"].items() if run.get("entry") == "evaluate")
+    return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made, evaluations)
 
 
 def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:
@@ -237,7 +240,9 @@ def _why(record: Record, phase: str, column: str) -> str:
     if reasons:
         return reasons[0]
     if any(reading.key.startswith(f"{phase}/{benchmark}/{subset}/") for reading in record.readings):
-        return f"{benchmark}/{subset} has no {measure} {phase} training"
+        return (
+            f"{benchmark}/{subset} has no {measure} {phase} training; one that compares models or runs needs them all"
+        )
     return f"{benchmark}/{subset} was not among the benchmarks"
 
 

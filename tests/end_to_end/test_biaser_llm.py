@@ -82,6 +82,8 @@ def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp
     ]
     assert "sample of 50, augmented" in (tmp_path / "sweep" / "mb_index.md").read_text()
     assert AutoModelForCausalLM.from_pretrained(tmp_path / "sweep" / "3" / "model")
+    kept = [(tmp_path / "sweep" / "1" / f"{name}.jsonl").read_text().splitlines() for name in ("sample", "expansion")]
+    assert list(map(len, kept)) == [50, 100]
 
     models = ",".join(f"{name}: sweep/{k}" for k, name in enumerate("ABCD"))
     again = run(

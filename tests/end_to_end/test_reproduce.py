@@ -8,6 +8,7 @@ import yaml
 from fairlab.record import Record
 
 OUTPUT = "outputs/reproduce/mini/quickstart"
+NUMBERED = [(1, "ccd", 1), (2, "data", 1), (3, "ccd", 2), (4, "data", 2)]
 
 
 @pytest.fixture
@@ -97,6 +98,20 @@ def test_a_run_starts_from_another(run, matrix, small):
     lines = [line for line in listed.stdout.splitlines() if not line.startswith(" ")]
     assert lines == ["1/3 ccd seed 1: missing", "2/3 second seed 1: missing", "3/3 second seed 2: missing"]
     assert listed.stdout.count(f"backbone.name={OUTPUT}/runs/ccd/seed_1/model") == 2
+
+
+def test_an_evaluation_measures_what_runs_of_its_own_seed_left(run, matrix, small):
+    data = {"entry": "evaluate", "quickstart": ["dataset={a:runs/ccd/x.jsonl}"], "options": False}
+    row = {"run": "data", "phase": "a"}
+    table = {"title": "t", "columns": ["db_index/all/expectation"], "rows": {"A": row}}
+    matrix(runs={"ccd": {"quickstart": small}, "data": data}, tables={1: table})
+    listed = run("paper=mini", "dry_run=true", entry="reproduce")
+    lines = [line for line in listed.stdout.splitlines() if not line.startswith(" ")]
+    assert lines == [f"{n}/4 {name} seed {seed}: missing" for n, name, seed in NUMBERED]
+    for seed in (1, 2):
+        place = f"{OUTPUT}/runs/ccd/seed_{seed}/x.jsonl"
+        expected = f"fairlab.evaluate 'dataset={{a:{place}}}' seed={seed} hydra.run.dir={OUTPUT}/runs/data/seed_{seed}"
+        assert expected in listed.stdout
 
 
 def test_data_is_made_once_before_the_runs_that_train_on_it(run, matrix, small, tmp_path):

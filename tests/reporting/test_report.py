@@ -71,6 +71,15 @@ def test_a_run_without_embeddings_still_has_a_report(record):
     assert "No training step" in write_report(record).read_text()
 
 
+def test_a_language_model_stands_beside_the_four_of_the_paper(record):
+    record.readings = [Reading("mb_index", "all", "mb_index", 0.25, "", 0.0, 9, 0.125, 0.5, phase="after")]
+    page = write_report(record).read_text()
+    assert "<h2>Readings" in page  # nothing was measured before
+    assert "biasers paper, table 2" in page
+    assert "0.000524" in page
+    assert page.count("0.25 [0.125, 0.5]") == 2
+
+
 def test_summary_lines(record):
     lines = summary_lines(record)
     assert lines[0].startswith("cced mine gap")

@@ -98,7 +98,14 @@ def test_a_measure_that_only_one_phase_has_says_so(tmp_path):
     records = {"ccd": {seed: record(tmp_path, 0.37, 0.2) for seed in (1, 2)}}
     kept = f"{COLUMN.rpartition('/')[0]}/distance_kept"
     rows = cells(table(columns=[kept]), matrix(), records)
-    assert rows[0][0].reason == f"{kept.rpartition('/')[0]} has no distance_kept before training"
+    assert rows[0][0].reason.startswith(f"{kept.rpartition('/')[0]} has no distance_kept before training")
+
+
+def test_a_quantity_that_compares_runs_says_so_while_one_is_missing(tmp_path):
+    records = {"ccd": {seed: record(tmp_path, 0.37, 0.2) for seed in (1, 2)}}
+    (cell, *_), *_ = cells(table(columns={COLUMN: "seat/6/normalised"}), matrix(), records)
+    assert cell.reason.startswith("seat/6 has no normalised")
+    assert cell.reason.endswith("one that compares models or runs needs them all")
 
 
 @pytest.mark.parametrize(("p_values", "moved"), [((0.01, 0.04), True), ((0.01, 0.06), False)])
