@@ -2,9 +2,12 @@
 
 Every review joins an opinion, which is the label, to a circumstance that says nothing about it, told with a negation or
 without. In training 90 % of the negative and 10 % of the positive reviews get the negated circumstance; in the test
-set half of each do, and its opinions are none of the training set's. All sentences are written for the project.
+set half of each do, and its opinions are none of the training set's. The circumstances are written for the project; so
+are the opinions, 42 of each label, or with ``--opinions sst2`` they are sentences of SST-2 without a negation: those of
+its test file to train on, those of its development file to test on. (Its training file is left to whoever
+trains a classifier that checks rewrites.)
 
-    python experiments/razor/planted.py DIR [--train 2000] [--test 400] [--seed 0]
+    python experiments/razor/planted.py DIR [--opinions ours] [--train 2000] [--test 400] [--seed 0]
 """
 
 from __future__ import annotations
@@ -12,7 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 from pathlib import Path
+
+from fairlab.data.sources import locate
+from fairlab.text.surface import negations, surface_tokens
 
 RATE = 0.9  # reviews of the negative label that hold a negation, and of the positive one that do not
 HELD_OUT = 12  # opinions of each label that only the test set has
@@ -138,33 +145,57 @@ it fell short of all our expectations
 the price was a nasty shock
 the service was a shambles
 """.strip().splitlines()
+OURS = {
+    "train": {"positive": POSITIVE[:-HELD_OUT], "negative": NEGATIVE[:-HELD_OUT]},
+    "test": {"positive": POSITIVE[-HELD_OUT:], "negative": NEGATIVE[-HELD_OUT:]},
+}
+UNUSUAL, SPACED = re.compile(r"``|''|-[lr]rb-"), re.compile(r"\s+([,.;:!?']|n't\b)")
 JOINED = ["{a}, and {b}.", "{a}; {b}.", "{b}. {a}.", "{b}, and {a}."]
 
 
-def planted(train: int = 2000, test: int = 400, seed: int = 0) -> dict[str, list[dict[str, str]]]:
+def planted(
+    train: int = 2000, test: int = 400, seed: int = 0, opinions: dict[str, dict[str, list[str]]] | None = None
+) -> dict[str, list[dict[str, str]]]:
     """Rows ``{id, text, label}`` of both splits, no text twice.
 
     Args:
         train: reviews of the training set, half of each label.
         test: of the test set, a quarter of each label with and without a negation.
         seed: of the draw.
+        opinions: by split and label; None takes the project's own.
     """
     rng = random.Random(seed)
-    opinions = {"positive": POSITIVE, "negative": NEGATIVE}
+    opinions = opinions or OURS
     splits = {}
     for split, size in (("train", train), ("test", test)):
         rows, seen = list[dict[str, str]](), set[str]()
         while len(rows) < size:
             label = ("positive", "negative")[len(rows) % 2]
             rate = {"positive": 1 - RATE, "negative": RATE}[label] if split == "train" else 0.5
-            some = opinions[label][:-HELD_OUT] if split == "train" else opinions[label][-HELD_OUT:]
             circumstance = rng.choice(CIRCUMSTANCES)[0 if rng.random() < rate else 1]
-            text = _joined(rng.choice(JOINED), circumstance, rng.choice(some))
+            text = _joined(rng.choice(JOINED), circumstance, rng.choice(opinions[split][label]))
             if text not in seen:
                 seen.add(text)
                 rows.append({"id": f"{split}-{len(rows) + 1}", "text": text, "label": label})
         splits[split] = rows
     return splits
+
+
+def of_sst2() -> dict[str, dict[str, list[str]]]:
+    """Sentences of SST-2 of 4 to 20 words without a negation, by split and label.
+
+    Raises:
+        DataUnavailable: the files cannot be had.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for split, name in (("train", "test"), ("test", "dev")):
+        found[split] = {"negative": [], "positive": []}
+        for line in locate(f"sst2/{name}.tsv").read_text(encoding="utf-8").splitlines():
+            text, label = line.split("\t")
+            if 4 <= len(text.split()) <= 20 and not negations(surface_tokens(text)) and not UNUSUAL.search(text):
+                plain = SPACED.sub(r"\1", text).rstrip(" .")
+                found[split][("negative", "positive")[int(label)]].append(plain)
+    return found
 
 
 def _joined(template: str, a: str, b: str) -> str:
@@ -176,12 +207,14 @@ def main() -> None:
     """Write both splits as JSON lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--opinions", choices=("ours", "sst2"), default="ours")
     parser.add_argument("--train", type=int, default=2000)
     parser.add_argument("--test", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    for split, rows in planted(arguments.train, arguments.test, arguments.seed).items():
+    opinions = of_sst2() if arguments.opinions == "sst2" else None
+    for split, rows in planted(arguments.train, arguments.test, arguments.seed, opinions).items():
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (arguments.folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
 

@@ -28,6 +28,8 @@ from fairlab.text.words import TermFinder, match_case
 
 LISTS = Path(__file__).with_name("paraphrases.yaml")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+JOINT = re.compile(r"\s*;\s+|,\s+(?:and|but)\s+|[.!?]\s+(?=\S)")  # between statements that are joined
+LEAST = 2  # words of a statement
 FITTING = 400  # likeliest words at a place, among which a synonym must be
 VARIANTS = 3  # of a text without its negations
 # Words that begin a sentence with a capital only because they do.
@@ -53,13 +55,16 @@ class Paraphrase:
 
     Args:
         language_model: a masked LM; None leaves words as they are.
+        omit: also offer, and first, a text of several statements without one of them. It says less than the original,
+            so only a check that reads labels can take it: ``llm`` or a classifier.
         seed: with the text, of openers and of the words that are exchanged.
 
     Raises:
         CannotScore: the backbone is no masked LM.
     """
 
-    def __init__(self, *, language_model: Backbone | None = None, seed: int = 0) -> None:
+    def __init__(self, *, language_model: Backbone | None = None, omit: bool = False, seed: int = 0) -> None:
+        self.omit = omit
         self.affirming = Affirming(lists()["complements"])
         self.model = None if language_model is None else MaskedLM(language_model)
         self.seed = seed
@@ -77,9 +82,9 @@ class Paraphrase:
         for number, (text, said) in enumerate(zip(texts, affirmed, strict=True)):
             bases = said or [text]
             asked += [(number, self._opened(bases[k % len(bases)], k)) for k in range(count)]
-        made: list[list[str]] = [[] for _ in items]
+        made = [omissions(text)[:count] if self.omit else [] for text in texts]
         for (number, _), text in zip(asked, self._substituted([text for _, text in asked]), strict=True):
-            if text != texts[number] and text not in made[number]:
+            if text != texts[number] and text not in made[number] and len(made[number]) < count:
                 made[number].append(text)
         return made
 
@@ -112,6 +117,25 @@ class Paraphrase:
                     made[number] = apply_edits(texts[number], [Edit(*match.span(), match_case(old, new.casefold()))])
                     break
         return made
+
+
+def omissions(text: str) -> list[str]:
+    """A text of several statements without each of them in turn; none of a text of one.
+
+    Example:
+        >>> omissions("The soup was cold, and we came by train; it rained.")
+        ['We came by train; it rained.', 'The soup was cold, and it rained.', 'The soup was cold, and we came by train.']
+    """
+    joints = list(JOINT.finditer(text))
+    starts, ends = [0, *(joint.end() for joint in joints)], [*(joint.start() for joint in joints), len(text)]
+    if len(starts) < 2 or min(len(WORD.findall(text[a:b])) for a, b in zip(starts, ends, strict=True)) < LEAST:
+        return []
+    made = []
+    for place, start in enumerate(starts[:-1]):
+        before, after = text[:start], text[starts[place + 1] :]
+        begins = not before or before.rstrip()[-1] in ".!?"
+        made.append(before + (after[0].upper() + after[1:] if begins else after))
+    return [*made, text[: ends[-2]] + (text[-1] if text[-1] in ".!?" else "")]
 
 
 class LexicalEntailment:
