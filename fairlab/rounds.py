@@ -103,13 +103,13 @@ def embedder(name: str) -> Any:
 def loaded(name: str) -> Any:
     """A named backbone, or the one in the folder of a run or of a model."""
     from fairlab import cli
+    from fairlab.backbones.loading import load_backbone
 
-    known = name in cli.choices("backbone")
-    node = hydra.compose(overrides=[f"+backbone={name if known else 'minilm'}"]).backbone
-    if not known:
-        exported = Path(name) / "model"
-        node.update({"name": str(exported if exported.is_dir() else name), "package": None, "weights_sha256": None})
-    return build(node)
+    if name in cli.choices("backbone"):
+        return build(hydra.compose(overrides=[f"+backbone={name}"]).backbone)
+    exported = Path(name) / "model"
+    folder = str(exported if exported.is_dir() else name)
+    return load_backbone(folder, pooling="mean", normalize=True, max_length=None)
 
 
 def notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: int) -> list[str]:

@@ -123,8 +123,8 @@ def omissions(text: str) -> list[str]:
     """A text of several statements without each of them in turn; none of a text of one.
 
     Example:
-        >>> omissions("The soup was cold, and we came by train; it rained.")
-        ['We came by train; it rained.', 'The soup was cold, and it rained.', 'The soup was cold, and we came by train.']
+        >>> omissions("It was cold, and we ran; it rained.")
+        ['We ran; it rained.', 'It was cold, and it rained.', 'It was cold, and we ran.']
     """
     joints = list(JOINT.finditer(text))
     starts, ends = [0, *(joint.end() for joint in joints)], [*(joint.start() for joint in joints), len(text)]
