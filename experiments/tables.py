@@ -410,6 +410,16 @@ def planted_association() -> str:
     return markdown(["data", "score", "accept", "rewritten", "before", "after", "fall"], rows)
 
 
+def planted_ranking() -> str:
+    """How well each score ranks reviews with the planted shortcut before the others."""
+    rows = []
+    for folder in sorted((RAZOR / "planted").glob("*/")):
+        for reading in Record.load(folder).readings:
+            if reading.phase == "data":
+                rows.append([folder.name, reading.subset, interval(reading, 3), str(reading.n)])
+    return markdown(["data", "score", "area under the ROC curve", "n"], rows)
+
+
 def planted_classifiers() -> str:
     """Accuracy on the balanced test set, trained on the originals and on the rewritten data."""
     rows = []
@@ -419,6 +429,8 @@ def planted_classifiers() -> str:
             continue
         changes = {(one.subset, one.quantity): one for one in record.comparisons}
         for row in record.table():
+            if "before" not in row:
+                continue
             before, after = row["before"], row["after"]
             change = changes.get((before.subset, before.quantity))
             moved = "" if change is None else f"{change.difference:+.1f} [{change.low:+.1f}, {change.high:+.1f}]"
@@ -440,6 +452,7 @@ PAGES = {
         "provenance": provenance,
     },
     "experiments/razor/README.md": {
+        "planted_ranking": planted_ranking,
         "planted_association": planted_association,
         "planted_classifiers": planted_classifiers,
         "razor_study": razor_study,

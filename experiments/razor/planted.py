@@ -1,11 +1,11 @@
 """A data set with a planted shortcut: whether a review holds a negation predicts its label in nine cases of ten.
 
 Every review joins an opinion, which is the label, to a circumstance that says nothing about it, told with a negation or
-without. In training 90 % of the negative and 10 % of the positive reviews get the negated circumstance; in the test
-set half of each do, and its opinions are none of the training set's. The circumstances are written for the project; so
-are the opinions, 42 of each label, or with ``--opinions sst2`` they are sentences of SST-2 without a negation: those of
-its test file to train on, those of its development file to test on. (Its training file is left to whoever
-trains a classifier that checks rewrites.)
+without one in the same sense, so that the negation alone is planted and a rewrite can take it out. In training 90 % of
+the negative and 10 % of the positive reviews get the negated circumstance; in the test set half of each do, and its
+opinions are none of the training set's. The circumstances are written for the project; so are the opinions, 42 of each
+label, or with ``--opinions sst2`` they are sentences of SST-2 without a negation: those of its test file to train on,
+those of its development file to test on.
 
     python experiments/razor/planted.py DIR [--opinions ours] [--train 2000] [--test 400] [--seed 0]
 """
@@ -24,38 +24,38 @@ from fairlab.text.surface import negations, surface_tokens
 RATE = 0.9  # reviews of the negative label that hold a negation, and of the positive one that do not
 HELD_OUT = 12  # opinions of each label that only the test set has
 
-# (negated, told without a negation)
+# (negated, told without a negation in the same sense, as nearly as English has it)
 CIRCUMSTANCES = [
-    ("we did not book ahead", "we booked ahead"),
-    ("the place has no parking", "the place has some parking"),
-    ("I had never been there before", "I had been there once before"),
-    ("nobody was ahead of us in the queue", "two families were ahead of us in the queue"),
-    ("my sister could not come along", "my sister came along"),
-    ("it wasn't a public holiday", "it was a public holiday"),
-    ("they do not take cards", "they take cards"),
-    ("there was no music", "there was some music"),
-    ("the friends I came with don't live in town", "the friends I came with live in town"),
-    ("we didn't stay until the end", "we stayed until the end"),
-    ("the tables are not near the windows", "the tables are near the windows"),
-    ("I have not told my colleagues yet", "I have told my colleagues already"),
-    ("the building doesn't have a lift", "the building has a lift"),
-    ("my husband never drinks coffee", "my husband drinks coffee"),
-    ("it hadn't rained that day", "it had rained that day"),
-    ("none of the other guests spoke English", "most of the other guests spoke English"),
-    ("the brochure does not mention opening hours", "the brochure mentions opening hours"),
-    ("we had no children with us", "we had two children with us"),
-    ("the station is not close", "the station is close"),
-    ("I didn't take any pictures", "I took some pictures"),
-    ("nothing else was open that evening", "several other places were open that evening"),
-    ("the owner wasn't in that day", "the owner was in that day"),
-    ("we could not see the river from our seats", "we could see the river from our seats"),
-    ("my brother failed to find the entrance at first", "my brother found the entrance at once"),
-    ("you cannot order by telephone", "you can order by telephone"),
-    ("the tickets are not numbered", "the tickets are numbered"),
-    ("our train did not leave until nine", "our train left at nine"),
-    ("I do not usually write reviews", "I usually write reviews"),
-    ("the street isn't on my map", "the street is on my map"),
-    ("there were no speeches", "there were a few speeches"),
+    ("the museum next door was not open", "the museum next door was closed"),
+    ("we did not forget our umbrellas", "we remembered our umbrellas"),
+    ("our bus wasn't late", "our bus was on time"),
+    ("the hotel is not far away", "the hotel is close"),
+    ("my cousin wasn't awake", "my cousin was asleep"),
+    ("the owner was not present", "the owner was absent"),
+    ("the seats beside us were not free", "the seats beside us were taken"),
+    ("the leaflet does not mention prices", "the leaflet leaves out prices"),
+    ("my aunt did not accept our invitation", "my aunt rejected our invitation"),
+    ("the building has no lift", "the building lacks a lift"),
+    ("the lights weren't on", "the lights were off"),
+    ("our neighbours are not married", "our neighbours are single"),
+    ("parking isn't legal in that street", "parking is illegal in that street"),
+    ("it is not possible to order by telephone", "it is impossible to order by telephone"),
+    ("my brother did not remember the address", "my brother forgot the address"),
+    ("they don't allow dogs", "they forbid dogs"),
+    ("the new wing is not finished", "the new wing is unfinished"),
+    ("the place was not known to our driver", "the place was unknown to our driver"),
+    ("I was not aware of the dress code", "I was unaware of the dress code"),
+    ("nobody sat next to us", "the places next to us stayed empty"),
+    ("we never go out on Sundays", "we always stay in on Sundays"),
+    ("my sister didn't catch the first tram", "my sister missed the first tram"),
+    ("we did not notice the side entrance", "we overlooked the side entrance"),
+    ("the price does not include drinks", "the price leaves out drinks"),
+    ("there were no spare chairs", "all chairs were taken"),
+    ("nothing was left in the cloakroom", "the cloakroom was empty"),
+    ("our friends failed to catch their train", "our friends missed their train"),
+    ("the river is not visible from there", "the river is invisible from there"),
+    ("it was no public holiday", "it was an ordinary working day"),
+    ("the tickets are not numbered", "the tickets come without numbers"),
 ]
 POSITIVE = """
 the soup warmed us to the bone

@@ -1,5 +1,7 @@
 """Classifiers of planted reviews, trained on the originals and on what RAZOR made of them, on the balanced test set.
 
+And how well each score ranks the training reviews that hold the shortcut before those that do not.
+
     python experiments/razor/planted_classifiers.py PLANTED REWRITTEN OUT [--seeds 42 43 44]
 
 PLANTED is a folder of ``planted.py``, REWRITTEN an output of ``python -m fairlab.augment`` for its training set. Every
@@ -17,12 +19,15 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.manifest import data_files
 from fairlab.debiasing.bias_model import Tuning, fine_tuned, log_probabilities
 from fairlab.files import sha256
+from fairlab.metrics.association_space import AssociationSpace
 from fairlab.metrics.bootstrap import mean_draws, percentile_interval, two_sided_p
+from fairlab.metrics.shortcut import OfficialSpace, TokenSpace
 from fairlab.record import Comparison, Reading, Record, environment
 from fairlab.text.surface import negations, surface_tokens
 
@@ -50,12 +55,32 @@ def right(train: list[dict[str, str]], test: list[dict[str, str]], seed: int) ->
     return (found == [LABELS.index(row["label"]) for row in test]).astype(np.float64)
 
 
+def ranking(train: list[dict[str, str]]) -> list[Reading]:
+    """Area under the ROC curve of every score for training reviews that hold the shortcut."""
+    texts, labels = [row["text"] for row in train], [row["label"] for row in train]
+    holds = shortcuts(train)
+    found = []
+    for name, space in (("paper", TokenSpace), ("official", OfficialSpace), ("association", AssociationSpace)):
+        ranks = rankdata(space(texts, labels).gamma())
+        # The share of the other reviews that a review with the shortcut lies above.
+        above = (ranks[holds] - rankdata(ranks[holds])) / (~holds).sum()
+        low, high = percentile_interval(mean_draws(above))
+        place = ("planted", name, "area under the ROC curve")
+        found.append(Reading(*place, float(above.mean()), "", None, len(train), low, high, phase="data"))
+    return found
+
+
+def shortcuts(some: list[dict[str, str]]) -> NDArray[np.bool_]:
+    """Whether each review holds a negation and is negative, or neither."""
+    return np.array([(negations(surface_tokens(row["text"])) > 0) == (row["label"] == "negative") for row in some])
+
+
 def measure(planted: Path, rewritten: Path, seeds: list[int], record: Record) -> None:
     """Fill the record."""
     test = rows(planted / "test.jsonl")
     trained_on = {"before": rows(planted / "train.jsonl"), "after": rows(*data_files(rewritten))}
-    negated = np.array([negations(surface_tokens(row["text"])) > 0 for row in test])
-    shortcut = negated == np.array([row["label"] == "negative" for row in test])
+    shortcut = shortcuts(test)
+    record.readings += ranking(trained_on["before"])
     subsets = {"all": shortcut | True, "shortcut": shortcut, "against": ~shortcut}
     record.provenance |= environment() | {
         "data": {"train_sha256": sha256(planted / "train.jsonl"), "test_sha256": sha256(planted / "test.jsonl")},

@@ -50,8 +50,9 @@ class Paraphrase:
     """Offline rewriter of labelled texts; the label and the context play no part.
 
     A text with negations is said without them where a rule of :mod:`fairlab.rewriting.negation` knows how; others stay
-    as they are at first. Then words become synonyms of the list, those that the masked LM finds likeliest there, and
-    every second rewrite gets an opener (*In fact, ...*). Rewrites never depend on the label.
+    as they are at first, and their last offers say one of their words by the negation of its opposite (*closed*: *not
+    open*) where the list knows one. Words become synonyms of the list, those that the masked LM finds likeliest there,
+    and every second rewrite gets an opener (*In fact, ...*). Rewrites never depend on the label.
 
     Args:
         language_model: a masked LM; None leaves words as they are.
@@ -65,7 +66,7 @@ class Paraphrase:
 
     def __init__(self, *, language_model: Backbone | None = None, omit: bool = False, seed: int = 0) -> None:
         self.omit = omit
-        self.affirming = Affirming(lists()["complements"])
+        self.affirming = Affirming(lists()["complements"], lists()["negations"], lists()["opposites"])
         self.model = None if language_model is None else MaskedLM(language_model)
         self.seed = seed
         self.provenance: dict[str, Any] = {
@@ -78,10 +79,13 @@ class Paraphrase:
         """See :class:`fairlab.rewriting.labelled.LabelledRewriter`."""
         texts = [item.text for item in items]
         affirmed = self.affirming(texts, min(count, VARIANTS))
+        negated = self.affirming.negating(texts)
         asked: list[tuple[int, str]] = []
         for number, (text, said) in enumerate(zip(texts, affirmed, strict=True)):
             bases = said or [text]
-            asked += [(number, self._opened(bases[k % len(bases)], k)) for k in range(count)]
+            turned = [] if said else negated[number][: count // 2]
+            asked += [(number, self._opened(bases[k % len(bases)], k)) for k in range(count - len(turned))]
+            asked += [(number, one) for one in turned]
         made = [omissions(text)[:count] if self.omit else [] for text in texts]
         for (number, _), text in zip(asked, self._substituted([text for _, text in asked]), strict=True):
             if text != texts[number] and text not in made[number] and len(made[number]) < count:
@@ -153,9 +157,11 @@ class LexicalEntailment:
 
     def __init__(self) -> None:
         said = lists()
-        self.turning = TermFinder(said["turning"])
+        opposites = said["opposites"]
+        self.turning = TermFinder([*said["turning"], *opposites.values()])
         self.idle = TermFinder(said["idle"])
         phrases = [*said["openers"], *said["turning"], *said["complements"], *said["complements"].values()]
+        phrases += [*opposites, *opposites.values()]
         phrases += ["precious little anything anyone anywhere something else neglect avoid stop"]
         self.free = FUNCTION | {_lemma(token) for phrase in phrases for token in surface_tokens(phrase)}
 

@@ -27,12 +27,36 @@ def rewrites(text, count=4, **values):
         ("It doesn’t contain nuts.", "It lacks nuts."),
         ("It does not have to be cheap.", "It hardly has to be cheap."),
         ("He did not win, and nothing was left.", "He lost, and precious little was left."),
+        ("The shop wasn't open.", "The shop was closed."),
+        ("Our bus was not late.", "Our bus was on time."),
+        ("It is not far away.", "It is close."),
+        ("She did not forget it.", "She remembered it."),
+        ("They failed to catch it.", "They missed it."),
     ],
 )
 def test_negations_are_said_without_a_negation(text, expected):
     made = rewrites(text)
     assert made[0] == expected
     assert all(negations(surface_tokens(one)) == 0 for one in made)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The shop was closed.", "The shop was not open."),
+        ("It's on time.", "It's not late."),
+        ("She forgot the address.", "She did not remember the address."),
+        ("They forbid dogs.", "They do not allow dogs."),
+        ("She has forgotten it.", None),
+        ("He left off.", None),
+        ("The soup was cold.", None),
+    ],
+)
+def test_a_word_is_said_by_the_negation_of_its_opposite(text, expected):
+    made = rewrites(text)
+    assert [one for one in made if negations(surface_tokens(one))] == ([expected] if expected else [])
+    if expected:
+        assert LexicalEntailment().faults([Labelled(text, "x")], [expected]) == [None]
 
 
 @pytest.mark.parametrize(
