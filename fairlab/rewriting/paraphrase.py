@@ -50,22 +50,26 @@ class Paraphrase:
     """Offline rewriter of labelled texts; the label and the context play no part.
 
     A text with negations is said without them where a rule of :mod:`fairlab.rewriting.negation` knows how; others stay
-    as they are at first, and their last offers say one of their words by the negation of its opposite (*closed*: *not
-    open*) where the list knows one. Words become synonyms of the list, those that the masked LM finds likeliest there,
-    and every second rewrite gets an opener (*In fact, ...*). Rewrites never depend on the label.
+    as they are at first. Then words become synonyms of the list, those that the masked LM finds likeliest there, and
+    every second rewrite gets an opener (*In fact, ...*). Rewrites never depend on the label.
 
     Args:
         language_model: a masked LM; None leaves words as they are.
         omit: also offer, and first, a text of several statements without one of them. It says less than the original,
             so only a check that reads labels can take it: ``llm`` or a classifier.
+        negate: the last half of the offers of a text without negations say one of its words by the negation of its
+            opposite (*closed*: *not open*), where the list knows one; for a score that knows words, since another one
+            takes them blindly.
         seed: with the text, of openers and of the words that are exchanged.
 
     Raises:
         CannotScore: the backbone is no masked LM.
     """
 
-    def __init__(self, *, language_model: Backbone | None = None, omit: bool = False, seed: int = 0) -> None:
-        self.omit = omit
+    def __init__(
+        self, *, language_model: Backbone | None = None, omit: bool = False, negate: bool = False, seed: int = 0
+    ) -> None:
+        self.omit, self.negate = omit, negate
         self.affirming = Affirming(lists()["complements"], lists()["negations"], lists()["opposites"])
         self.model = None if language_model is None else MaskedLM(language_model)
         self.seed = seed
@@ -79,7 +83,7 @@ class Paraphrase:
         """See :class:`fairlab.rewriting.labelled.LabelledRewriter`."""
         texts = [item.text for item in items]
         affirmed = self.affirming(texts, min(count, VARIANTS))
-        negated = self.affirming.negating(texts)
+        negated = self.affirming.negating(texts) if self.negate else [[] for _ in texts]
         asked: list[tuple[int, str]] = []
         for number, (text, said) in enumerate(zip(texts, affirmed, strict=True)):
             bases = said or [text]

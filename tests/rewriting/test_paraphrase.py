@@ -53,8 +53,9 @@ def test_negations_are_said_without_a_negation(text, expected):
     ],
 )
 def test_a_word_is_said_by_the_negation_of_its_opposite(text, expected):
-    made = rewrites(text)
+    made = rewrites(text, negate=True)
     assert [one for one in made if negations(surface_tokens(one))] == ([expected] if expected else [])
+    assert not any(negations(surface_tokens(one)) for one in rewrites(text))
     if expected:
         assert LexicalEntailment().faults([Labelled(text, "x")], [expected]) == [None]
 
