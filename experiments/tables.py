@@ -361,7 +361,7 @@ def razor_study(scale: str = "quickstart") -> str:
 def razor_seconds() -> str:
     """Size and time of the records of the study and of inference, one row each."""
     rows = []
-    for file in sorted([*RAZOR.glob("study/*/*/record.json"), *RAZOR.glob("razor_nli/*/record.json")]):
+    for file in sorted([*RAZOR.glob("study/*/*/record.json"), *RAZOR.glob("inference/*/*/record.json")]):
         facts = Record.load(file.parent).provenance
         data, seed = facts["data"], file.parent.name.removeprefix("seed_")
         sizes = [f"{data['train_examples']:,}", f"{data.get('added', 0):,}", f"{data['validation_examples']:,}"]
@@ -371,18 +371,19 @@ def razor_seconds() -> str:
     return markdown(["run", "seed", "trained on", "of them added", "held out", "seconds", "revision"], rows)
 
 
-def razor_nli() -> str:
-    """Accuracy of the classifier of inference on every set, beside the commonest label."""
+def razor_runs(experiment: str) -> str:
+    """Accuracy and macro-F1 of the classifiers of one experiment on every set, beside the commonest label."""
     rows = []
-    for folder in sorted((RAZOR / "razor_nli").iterdir()):
-        found = {reading.key: reading for reading in Record.load(folder).readings}
+    for file in sorted((RAZOR / experiment).glob("*/*/record.json")):
+        found = {reading.key: reading for reading in Record.load(file.parent).readings}
         for key, reading in found.items():
             place, _, quantity = key.rpartition("/")
             if quantity in ("accuracy", "macro_f1"):
                 name = "majority" if quantity == "accuracy" else "majority_macro_f1"
                 other = interval(found[f"{place}/{name}"], 1) if f"{place}/{name}" in found else ""
-                rows.append([folder.name.removeprefix("seed_"), key, interval(reading, 1), other, str(reading.n)])
-    return markdown(["seed", "reading", "value", "commonest label", "n"], rows)
+                run, seed = file.parent.parent.name, file.parent.name.removeprefix("seed_")
+                rows.append([run, seed, key.partition("/")[2], interval(reading, 1), other, str(reading.n)])
+    return markdown(["run", "seed", "reading", "value", "commonest label", "n"], rows)
 
 
 def planted_association() -> str:
@@ -455,7 +456,8 @@ PAGES = {
         "planted_association": planted_association,
         "planted_classifiers": planted_classifiers,
         "razor_study": razor_study,
-        "razor_nli": razor_nli,
+        "razor_fever": lambda: razor_runs("study"),
+        "razor_nli": lambda: razor_runs("inference"),
         "razor_seconds": razor_seconds,
     },
     "experiments/glue/README.md": {"fine_tuned": fine_tuned, "fine_tuning": fine_tuning},
