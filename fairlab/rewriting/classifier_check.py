@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.classification import Classifier
+from fairlab.backbones.classification import Classifier, Pair
 from fairlab.rewriting.labelled import Labelled
 from fairlab.types import FairlabError
 
@@ -40,7 +40,7 @@ class ClassifierCheck:
         found = getattr(backbone.model.config, "id2label", None) or {}
         self.own = [str(name).lower() for _, name in sorted(found.items())]
         self.classifier = Classifier(backbone, self.own)
-        self.accepted = {}
+        self.accepted: dict[str, set[str]] = {}
         for label in labels:
             known = {label.lower()} & set(self.own) or INFERENCE.get(label.lower(), set()) & set(self.own)
             if not known:
@@ -52,7 +52,10 @@ class ClassifierCheck:
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
         """See :class:`fairlab.rewriting.labelled.LabelCheck`."""
-        pairs = [(item.context, text) if item.context else (text, None) for item, text in zip(items, made, strict=True)]
+        both = zip(items, made, strict=True)
+        pairs: list[Pair] = [(item.context, text) if item.context else (text, None) for item, text in both]
         said = [self.own[place] for place in self.classifier.outputs(pairs).argmax(axis=1)]
-        both = zip(items, said, strict=True)
-        return [None if label in self.accepted[item.label] else f"reads as {label}" for item, label in both]
+        return [
+            None if label in self.accepted[item.label] else f"reads as {label}"
+            for item, label in zip(items, said, strict=True)
+        ]
