@@ -27,8 +27,8 @@ from fairlab.reproduce import finished, normalise
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "experiments"
-CCD, MLM, SMOLLM2, GLUE, BIASERS, ENSEMBLE = (
-    RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2", "glue", "biasers", "ensemble")
+CCD, MLM, SMOLLM2, GLUE, BIASERS, ENSEMBLE, RAZOR = (
+    RECORDS / name / "records" for name in ("ccd", "minilm_mlm", "smollm2", "glue", "biasers", "ensemble", "razor")
 )
 SEEDS = ["seed_42", "seed_43", "seed_44"]
 BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
@@ -450,6 +450,96 @@ def clusters() -> str:
     return markdown(["data", "entries", "clusters", "db-index of each (its entries)"], rows)
 
 
+def razor_study(scale: str = "quickstart") -> str:
+    """Classifiers of claims against shortcuts, as far as their records are there."""
+    matrix = read_matrix(RECORDS / "razor" / "matrix.yaml", scale)
+    table = matrix.tables["study"]
+    rows = cells(table, matrix, finished(RAZOR / "study", matrix))
+    return "\n\n".join([rendered(table, rows, "github"), *reasons(table, rows)])
+
+
+def razor_seconds() -> str:
+    """Size and time of the records of the study and of inference, one row each."""
+    rows = []
+    for file in sorted([*RAZOR.glob("study/*/*/record.json"), *RAZOR.glob("inference/*/*/record.json")]):
+        facts = Record.load(file.parent).provenance
+        data, seed = facts["data"], file.parent.name.removeprefix("seed_")
+        sizes = [f"{data['train_examples']:,}", f"{data.get('added', 0):,}", f"{data['validation_examples']:,}"]
+        rows.append(
+            [file.parent.parent.name, seed, *sizes, f"{facts['wall_seconds']:,.0f}", f"`{facts['revision'][:12]}`"]
+        )
+    return markdown(["run", "seed", "trained on", "of them added", "held out", "seconds", "revision"], rows)
+
+
+def razor_runs(experiment: str) -> str:
+    """Accuracy and macro-F1 of the classifiers of one experiment on every set, beside the commonest label."""
+    rows = []
+    for file in sorted((RAZOR / experiment).glob("*/*/record.json")):
+        found = {reading.key: reading for reading in Record.load(file.parent).readings}
+        for key, reading in found.items():
+            place, _, quantity = key.rpartition("/")
+            if quantity in ("accuracy", "macro_f1"):
+                name = "majority" if quantity == "accuracy" else "majority_macro_f1"
+                other = interval(found[f"{place}/{name}"], 1) if f"{place}/{name}" in found else ""
+                run, seed = file.parent.parent.name, file.parent.name.removeprefix("seed_")
+                rows.append([run, seed, key.partition("/")[2], interval(reading, 1), other, str(reading.n)])
+    return markdown(["run", "seed", "reading", "value", "commonest label", "n"], rows)
+
+
+def planted_association() -> str:
+    """How far the association of any negation with the label fell, by data and score."""
+    rows = []
+    for folder in sorted((RAZOR / "planted").glob("*/")):
+        record = Record.load(folder)
+        if "augmentation" not in record.config:
+            continue
+        found = {reading.key: reading for reading in record.readings}
+        before, after = (found[f"{phase}/razor/negation/association"] for phase in ("before", "after"))
+        made = sum(row.get("rewritten", 0) for row in record.history)
+        setting = record.config["augmentation"]
+        rows.append(
+            [
+                folder.name,
+                setting["features"],
+                setting["accept"],
+                f"{made:,.0f} of {before.n:,}",
+                interval(before, 3),
+                interval(after, 3),
+                f"{1 - after.value / before.value:.0%}",
+            ]
+        )
+    return markdown(["data", "score", "accept", "rewritten", "before", "after", "fall"], rows)
+
+
+def planted_ranking() -> str:
+    """How well each score ranks reviews with the planted shortcut before the others."""
+    rows = []
+    for folder in sorted((RAZOR / "planted").glob("*/")):
+        ranked = [reading for reading in Record.load(folder).readings if reading.phase == "data"]
+        rows += [[folder.name, one.subset, interval(one, 3), str(one.n)] for one in ranked]
+    return markdown(["data", "score", "area under the ROC curve", "n"], rows)
+
+
+def planted_classifiers() -> str:
+    """Accuracy on the balanced test set, trained on the originals and on the rewritten data."""
+    rows = []
+    for folder in sorted((RAZOR / "planted").glob("*/")):
+        record = Record.load(folder)
+        if "augmentation" in record.config:
+            continue
+        changes = {(one.subset, one.quantity): one for one in record.comparisons}
+        for row in record.table():
+            if "before" not in row:
+                continue
+            before, after = row["before"], row["after"]
+            change = changes.get((before.subset, before.quantity))
+            moved = "" if change is None else f"{change.difference:+.1f} [{change.low:+.1f}, {change.high:+.1f}]"
+            name = before.quantity.replace("accuracy_seed_", "seed ").replace("accuracy", "mean of seeds")
+            cells = [folder.name, before.subset, name, interval(before, 1), interval(after, 1), moved]
+            rows.append([*cells, str(change.n if change else before.n)])
+    return markdown(["data", "test reviews", "", "trained on originals", "on rewritten", "change", "n"], rows)
+
+
 PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
@@ -472,6 +562,15 @@ PAGES = {
         "table_2": lambda: biasers("2"),
         "mb_index_changes": mb_index_changes,
         "language_models": language_models,
+    },
+    "experiments/razor/README.md": {
+        "planted_ranking": planted_ranking,
+        "planted_association": planted_association,
+        "planted_classifiers": planted_classifiers,
+        "razor_study": razor_study,
+        "razor_fever": lambda: razor_runs("study"),
+        "razor_nli": lambda: razor_runs("inference"),
+        "razor_seconds": razor_seconds,
     },
     "experiments/glue/README.md": {"fine_tuned": fine_tuned, "fine_tuning": fine_tuning},
     "experiments/rewriting/README.md": {

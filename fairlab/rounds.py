@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import hydra
@@ -70,11 +71,12 @@ def make_rounds(config: DictConfig, values: dict[str, Any], record: Record) -> p
 
 
 def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
-    """The check of rewrites.
+    """The check of rewrites: ``llm``, ``lexical``, or a sequence classifier by its folder.
 
     Raises:
-        FairlabError: there is none of the name, or no language model for it.
+        FairlabError: there is none of the name, no language model for it, or the classifier is none of these labels.
     """
+    from fairlab.rewriting.classifier_check import ClassifierCheck
     from fairlab.rewriting.labelled import LLMLabelCheck
     from fairlab.rewriting.paraphrase import LexicalEntailment
 
@@ -82,7 +84,11 @@ def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
     if name == "lexical":
         return LexicalEntailment()
     if name != "llm":
-        raise FairlabError(f"augmentation.verify must be llm or lexical, or null, not {name}")
+        if not Path(name).is_dir():
+            raise FairlabError(
+                f"augmentation.verify must be llm, lexical, the folder of a sequence classifier, or null, not {name}"
+            )
+        return ClassifierCheck(loaded(name), labels)
     if llm is None:
         raise FairlabError("augmentation.verify=llm asks a language model; add llm=local or another, see --help")
     return LLMLabelCheck(llm, labels)
@@ -90,14 +96,20 @@ def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
 
 def embedder(name: str) -> Any:
     """What embeds texts: a named backbone, or the weights in a folder."""
-    from fairlab import cli
-
-    known = name in cli.choices("backbone")
-    node = hydra.compose(overrides=[f"+backbone={name if known else 'minilm'}"]).backbone
-    if not known:
-        node.update({"name": name, "package": None})
-    backbone = build(node)
+    backbone = loaded(name)
     return lambda texts: backbone.embed(list(texts)).numpy()
+
+
+def loaded(name: str) -> Any:
+    """A named backbone, or the one in the folder of a run or of a model."""
+    from fairlab import cli
+    from fairlab.backbones.loading import load_backbone
+
+    if name in cli.choices("backbone"):
+        return build(hydra.compose(overrides=[f"+backbone={name}"]).backbone)
+    exported = Path(name) / "model"
+    folder = str(exported if exported.is_dir() else name)
+    return load_backbone(folder, pooling="mean", normalize=True, max_length=None)
 
 
 def notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: int) -> list[str]:

@@ -1,10 +1,13 @@
 """A data set with a planted shortcut: whether a review holds a negation predicts its label in nine cases of ten.
 
 Every review joins an opinion, which is the label, to a circumstance that says nothing about it, told with a negation or
-without. In training 90 % of the negative and 10 % of the positive reviews get the negated circumstance; in the test
-set half of each do, and its opinions are none of the training set's. All sentences are written for the project.
+without one in the same sense, so that the negation alone is planted and a rewrite can take it out. In training 90 % of
+the negative and 10 % of the positive reviews get the negated circumstance; in the test set half of each do, and its
+opinions are none of the training set's. The circumstances are written for the project; so are the opinions, 42 of each
+label, or with ``--opinions sst2`` they are sentences of SST-2 without a negation: those of its test file to train on,
+those of its development file to test on.
 
-    python experiments/razor/planted.py DIR [--train 2000] [--test 400] [--seed 0]
+    python experiments/razor/planted.py DIR [--opinions ours] [--train 2000] [--test 400] [--seed 0]
 """
 
 from __future__ import annotations
@@ -12,43 +15,47 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 from pathlib import Path
+
+from fairlab.data.sources import locate
+from fairlab.text.surface import negations, surface_tokens
 
 RATE = 0.9  # reviews of the negative label that hold a negation, and of the positive one that do not
 HELD_OUT = 12  # opinions of each label that only the test set has
 
-# (negated, told without a negation)
+# (negated, told without a negation in the same sense, as nearly as English has it)
 CIRCUMSTANCES = [
-    ("we did not book ahead", "we booked ahead"),
-    ("the place has no parking", "the place has some parking"),
-    ("I had never been there before", "I had been there once before"),
-    ("nobody was ahead of us in the queue", "two families were ahead of us in the queue"),
-    ("my sister could not come along", "my sister came along"),
-    ("it wasn't a public holiday", "it was a public holiday"),
-    ("they do not take cards", "they take cards"),
-    ("there was no music", "there was some music"),
-    ("the friends I came with don't live in town", "the friends I came with live in town"),
-    ("we didn't stay until the end", "we stayed until the end"),
-    ("the tables are not near the windows", "the tables are near the windows"),
-    ("I have not told my colleagues yet", "I have told my colleagues already"),
-    ("the building doesn't have a lift", "the building has a lift"),
-    ("my husband never drinks coffee", "my husband drinks coffee"),
-    ("it hadn't rained that day", "it had rained that day"),
-    ("none of the other guests spoke English", "most of the other guests spoke English"),
-    ("the brochure does not mention opening hours", "the brochure mentions opening hours"),
-    ("we had no children with us", "we had two children with us"),
-    ("the station is not close", "the station is close"),
-    ("I didn't take any pictures", "I took some pictures"),
-    ("nothing else was open that evening", "several other places were open that evening"),
-    ("the owner wasn't in that day", "the owner was in that day"),
-    ("we could not see the river from our seats", "we could see the river from our seats"),
-    ("my brother failed to find the entrance at first", "my brother found the entrance at once"),
-    ("you cannot order by telephone", "you can order by telephone"),
-    ("the tickets are not numbered", "the tickets are numbered"),
-    ("our train did not leave until nine", "our train left at nine"),
-    ("I do not usually write reviews", "I usually write reviews"),
-    ("the street isn't on my map", "the street is on my map"),
-    ("there were no speeches", "there were a few speeches"),
+    ("the museum next door was not open", "the museum next door was closed"),
+    ("we did not forget our umbrellas", "we remembered our umbrellas"),
+    ("our bus wasn't late", "our bus was on time"),
+    ("the hotel is not far away", "the hotel is close"),
+    ("my cousin wasn't awake", "my cousin was asleep"),
+    ("the owner was not present", "the owner was absent"),
+    ("the seats beside us were not free", "the seats beside us were taken"),
+    ("the leaflet does not mention prices", "the leaflet leaves out prices"),
+    ("my aunt did not accept our invitation", "my aunt rejected our invitation"),
+    ("the building has no lift", "the building lacks a lift"),
+    ("the lights weren't on", "the lights were off"),
+    ("our neighbours are not married", "our neighbours are single"),
+    ("parking isn't legal in that street", "parking is illegal in that street"),
+    ("it is not possible to order by telephone", "it is impossible to order by telephone"),
+    ("my brother did not remember the address", "my brother forgot the address"),
+    ("they don't allow dogs", "they forbid dogs"),
+    ("the new wing is not finished", "the new wing is unfinished"),
+    ("the place was not known to our driver", "the place was unknown to our driver"),
+    ("I was not aware of the dress code", "I was unaware of the dress code"),
+    ("nobody sat next to us", "the places next to us stayed empty"),
+    ("we never go out on Sundays", "we always stay in on Sundays"),
+    ("my sister didn't catch the first tram", "my sister missed the first tram"),
+    ("we did not notice the side entrance", "we overlooked the side entrance"),
+    ("the price does not include drinks", "the price leaves out drinks"),
+    ("there were no spare chairs", "all chairs were taken"),
+    ("nothing was left in the cloakroom", "the cloakroom was empty"),
+    ("our friends failed to catch their train", "our friends missed their train"),
+    ("the river is not visible from there", "the river is invisible from there"),
+    ("it was no public holiday", "it was an ordinary working day"),
+    ("the tickets are not numbered", "the tickets come without numbers"),
 ]
 POSITIVE = """
 the soup warmed us to the bone
@@ -138,33 +145,57 @@ it fell short of all our expectations
 the price was a nasty shock
 the service was a shambles
 """.strip().splitlines()
+OURS = {
+    "train": {"positive": POSITIVE[:-HELD_OUT], "negative": NEGATIVE[:-HELD_OUT]},
+    "test": {"positive": POSITIVE[-HELD_OUT:], "negative": NEGATIVE[-HELD_OUT:]},
+}
+UNUSUAL, SPACED = re.compile(r"``|''|-[lr]rb-"), re.compile(r"\s+([,.;:!?']|n't\b)")
 JOINED = ["{a}, and {b}.", "{a}; {b}.", "{b}. {a}.", "{b}, and {a}."]
 
 
-def planted(train: int = 2000, test: int = 400, seed: int = 0) -> dict[str, list[dict[str, str]]]:
+def planted(
+    train: int = 2000, test: int = 400, seed: int = 0, opinions: dict[str, dict[str, list[str]]] | None = None
+) -> dict[str, list[dict[str, str]]]:
     """Rows ``{id, text, label}`` of both splits, no text twice.
 
     Args:
         train: reviews of the training set, half of each label.
         test: of the test set, a quarter of each label with and without a negation.
         seed: of the draw.
+        opinions: by split and label; None takes the project's own.
     """
     rng = random.Random(seed)
-    opinions = {"positive": POSITIVE, "negative": NEGATIVE}
+    opinions = opinions or OURS
     splits = {}
     for split, size in (("train", train), ("test", test)):
         rows, seen = list[dict[str, str]](), set[str]()
         while len(rows) < size:
             label = ("positive", "negative")[len(rows) % 2]
             rate = {"positive": 1 - RATE, "negative": RATE}[label] if split == "train" else 0.5
-            some = opinions[label][:-HELD_OUT] if split == "train" else opinions[label][-HELD_OUT:]
             circumstance = rng.choice(CIRCUMSTANCES)[0 if rng.random() < rate else 1]
-            text = _joined(rng.choice(JOINED), circumstance, rng.choice(some))
+            text = _joined(rng.choice(JOINED), circumstance, rng.choice(opinions[split][label]))
             if text not in seen:
                 seen.add(text)
                 rows.append({"id": f"{split}-{len(rows) + 1}", "text": text, "label": label})
         splits[split] = rows
     return splits
+
+
+def of_sst2() -> dict[str, dict[str, list[str]]]:
+    """Sentences of SST-2 of 4 to 20 words without a negation, by split and label.
+
+    Raises:
+        DataUnavailable: the files cannot be had.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for split, name in (("train", "test"), ("test", "dev")):
+        found[split] = {"negative": [], "positive": []}
+        for line in locate(f"sst2/{name}.tsv").read_text(encoding="utf-8").splitlines():
+            text, label = line.split("\t")
+            if 4 <= len(text.split()) <= 20 and not negations(surface_tokens(text)) and not UNUSUAL.search(text):
+                plain = SPACED.sub(r"\1", text).rstrip(" .")
+                found[split][("negative", "positive")[int(label)]].append(plain)
+    return found
 
 
 def _joined(template: str, a: str, b: str) -> str:
@@ -176,12 +207,14 @@ def main() -> None:
     """Write both splits as JSON lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--opinions", choices=("ours", "sst2"), default="ours")
     parser.add_argument("--train", type=int, default=2000)
     parser.add_argument("--test", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    for split, rows in planted(arguments.train, arguments.test, arguments.seed).items():
+    opinions = of_sst2() if arguments.opinions == "sst2" else None
+    for split, rows in planted(arguments.train, arguments.test, arguments.seed, opinions).items():
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (arguments.folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
 

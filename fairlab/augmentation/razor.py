@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.files import write_whole
+from fairlab.metrics.association_space import AssociationSpace
 from fairlab.metrics.shortcut import OFFICIAL_WIDTH, WIDTH, EmbeddingSpace, OfficialSpace, Space, TokenSpace
 from fairlab.rewriting.labelled import LabelCheck, Labelled, LabelledRewriter
 from fairlab.text.difference import changes
@@ -29,7 +30,7 @@ from fairlab.types import FairlabError, Made, Row
 SETTINGS = {
     "accept": ("always", "if_lower"),
     "compat": ("paper", "official"),
-    "features": ("surface", "embedding"),
+    "features": ("surface", "embedding", "association"),
     "scored": ("rewritten_field", "joined"),
 }
 NONE, NOT_LOWER = "the rewriter offers nothing", "no rewrite has a lower shortcut score"
@@ -74,7 +75,8 @@ class Razor:
         accept: ``if_lower`` takes a rewrite whose score is below the document's (ours); ``always`` takes the best one
             whatever its score (the paper).
         compat: ``paper``, equations 7-14; ``official``, the score of the released code.
-        features: ``surface``; ``embedding`` for the ablation of section 4.2.
+        features: ``surface``; ``embedding`` for the ablation of section 4.2; ``association`` (ours) scores documents by
+            what their tokens say of their label, which finds shortcuts that are words.
         scored: the text that is rewritten alone, or ``joined`` to its context.
         pe: see :func:`fairlab.metrics.shortcut.positions`; for ``compat=paper``.
         width: of position encodings; None takes 128 for ``paper`` and 8 for ``official``.
@@ -101,7 +103,7 @@ class Razor:
         tolerance: float,
         accept: Literal["always", "if_lower"] = "if_lower",
         compat: Literal["paper", "official"] = "paper",
-        features: Literal["surface", "embedding"] = "surface",
+        features: Literal["surface", "embedding", "association"] = "surface",
         scored: Literal["rewritten_field", "joined"] = "rewritten_field",
         pe: Literal["paper", "vaswani"] = "paper",
         width: int | None = None,
@@ -170,6 +172,8 @@ class Razor:
             if self.embed is None:
                 raise FairlabError("augmentation.features=embedding needs an encoder; give augmentation.vectors=minilm")
             return EmbeddingSpace(texts, labels, self.embed)
+        if self.features == "association":
+            return AssociationSpace(texts, labels)
         if self.compat == "official":
             return OfficialSpace(texts, labels, width=self.width or OFFICIAL_WIDTH)
         return TokenSpace(texts, labels, width=self.width or WIDTH, pe=self.pe)

@@ -122,7 +122,8 @@ def task_examples(source: str) -> tuple[Task, list[Example]]:
     """A labelled task and the examples of a split of it.
 
     Args:
-        source: ``task:NAME`` for the training examples, or ``task:NAME:SPLIT``.
+        source: ``task:NAME`` for the training examples, or ``task:NAME:SPLIT``; tasks joined by ``+`` have the splits
+            that all of them have.
 
     Raises:
         DataUnavailable: the data cannot be had.
@@ -130,8 +131,9 @@ def task_examples(source: str) -> tuple[Task, list[Example]]:
     """
     name, _, split = source.removeprefix(TASK).partition(":")
     task = find_task(name)
-    if (split or "train") not in task.files:
-        raise FairlabError(f"{source} names no split of {name}; there are: {', '.join(task.files)}")
+    splits = [name for name in (task.parts or (task,))[0].files if all(name in one.files for one in task.parts)]
+    if (split or "train") not in splits:
+        raise FairlabError(f"{source} names no split of {name}; there are: {', '.join(splits)}")
     return task, read_task(name, split or "train")
 
 

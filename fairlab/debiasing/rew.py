@@ -22,6 +22,7 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.labelled import LabelledBatch, LabelledTexts
 from fairlab.debiasing.debiasing import Debiasing, weighted_cross_entropy
+from fairlab.metrics.lmi import mutual_information
 from fairlab.types import FairlabError
 
 WORD = re.compile(r"\w+")
@@ -86,20 +87,12 @@ def occurrences(grams: Sequence[set[tuple[str, ...]]], at_least: int) -> csr_arr
     return csr_array((np.ones(len(columns)), columns, ends), shape=(len(grams), len(place)))
 
 
-def lmi(holds_NG: csr_array, labels: Sequence[int]) -> NDArray[np.float64]:
-    """Local mutual information (G, L) of n-grams and labels: p(w, l) ln(p(l | w) / p(l)); 0 where they never meet.
-
-    p(w, l) is over all occurrences of all n-grams, p(l) over the examples.
-    """
-    given_GL, label_L = _given(holds_NG, labels)
-    joint_GL = given_GL * np.asarray(holds_NG.sum(axis=0))[:, None] / max(holds_NG.sum(), 1)
-    return joint_GL * np.log(np.where(given_GL > 0, given_GL / label_L, 1))
-
-
 def lmi_weights(holds_NG: csr_array, labels: Sequence[int]) -> NDArray[np.float64]:
     """Weights (N,) in (0, 1]; see :class:`ReW`. An example without an n-gram that speaks for its label has 1."""
-    given_GL, label_L = _given(holds_NG, labels)
-    found_GL = lmi(holds_NG, labels)
+    is_label_NL = np.eye(max(labels) + 1)[list(labels)]
+    counts_GL = holds_NG.T @ is_label_NL
+    label_L, found_GL = is_label_NL.mean(axis=0), mutual_information(counts_GL)
+    given_GL = counts_GL / np.maximum(counts_GL.sum(axis=1, keepdims=True), 1)
     weights = np.ones(len(labels))
     for row, label in enumerate(labels):
         grams = holds_NG.indices[holds_NG.indptr[row] : holds_NG.indptr[row + 1]]
@@ -107,13 +100,6 @@ def lmi_weights(holds_NG: csr_array, labels: Sequence[int]) -> NDArray[np.float6
             strongest = grams[found_GL[grams, label].argmax()]
             weights[row] = min(1.0, label_L[label] / given_GL[strongest, label])
     return weights
-
-
-def _given(holds_NG: csr_array, labels: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """p(l | w), (G, L), and p(l), (L,)."""
-    is_label_NL = np.eye(max(labels) + 1)[list(labels)]
-    counts_GL = holds_NG.T @ is_label_NL
-    return counts_GL / np.maximum(counts_GL.sum(axis=1, keepdims=True), 1), is_label_NL.mean(axis=0)
 
 
 def learned_weights(holds_NG: csr_array, labels: Sequence[int], steps: int) -> NDArray[np.float64]:

@@ -6,7 +6,6 @@ Methods of Statistics", section 21.9, for V.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -39,6 +38,24 @@ class LMI:
     count: int
 
 
+def mutual_information(
+    counts_GL: NDArray[np.number], total: float | None = None, share_L: NDArray[np.floating] | None = None
+) -> NDArray[np.float64]:
+    """Local mutual information p(w, l) ln(p(l | w) / p(l)) of n-grams and labels, (G, L); 0 where they never meet.
+
+    Args:
+        counts_GL: how often each n-gram is met with each label.
+        total: of p(w, l); None takes the sum of all counts, as Schuster et al. do.
+        share_L: p(l); None takes each label's share of all counts.
+    """
+    counts_GL = counts_GL.astype(np.float64)
+    total = float(counts_GL.sum()) if total is None else total
+    share_L = counts_GL.sum(axis=0) / (total or 1.0) if share_L is None else share_L
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lift_GL = counts_GL / counts_GL.sum(axis=1, keepdims=True) / share_L
+    return np.where(counts_GL > 0, counts_GL / (total or 1.0) * np.log(np.where(counts_GL > 0, lift_GL, 1.0)), 0.0)
+
+
 def local_mutual_information(
     documents: Iterable[tuple[Sequence[str], str]], *, n: int = 1, fewest: int = FEWEST
 ) -> dict[str, list[LMI]]:
@@ -56,15 +73,15 @@ def local_mutual_information(
         grams = joint.setdefault(label, Counter())
         grams.update(" ".join(tokens[start : start + n]) for start in range(len(tokens) - n + 1))
     of_gram = sum(joint.values(), Counter())
-    total = sum(of_gram.values())
+    counts_GL = np.array([[grams[gram] for grams in joint.values()] for gram in of_gram]).reshape(-1, len(joint))
+    values_GL = SCALE * mutual_information(counts_GL)
     found = {}
-    for label, grams in joint.items():
-        prior = sum(grams.values()) / total if total else 0.0
-        entries = []
-        for gram, count in grams.items():
-            share = count / of_gram[gram]
-            if of_gram[gram] >= fewest and share > prior:
-                entries.append(LMI(gram, label, SCALE * count / total * math.log(share / prior), share, of_gram[gram]))
+    for place, (label, grams) in enumerate(joint.items()):
+        entries = [
+            LMI(gram, label, float(value), grams[gram] / of_gram[gram], of_gram[gram])
+            for gram, value in zip(of_gram, values_GL[:, place], strict=True)
+            if of_gram[gram] >= fewest and value > 0
+        ]
         found[label] = sorted(entries, key=lambda entry: (-entry.value, entry.ngram))
     return found
 

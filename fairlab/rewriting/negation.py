@@ -15,6 +15,7 @@ from fairlab.rewriting.edits import Edit, apply_edits
 from fairlab.text.pipeline import parse
 
 DO = {"do": "VBP", "does": "VBZ", "did": "VBD"}
+DOES = {tag: word for word, tag in DO.items()}
 BE = frozenset("is are was were am be been being 's 're 'm ’s ’re ’m".split())
 HAVE = frozenset("has have had 've ’ve".split())
 SHORTENED = {"ca": "can", "wo": "will", "sha": "shall"}
@@ -30,14 +31,19 @@ PARTICLES = frozenset({"up", "out", "off", "in", "down", "over", "away", "back"}
 
 
 class Affirming:
-    """Says negated sentences without their negations.
+    """Says negated sentences without their negations, and other sentences with one.
 
     Args:
         complements: verbs, as base forms, and what their negation is in one verb.
+        negations: verbs and those whose negation says them.
+        opposites: what is said after a form of *be*, and what is said where that is not so.
     """
 
-    def __init__(self, complements: Mapping[str, str]) -> None:
-        self.complements = complements
+    def __init__(
+        self, complements: Mapping[str, str], negations: Mapping[str, str], opposites: Mapping[str, str]
+    ) -> None:
+        self.complements, self.negations = complements, negations
+        self.opposites = dict(opposites) | {new: old for old, new in opposites.items()}
 
     def __call__(self, texts: Sequence[str], variants: int) -> list[list[str]]:
         """For every text at most so many texts without those of its negations that a rule knows; none without such."""
@@ -45,6 +51,36 @@ class Affirming:
             list(dict.fromkeys(self._said(text, list(self._sites(doc)), variants)))
             for text, doc in zip(texts, parse(texts), strict=True)
         ]
+
+    def negating(self, texts: Sequence[str]) -> list[list[str]]:
+        """For every text those that say one of its verbs or predicates by the negation of its opposite.
+
+        *She forgot it* becomes *she did not remember it*, and *it was closed* becomes *it was not open*.
+        """
+        found = []
+        for text, doc in zip(texts, parse(texts), strict=True):
+            edits = [edit for token in doc if (edit := self._negated(doc, token)) is not None]
+            found.append([apply_edits(text, [edit]) for edit in edits])
+        return found
+
+    def _negated(self, doc: Any, token: Any) -> Edit | None:
+        after = doc[token.i + 1].lower_ if token.i + 1 < len(doc) else ""
+        if token.lower_ in BE:
+            last, opposite = self._opposite(doc, token.i + 1)
+            return None if last is None else Edit(token.idx, last.idx + len(last), f"{token.text} not {opposite}")
+        if token.tag_ in FINITE and not _helped(doc, token) and after not in PARTICLES:
+            verb = self.negations.get(_lemma(token))
+            if verb is not None:
+                return _edit(token, token, f"{DOES[token.tag_]} not {verb}")
+        return None
+
+    def _opposite(self, doc: Any, start: int) -> tuple[Any, str]:
+        """What is said from a token on, as its last token and its opposite; None where the list has none."""
+        for words in (2, 1):
+            said = [token.lower_ for token in doc[start : start + words]]
+            if len(said) == words and (opposite := self.opposites.get(" ".join(said))):
+                return doc[start + words - 1], opposite
+        return None, ""
 
     def _said(self, text: str, sites: Sequence[list[Edit]], variants: int) -> Iterator[str]:
         for k in range(variants if sites else 0):
@@ -63,7 +99,7 @@ class Affirming:
             elif token.lower_ in SINGLE:
                 found = [_edit(token, token, new) for new in SINGLE[token.lower_]]
             elif token.lemma_ == "fail" or token.lower_ in ("fail", "fails", "failed", "failing"):
-                found = _fail(doc, token)
+                found = self._fail(doc, token)
             else:
                 continue
             if found:
@@ -77,6 +113,9 @@ class Affirming:
         if helper in DO:
             return self._do(doc, before, token)
         if helper in BE:
+            last, opposite = self._opposite(doc, token.i + 1)
+            if last is not None:
+                return [_edit(token, last, f" {opposite}", glued=True)]
             being = "far from" if after.tag_ in ("JJ", "VBG") else "far from being"
             return [_edit(token, token, f" {new}", glued=True) for new in ("anything but", being, "hardly")]
         if helper in HAVE and (verb := _verb(doc, token.i + 1, ("VBN", "VBD"))) is not None:
@@ -108,8 +147,8 @@ class Affirming:
         with_particle = f"{base} {following}"
         if with_particle in self.complements:
             return [_edit(helper, doc[verb.i + 1], _finite(self.complements[with_particle], tag))]
-        if base in self.complements and following not in PARTICLES:
-            new = [_finite(self.complements[base], tag)]
+        if (one := self.complements.get(base) or self.negations.get(base)) and following not in PARTICLES:
+            new = [_finite(one, tag)]
         return [_edit(helper, verb, one) for one in new]
 
     def _never(self, doc: Any, token: Any) -> list[Edit]:
@@ -143,18 +182,24 @@ class Affirming:
             return [_edit(before, token, f"{_inflected('lack', before.tag_)} any"), _edit(token, token, "hardly any")]
         return [_edit(token, token, "hardly any")]
 
+    def _fail(self, doc: Any, token: Any) -> list[Edit]:
+        """*failed to catch* becomes *missed*, *failed to open* becomes *stopped short of opening*."""
+        if token.i + 2 >= len(doc) or doc[token.i + 1].lower_ != "to" or doc[token.i + 2].tag_ != "VB":
+            return []
+        verb = doc[token.i + 2]
+        base = _lemma(verb)
+        tag = {"fails": "VBZ", "failed": "VBD", "failing": "VBG"}.get(token.lower_, "VB")
+        if base in self.complements:
+            return [_edit(token, verb, _finite(self.complements[base], tag))]
+        gerund = _inflected(base, "VBG")
+        ways = [f"{_inflected('stop', tag)} short of {gerund}", f"{_inflected('refrain', tag)} from {gerund}"]
+        return [_edit(token, verb, way) for way in ways]
 
-def _fail(doc: Any, token: Any) -> list[Edit]:
-    """*failed to open* becomes *stopped short of opening*."""
-    if token.i + 2 >= len(doc) or doc[token.i + 1].lower_ != "to" or doc[token.i + 2].tag_ != "VB":
-        return []
-    verb = doc[token.i + 2]
-    gerund = _inflected(_lemma(verb), "VBG")
-    tag = {"fails": "VBZ", "failed": "VBD", "failing": "VBG"}.get(token.lower_, "VB")
-    return [
-        _edit(token, verb, f"{_inflected('stop', tag)} short of {gerund}"),
-        _edit(token, verb, f"{_inflected('refrain', tag)} from {gerund}"),
-    ]
+
+def _helped(doc: Any, verb: Any) -> bool:
+    """Whether a helper or a negation belongs to a verb, as far as the three words before it tell."""
+    before = {token.lower_ for token in doc[max(0, verb.i - 3) : verb.i]}
+    return bool(before & (BE | HAVE | DO.keys() | {"not", "n't", "never", "to"}))
 
 
 def _verb(doc: Any, start: int, tags: Sequence[str]) -> Any:

@@ -28,6 +28,8 @@ from fairlab.text.words import TermFinder, match_case
 
 LISTS = Path(__file__).with_name("paraphrases.yaml")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+JOINT = re.compile(r"\s*;\s+|,\s+(?:and|but)\s+|[.!?]\s+(?=\S)")  # between statements that are joined
+LEAST = 2  # words of a statement
 FITTING = 400  # likeliest words at a place, among which a synonym must be
 VARIANTS = 3  # of a text without its negations
 # Words that begin a sentence with a capital only because they do.
@@ -53,14 +55,22 @@ class Paraphrase:
 
     Args:
         language_model: a masked LM; None leaves words as they are.
+        omit: also offer, and first, a text of several statements without one of them. It says less than the original,
+            so only a check that reads labels can take it: ``llm`` or a classifier.
+        negate: the last half of the offers of a text without negations say one of its words by the negation of its
+            opposite (*closed*: *not open*), where the list knows one; for a score that knows words, since another one
+            takes them blindly.
         seed: with the text, of openers and of the words that are exchanged.
 
     Raises:
         CannotScore: the backbone is no masked LM.
     """
 
-    def __init__(self, *, language_model: Backbone | None = None, seed: int = 0) -> None:
-        self.affirming = Affirming(lists()["complements"])
+    def __init__(
+        self, *, language_model: Backbone | None = None, omit: bool = False, negate: bool = False, seed: int = 0
+    ) -> None:
+        self.omit, self.negate = omit, negate
+        self.affirming = Affirming(lists()["complements"], lists()["negations"], lists()["opposites"])
         self.model = None if language_model is None else MaskedLM(language_model)
         self.seed = seed
         self.provenance: dict[str, Any] = {
@@ -73,13 +83,16 @@ class Paraphrase:
         """See :class:`fairlab.rewriting.labelled.LabelledRewriter`."""
         texts = [item.text for item in items]
         affirmed = self.affirming(texts, min(count, VARIANTS))
+        negated = self.affirming.negating(texts) if self.negate else [[] for _ in texts]
         asked: list[tuple[int, str]] = []
         for number, (text, said) in enumerate(zip(texts, affirmed, strict=True)):
             bases = said or [text]
-            asked += [(number, self._opened(bases[k % len(bases)], k)) for k in range(count)]
-        made: list[list[str]] = [[] for _ in items]
+            turned = [] if said else negated[number][: count // 2]
+            asked += [(number, self._opened(bases[k % len(bases)], k)) for k in range(count - len(turned))]
+            asked += [(number, one) for one in turned]
+        made = [omissions(text)[:count] if self.omit else [] for text in texts]
         for (number, _), text in zip(asked, self._substituted([text for _, text in asked]), strict=True):
-            if text != texts[number] and text not in made[number]:
+            if text != texts[number] and text not in made[number] and len(made[number]) < count:
                 made[number].append(text)
         return made
 
@@ -114,6 +127,25 @@ class Paraphrase:
         return made
 
 
+def omissions(text: str) -> list[str]:
+    """A text of several statements without each of them in turn; none of a text of one.
+
+    Example:
+        >>> omissions("It was cold, and we ran; it rained.")
+        ['We ran; it rained.', 'It was cold, and it rained.', 'It was cold, and we ran.']
+    """
+    joints = list(JOINT.finditer(text))
+    starts, ends = [0, *(joint.end() for joint in joints)], [*(joint.start() for joint in joints), len(text)]
+    if len(starts) < 2 or min(len(WORD.findall(text[a:b])) for a, b in zip(starts, ends, strict=True)) < LEAST:
+        return []
+    made = []
+    for place, start in enumerate(starts[:-1]):
+        before, after = text[:start], text[starts[place + 1] :]
+        begins = not before or before.rstrip()[-1] in ".!?"
+        made.append(before + (after[0].upper() + after[1:] if begins else after))
+    return [*made, text[: ends[-2]] + (text[-1] if text[-1] in ".!?" else "")]
+
+
 class LexicalEntailment:
     """Whether a rewrite can be told, by its words alone, to say what its source says.
 
@@ -129,9 +161,11 @@ class LexicalEntailment:
 
     def __init__(self) -> None:
         said = lists()
-        self.turning = TermFinder(said["turning"])
+        opposites = said["opposites"]
+        self.turning = TermFinder([*said["turning"], *opposites.values()])
         self.idle = TermFinder(said["idle"])
         phrases = [*said["openers"], *said["turning"], *said["complements"], *said["complements"].values()]
+        phrases += [*opposites, *opposites.values()]
         phrases += ["precious little anything anyone anywhere something else neglect avoid stop"]
         self.free = FUNCTION | {_lemma(token) for phrase in phrases for token in surface_tokens(phrase)}
 

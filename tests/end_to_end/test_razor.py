@@ -3,28 +3,40 @@
 import importlib.util
 import json
 import os
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+import torch
 from hydra.core.global_hydra import GlobalHydra
+from transformers import BertConfig, BertForSequenceClassification
 
 from fairlab import cli, evaluate
+from fairlab.data.glue import find_task, read_task
+from fairlab.data.labelled import read_training
 from fairlab.record import Record
+from fairlab.text.surface import negations, surface_tokens
+from tests.conftest import SMALL
 from tests.end_to_end.augmenting import augment_here, content, rows
 from tests.llm.stub import Stub, said
 
 RAZOR = ["+augmentation=razor", "output=out"]
 RULES = ["rewriter=paraphrase", "rewriter.language_model=null"]
 OFFLINE = [*RULES, "augmentation.accept=always", "augmentation.candidates=4"]
-PLANTED = Path(__file__).parents[2] / "experiments" / "razor" / "planted.py"
+EXPERIMENTS = Path(__file__).parents[2] / "experiments" / "razor"
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, EXPERIMENTS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def planted(**values):
-    spec = importlib.util.spec_from_file_location("planted", PLANTED)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.planted(**values)
+    return script("planted").planted(**values)
 
 
 def write(path, some):
@@ -140,18 +152,68 @@ def test_killed_in_mid_round_it_resumes_to_the_same_data(tmp_path):
         assert augment_here(*RAZOR, *of_stub(stub, tmp_path), *arguments) == 0
         whole, calls = content(tmp_path / "out"), len(stub.payloads)
     (tmp_path / "other").mkdir()
+    second_round, killed = threading.Event(), threading.Event()
 
-    with Stub(by_model) as stub:
-        limited = ["llm.budget.calls=18"]  # twelve calls a round, so it ends inside the second
-        assert augment_here(*RAZOR[:1], "output=killed", *of_stub(stub, tmp_path / "other"), *arguments, *limited) == 1
-        assert len(list((tmp_path / "killed" / "rounds").iterdir())) == 1
-        assert augment_here(*RAZOR[:1], "output=killed", *of_stub(stub, tmp_path / "other"), *arguments) == 0
-        assert len(stub.payloads) == calls  # nothing was asked twice
-    killed = content(tmp_path / "killed")
-    assert {name for name in whole if name.startswith(("data", "rounds"))} <= set(killed)
-    for name in whole:
-        if name.startswith(("data", "rounds")):
-            assert killed[name] == whole[name]
+    def stopping(payload, nth):
+        if len(stub.payloads) > 17 and not killed.is_set():  # twelve calls a round
+            second_round.set()
+            killed.wait(60)
+        return by_model(payload, nth)
+
+    with Stub(stopping) as stub:
+        again = ["+augmentation=razor", "output=killed", *of_stub(stub, tmp_path / "other"), *arguments]
+        process = subprocess.Popen([sys.executable, "-m", "fairlab.augment", *again], stdout=subprocess.DEVNULL)
+        assert second_round.wait(120)
+        process.kill()
+        process.wait()
+        killed.set()
+        assert [path.name for path in (tmp_path / "killed" / "rounds").iterdir()] == ["round-01.json"]
+        assert not rows(tmp_path / "killed")
+        assert augment_here(*again) == 0
+        assert len(stub.payloads) == calls + 1  # the one that was under way is asked again, and no other
+    found = content(tmp_path / "killed")
+    kept = {name for name in whole if name.startswith(("data", "rounds"))}
+    assert len(kept) == 4
+    assert {name: found[name] for name in kept} == {name: whole[name] for name in kept}
+
+
+@pytest.fixture
+def classifier(tokenizer, tmp_path):
+    """A folder with a classifier whose likeliest label is always ``no``."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    config = BertConfig(**SMALL, **sizes, id2label={0: "yes", 1: "no"}, label2id={"yes": 0, "no": 1})
+    model = BertForSequenceClassification(config)
+    torch.nn.init.zeros_(model.classifier.weight)
+    model.classifier.bias.data = torch.tensor([0.0, 1.0])
+    (tmp_path / "run" / "model").mkdir(parents=True)
+    model.save_pretrained(tmp_path / "run" / "model")
+    tokenizer.save_pretrained(tmp_path / "run" / "model")
+    return tmp_path / "run"
+
+
+def test_a_classifier_of_a_run_checks_what_leaves_a_statement_out(tmp_path, classifier):
+    some = [
+        {"text": f"We did not book {word}, and the {word} was cold.", "label": label}
+        for word, label in zip("soup bread tea fish".split(), ["no", "yes", "no", "yes"], strict=True)
+    ]
+    source = write(tmp_path / "in.jsonl", some)
+    settings = ["rewriter.omit=true", "augmentation.features=association", "augmentation.accept=always"]
+    settings += [f"augmentation.verify={classifier}", "augmentation.tolerance=-1"]
+    assert augment_here(*RAZOR, *RULES, f"input={source}", *settings) == 0
+    made = rows(tmp_path / "out")
+    assert [row["rewritten"] for row in made] == [True, False, True, False]
+    assert all(len(row["text"]) < len(old["text"]) for row, old in zip(made, some, strict=True) if row["rewritten"])
+    assert made[0]["check"] == "classifier"
+    rounds = json.loads((tmp_path / "out" / "rounds" / "round-01.json").read_text())
+    assert {fault for one in rounds["tried"].values() for _, fault in one["turned_down"]} == {"reads as no"}
+
+
+def test_a_classifier_of_other_labels_is_refused(tmp_path, capsys, classifier):
+    source = write(tmp_path / "in.jsonl", PAIRS)
+    settings = ["field=[evidence,claim]", *RULES, f"augmentation.verify={classifier}"]
+    assert augment_here(*RAZOR, f"input={source}", *settings) == 1
+    assert "the classifier of augmentation.verify knows yes, no and nothing for 'REFUTES'" in capsys.readouterr().err
 
 
 def test_a_model_that_always_fails_the_check_leaves_the_data_and_says_so(tmp_path, capsys):
@@ -170,6 +232,33 @@ def test_a_model_that_always_fails_the_check_leaves_the_data_and_says_so(tmp_pat
     assert "augmentation.k=50 is above the number of documents" in printed
 
 
+@pytest.mark.data
+def test_a_mixture_of_tasks_is_rewritten_trained_on_and_checked_for_leakage(tmp_path):
+    mixture = "fool_me_twice+vitaminc_two_way"
+    assert augment_here(*RAZOR, *RULES, f"input=task:{mixture}:train", "augmentation.k=5", "augmentation.rounds=1") == 0
+    original, made = read_task(mixture, "train"), read_training(find_task(mixture), "out")
+    assert [(one.label, one.first) for one in made] == [(one.label, one.first) for one in original]
+    changed = sum(one != other for one, other in zip(made, original, strict=True))
+    assert 0 < changed <= 5
+    table = {name: figures for name, *figures in script("repetition").rates("out", "fever_symmetric:test")}
+    assert [table[name][0] for name in table] == [len(original), changed, changed]
+    assert table["rewritten, after"][1] <= table["rewritten, before"][1]
+
+
+@pytest.mark.data
+def test_planted_opinions_of_sst2_hold_no_negation():
+    made = script("planted")
+    opinions = made.of_sst2()
+    assert min(len(some) for split in opinions.values() for some in split.values()) >= 200
+    assert not any(
+        negations(surface_tokens(text)) for split in opinions.values() for some in split.values() for text in some
+    )
+    rows = made.planted(train=200, test=40, opinions=opinions)
+    held = [negations(surface_tokens(row["text"])) > 0 for row in rows["train"]]
+    right = [one == (row["label"] == "negative") for one, row in zip(held, rows["train"], strict=True)]
+    assert sum(right) / 200 == pytest.approx(0.9, abs=0.07)
+
+
 @pytest.mark.parametrize(
     ("some", "arguments", "message"),
     [
@@ -179,7 +268,7 @@ def test_a_model_that_always_fails_the_check_leaves_the_data_and_says_so(tmp_pat
         (PAIRS, ["field=claim", "rewriter=rules"], "razor needs a rewriter that keeps labels: rewriter=paraphrase or"),
         (PAIRS, ["field=claim", "rewriter=llm_labelled"], "rewriter=llm_labelled asks a language model; add llm="),
         (PAIRS, ["field=claim", "augmentation.verify=llm"], "augmentation.verify=llm asks a language model"),
-        (PAIRS, ["field=claim", "augmentation.verify=nobody"], "augmentation.verify must be llm or lexical, or null"),
+        (PAIRS, ["field=claim", "augmentation.verify=nobody"], "augmentation.verify must be llm, lexical, the folder"),
         (PAIRS, ["field=claim", "augmentation.k=0"], "augmentation.k must be at least 1, not 0"),
         (PAIRS, ["field=claim", "axis=race"], "razor looks for shortcuts without an axis"),
     ],

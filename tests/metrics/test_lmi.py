@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats.contingency import association
 
-from fairlab.metrics.lmi import association_draws, cramers_v, local_mutual_information, presence_table
+from fairlab.metrics.lmi import (
+    association_draws,
+    cramers_v,
+    local_mutual_information,
+    mutual_information,
+    presence_table,
+)
 
 DOCUMENTS = [(["a", "not", "b"], "no"), (["not", "b"], "no"), (["a", "b"], "yes"), (["a", "a", "c"], "yes")]
 
@@ -24,6 +30,25 @@ def test_pairs_of_tokens_and_labels_without_any():
     found = local_mutual_information(DOCUMENTS, n=2, fewest=2)
     assert [(entry.ngram, entry.count) for entry in found["no"]] == [("not b", 2)]
     assert local_mutual_information([([], "x"), (["a"], "y")], n=3) == {"x": [], "y": []}
+
+
+def test_a_table_of_counts_by_hand():
+    # Six occurrences, half of each label: the first n-gram 3 of 4, the second 0 of 2.
+    found = mutual_information(np.array([[3, 1], [0, 2]]))
+    assert found[0].tolist() == pytest.approx([3 / 6 * math.log(0.75 / 0.5), 1 / 6 * math.log(0.25 / 0.5)])
+    assert found[1].tolist() == pytest.approx([0, 2 / 6 * math.log(1 / 0.5)])
+    by_documents = mutual_information(np.array([[3, 1]]), total=8, share_L=np.array([0.25, 0.75]))
+    assert by_documents[0].tolist() == pytest.approx([3 / 8 * math.log(0.75 / 0.25), 1 / 8 * math.log(0.25 / 0.75)])
+    assert mutual_information(np.zeros((2, 3))).tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_a_table_is_the_sum_over_each_cell():
+    counts = np.random.default_rng(0).integers(0, 5, (7, 3))
+    whole = counts.sum()
+    for gram, label in np.ndindex(counts.shape):
+        joint, of_gram, of_label = counts[gram, label], counts[gram].sum(), counts[:, label].sum()
+        expected = joint / whole * math.log(joint * whole / of_gram / of_label) if joint else 0.0
+        assert mutual_information(counts)[gram, label] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("table", [[[3, 9], [12, 2]], [[5, 1, 4], [2, 8, 3]]])

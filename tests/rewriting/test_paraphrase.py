@@ -4,7 +4,7 @@ import pytest
 
 from fairlab.backbones.loading import load_backbone
 from fairlab.rewriting.labelled import Labelled
-from fairlab.rewriting.paraphrase import LexicalEntailment, Paraphrase, lists, synonyms
+from fairlab.rewriting.paraphrase import LexicalEntailment, Paraphrase, lists, omissions, synonyms
 from fairlab.text.surface import negations, surface_tokens
 
 
@@ -27,12 +27,37 @@ def rewrites(text, count=4, **values):
         ("It doesn’t contain nuts.", "It lacks nuts."),
         ("It does not have to be cheap.", "It hardly has to be cheap."),
         ("He did not win, and nothing was left.", "He lost, and precious little was left."),
+        ("The shop wasn't open.", "The shop was closed."),
+        ("Our bus was not late.", "Our bus was on time."),
+        ("It is not far away.", "It is close."),
+        ("She did not forget it.", "She remembered it."),
+        ("They failed to catch it.", "They missed it."),
     ],
 )
 def test_negations_are_said_without_a_negation(text, expected):
     made = rewrites(text)
     assert made[0] == expected
     assert all(negations(surface_tokens(one)) == 0 for one in made)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The shop was closed.", "The shop was not open."),
+        ("It's on time.", "It's not late."),
+        ("She forgot the address.", "She did not remember the address."),
+        ("They forbid dogs.", "They do not allow dogs."),
+        ("She has forgotten it.", None),
+        ("He left off.", None),
+        ("The soup was cold.", None),
+    ],
+)
+def test_a_word_is_said_by_the_negation_of_its_opposite(text, expected):
+    made = rewrites(text, negate=True)
+    assert [one for one in made if negations(surface_tokens(one))] == ([expected] if expected else [])
+    assert not any(negations(surface_tokens(one)) for one in rewrites(text))
+    if expected:
+        assert LexicalEntailment().faults([Labelled(text, "x")], [expected]) == [None]
 
 
 @pytest.mark.parametrize(
@@ -57,6 +82,32 @@ def test_the_masked_lm_exchanges_synonyms_of_the_list_alone(tiny_folders):
     changed = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
     assert len(changed) <= 1
     assert all(b in synonyms()[a] for a, b in changed)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It rained, but we stayed.", ["We stayed.", "It rained."]),
+        ("It rained. We stayed!", ["We stayed!", "It rained!"]),
+        ("It rained. Then we left; it was late.", ["Then we left; it was late.", "It rained. It was late.", None]),
+        ("Salt and pepper, please.", []),
+        ("Yes, and we stayed.", []),  # one word is no statement
+        ("", []),
+    ],
+)
+def test_a_statement_is_left_out(text, expected):
+    made = omissions(text)
+    assert len(made) == len(expected)
+    assert all(b in (a, None) for a, b in zip(made, expected, strict=True))
+
+
+def test_omissions_are_offered_first_and_only_when_asked_for():
+    text = "We did not book ahead, and the soup was cold."
+    assert rewrites(text, count=3, omit=True)[:2] == ["The soup was cold.", "We did not book ahead."]
+    assert len(rewrites(text, count=3, omit=True)) == 3
+    assert not set(rewrites(text, count=3)) & {"The soup was cold.", "We did not book ahead."}
+    (fault, _) = LexicalEntailment().faults([Labelled(text, "x")] * 2, rewrites(text, count=2, omit=True))
+    assert fault is not None  # by words alone it cannot be told to keep the label
 
 
 @pytest.mark.parametrize(

