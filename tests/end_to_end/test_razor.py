@@ -235,11 +235,11 @@ def test_a_model_that_always_fails_the_check_leaves_the_data_and_says_so(tmp_pat
 @pytest.mark.data
 def test_a_mixture_of_tasks_is_rewritten_trained_on_and_checked_for_leakage(tmp_path):
     mixture = "fool_me_twice+vitaminc_two_way"
-    assert augment_here(*RAZOR, *RULES, f"input=task:{mixture}:train", "augmentation.k=5", "augmentation.rounds=1") == 0
+    assert augment_here(*RAZOR, *RULES, f"input=task:{mixture}:train", "augmentation.k=60", "augmentation.rounds=1") == 0
     original, made = read_task(mixture, "train"), read_training(find_task(mixture), "out")
     assert [(one.label, one.first) for one in made] == [(one.label, one.first) for one in original]
     changed = sum(one != other for one, other in zip(made, original, strict=True))
-    assert 0 < changed <= 5
+    assert 0 < changed <= 60
     table = {name: figures for name, *figures in script("repetition").rates("out", "fever_symmetric:test")}
     assert [table[name][0] for name in table] == [len(original), changed, changed]
     assert table["rewritten, after"][1] <= table["rewritten, before"][1]
