@@ -19,6 +19,7 @@ from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.measuring import add, measure, take
+from fairlab.ranks import elsewhere, rank, ranks
 from fairlab.record import Note, Record, environment
 from fairlab.runs import run_folder
 from fairlab.types import FairlabError
@@ -57,6 +58,8 @@ def train(config: DictConfig, record: Record) -> None:
 
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
+    # Values are the whole batch's when they are logged.
+    warnings.filterwarnings("ignore", message=r"It is recommended to use `self.log\(.*sync_dist=True")
     # Our loaders pass over the batches that are done; Lightning looks for a loader with a state of its own.
     warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
     seed_everything(config.seed, workers=True, verbose=False)
@@ -70,7 +73,7 @@ def train(config: DictConfig, record: Record) -> None:
 
     untrained = encoder.digest()
     history = History()
-    trainer = make_trainer(config, record, history, method, data.total_batches)
+    trainer = make_trainer(config, record, history, encoder, method, data.total_batches)
     encoder.to(trainer.strategy.root_device)
     measure_data(data, record)
     if config.before is not None:
@@ -88,6 +91,8 @@ def train(config: DictConfig, record: Record) -> None:
     }
     encoder.to(trainer.strategy.root_device)
     measure(benchmarks, encoder, "after", record, earlier="before" if config.measure_before else None)
+    if rank():
+        return
     for logger in trainer.loggers:
         logger.log_metrics(record.metrics(), step=trainer.global_step)
         logger.finalize("success")
@@ -165,25 +170,30 @@ def announcement(config: DictConfig) -> str:
 
 
 def make_trainer(
-    config: DictConfig, record: Record, history: History, method: Any, total_batches: int
+    config: DictConfig, record: Record, history: History, encoder: Backbone, method: Any, total_batches: int
 ) -> lightning.Trainer:
     """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only."""
     import lightning
+    from lightning.fabric.plugins.environments import LightningEnvironment
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
-    from fairlab.callbacks import Checkpoints
+    from fairlab.callbacks import Checkpoints, Compiled
 
     hardware = dict(config.trainer)
-    every = hardware.pop("checkpoint_every")
+    every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile", False)
     if every < 1:
         raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
     terminal = sys.stderr.isatty()
-    loggers = [build(logger, save_dir=str(record.folder)) for logger in config.logger.values()]
+    loggers = [] if rank() else [build(logger, save_dir=str(record.folder)) for logger in config.logger.values()]
     steps = getattr(method, "steps", None) or total_batches
     accumulated = hardware.get("accumulate_grad_batches", 1)
     choice = {name: getattr(method, name) for name in ("monitor", "patience") if hasattr(method, name)}
     callbacks: list[Any] = [history, Checkpoints(record.folder / "checkpoints", every, **choice)]
+    if compiled:
+        callbacks.append(Compiled(encoder))
+    if ranks() > 1 and not elsewhere():
+        hardware["plugins"] = [LightningEnvironment()]  # whatever scheduler this machine's processes run under
     try:
         trainer = lightning.Trainer(
             **hardware,
@@ -226,6 +236,8 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
     import lightning
     import torch
 
+    from fairlab.optimization import whole
+
     if not isinstance(method, lightning.LightningModule):
         method.fit(data)
         return
@@ -243,6 +255,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
     state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]
+    whole(method)
     method.load_state_dict(state)
     record.history = history.rows
     record.save()

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "fairlab"
 # Lowest first; modules of one layer may use one another only where they are the same package.
 LAYERS = [
     {"types"},
-    {"files"},
+    {"files", "ranks"},
     {"record"},
     {"text", "lexicons"},
     {"losses", "metrics"},
