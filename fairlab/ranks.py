@@ -22,7 +22,7 @@ from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch is imported where it is used: --help answers at once
     import torch
-    from torch import Tensor
+    from torch import Tensor, nn
 
 Batch = TypeVar("Batch")
 Value = TypeVar("Value")
@@ -100,6 +100,16 @@ def in_place(rows: Tensor, total: int) -> Tensor:
     whole = rows.new_zeros((total, *rows.shape[1:]))
     whole[rank() :: ranks()] = rows
     return whole
+
+
+def nothing(module: nn.Module, *shape: int) -> Tensor:
+    """What a module gives for a share without items: no value, or 0, whose gradient is 0 for all that is trained.
+
+    A process without items must still take part when gradients are put together, and models refuse empty batches.
+    """
+    trained = (parameter for parameter in module.parameters() if parameter.requires_grad)
+    zero = sum(parameter.flatten()[:1].sum() for parameter in trained) * 0.0
+    return zero.expand(shape)  # type: ignore[union-attr]
 
 
 class Share:

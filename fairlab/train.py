@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
@@ -18,6 +20,7 @@ from fairlab.backbones.loading import WEIGHTS, weights_facts
 from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
+from fairlab.loggers import build_loggers, finish_loggers
 from fairlab.measuring import add, measure, take
 from fairlab.ranks import elsewhere, rank, ranks
 from fairlab.record import Note, Record, environment
@@ -93,9 +96,6 @@ def train(config: DictConfig, record: Record) -> None:
     measure(benchmarks, encoder, "after", record, earlier="before" if config.measure_before else None)
     if rank():
         return
-    for logger in trainer.loggers:
-        logger.log_metrics(record.metrics(), step=trainer.global_step)
-        logger.finalize("success")
     export_backbone(encoder, record.folder / "model", model_card(record))
     record.provenance["model_sha256"] = sha256(record.folder / "model" / WEIGHTS)
     if encoder.digest() == untrained:
@@ -103,6 +103,8 @@ def train(config: DictConfig, record: Record) -> None:
         record.notes.append(Note("training", text))
     record.status = "finished"
     write_report(record)
+    record.save()
+    finish_loggers(trainer.loggers, record, trainer.global_step)
 
 
 def build_method(config: DictConfig, encoder: Backbone) -> Any:
@@ -185,7 +187,7 @@ def make_trainer(
     if every < 1:
         raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
     terminal = sys.stderr.isatty()
-    loggers = [] if rank() else [build(logger, save_dir=str(record.folder)) for logger in config.logger.values()]
+    loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     steps = getattr(method, "steps", None) or total_batches
     accumulated = hardware.get("accumulate_grad_batches", 1)
     choice = {name: getattr(method, name) for name in ("monitor", "patience") if hasattr(method, name)}
@@ -211,9 +213,14 @@ def make_trainer(
         )
     except MisconfigurationException as error:
         raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
-    for logger in loggers:
-        logger.log_hyperparams(record.config)
     return trainer
+
+
+def sweep_of(folder: Path) -> str | None:
+    """Name of the sweep that the run in a folder belongs to; None for a run of its own."""
+    if not HydraConfig.initialized() or HydraConfig.get().mode != RunMode.MULTIRUN:
+        return None
+    return "/".join(folder.resolve().parts[-3:-1])
 
 
 def measure_data(data: CounterfactualGroups, record: Record) -> None:

@@ -30,7 +30,9 @@ def loader(items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any
     """
 
     def shared(chosen: list[Any]) -> Any:
-        return share(collate(chosen), len(chosen))  # cut when padded, so that nothing depends on the number of processes
+        return share(
+            collate(chosen), len(chosen)
+        )  # cut when padded, so that nothing depends on the number of processes
 
     # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
     return DataLoader(items, batch_sampler=batches, collate_fn=shared, generator=torch.Generator())

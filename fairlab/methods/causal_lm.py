@@ -24,7 +24,7 @@ from fairlab.backbones.quantization import dequantize, quantize, refuse_without_
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.entries import NOT_SCORED, Entries, PackedBatch
 from fairlab.optimization import Clipped, optimizer_steps, scheduled
-from fairlab.ranks import Share
+from fairlab.ranks import Share, nothing
 from fairlab.types import CannotScore, FairlabError
 
 APART = 0.05  # share of the largest state by which rounding may move one, in bfloat16 too
@@ -134,6 +134,8 @@ class CausalLMTuning(Clipped):
 
     def loss(self, batch: PackedBatch) -> tuple[Tensor, int]:
         """Mean cross-entropy of a batch, in nats, and the number M of tokens it is over."""
+        if not len(batch.positions):
+            return nothing(self), 0
         model = self.backbone.model
         output = body(model)(input_ids=batch.input_ids, position_ids=batch.position_ids, use_cache=False)
         scored_BT = batch.targets != NOT_SCORED

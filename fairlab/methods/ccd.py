@@ -16,7 +16,7 @@ from fairlab.backbones.hidden_states import train_only_the_encoder
 from fairlab.data.counterfactual import CounterfactualGroups, GroupBatch
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral, representation_loss
 from fairlab.metrics.cced import CCEDGap
-from fairlab.ranks import Share, gathered, mean
+from fairlab.ranks import Share, gathered, mean, nothing
 from fairlab.types import FairlabError
 
 
@@ -98,6 +98,8 @@ class CCD(lightning.LightningModule):
 
     def forward(self, batch: GroupBatch) -> tuple[Tensor, Tensor]:
         """Embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
+        if not batch.ids:
+            return nothing(self, 0, 2, self.encoder.width), nothing(self, 0, self.encoder.width)
         embeddings = self.encoder(batch.input_ids, batch.attention_mask).float()  # distances need more than bf16
         embeddings = embeddings.unflatten(0, (len(batch.ids), -1))
         return embeddings[:, 1:], embeddings[:, 0]

@@ -23,7 +23,7 @@ from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
 from fairlab.optimization import Clipped, optimizer_steps, scheduled
-from fairlab.ranks import Share, in_place, mean, rank, ranks
+from fairlab.ranks import Share, in_place, nothing, rank, ranks
 from fairlab.types import FairlabError
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is
@@ -168,6 +168,9 @@ class MLM(Clipped):
     def losses(self, batch: TextBatch, split: str, number: int) -> tuple[dict[str, Tensor], Tensor]:
         """The loss and its parts on a batch masked by ``number``, and whether each of the M tokens was found (M,)."""
         input_ids_BT, chosen_BT = self.masked(batch, split, number)
+        if not len(batch.positions):
+            names = ("loss", "mlm_loss", *["preservation_loss"] * bool(self.preserve))
+            return {name: nothing(self) for name in names}, chosen_BT.flatten()
         model = self.backbone.model
         output = body(model)(input_ids=input_ids_BT, attention_mask=batch.attention_mask)
         hidden_BTD = output.last_hidden_state
@@ -178,7 +181,7 @@ class MLM(Clipped):
         if self.preserve:
             embedding_BD = self.backbone.pool(hidden_BTD, batch.attention_mask).float()
             original_BD = self.original[split][batch.positions.cpu()].to(embedding_BD.device)
-            parts["preservation_loss"] = mean(1 - torch.cosine_similarity(embedding_BD, original_BD))
+            parts["preservation_loss"] = 1 - torch.cosine_similarity(embedding_BD, original_BD).mean()
             parts["loss"] = mlm + self.preserve * parts["preservation_loss"]
         return parts, logits_MV.argmax(dim=-1) == targets_M
 

@@ -16,7 +16,7 @@ from torchmetrics import MeanMetric
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
 from fairlab.optimization import Clipped, optimizer_steps, scheduled
-from fairlab.ranks import Share, mean
+from fairlab.ranks import Share, mean, nothing
 from fairlab.rewriting.perturber import PERT_SEP, SEP, shifted
 from fairlab.types import FairlabError
 
@@ -108,6 +108,8 @@ class PerturberTraining(Clipped):
 
     def losses(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of each token of the rewritings, (M,), and whether it is a changed one, (M,)."""
+        if not len(batch.targets):
+            return nothing(self, 0), batch.changed.flatten()
         model = self.backbone.model
         given_NT = batch.targets >= 0
         logits_MV = model(

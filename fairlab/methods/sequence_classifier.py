@@ -25,7 +25,7 @@ from fairlab.data.labelled import LabelledBatch, LabelledTexts
 from fairlab.debiasing.debiasing import Debiasing
 from fairlab.metrics.classification import METRICS
 from fairlab.optimization import Clipped, optimizer_steps, scheduled
-from fairlab.ranks import Share, gathered
+from fairlab.ranks import Share, gathered, nothing
 from fairlab.types import FairlabError
 
 
@@ -124,10 +124,10 @@ class SequenceClassifier(Clipped):
 
     def forward(self, batch: LabelledBatch) -> Tensor:
         """Outputs (B, L), one for each label or answer; (B,) scores of a task of scores."""
+        if not len(batch.labels):
+            return nothing(self, 0, len(self.task.labels)) if self.task.labels else nothing(self, 0)
         values = outputs(self.backbone.model, batch.input_ids, batch.attention_mask, batch.segments)
-        if not self.task.labels:
-            return values.squeeze(-1)
-        return values.view(len(batch.labels), -1) if len(batch.labels) else values
+        return values.view(len(batch.labels), -1) if self.task.labels else values.squeeze(-1)
 
     def loss(self, batch: LabelledBatch, found: Tensor) -> Tensor:
         """Mean over a batch; see the class."""
