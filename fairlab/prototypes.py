@@ -29,7 +29,6 @@ from fairlab.data.counterfactual import GroupBatch
 from fairlab.losses.drift import Drift, drift_loss
 from fairlab.optimization import Clipped, optimizer_steps, scheduled
 from fairlab.ranks import ranks
-from fairlab.ranks import ranks
 from fairlab.types import FairlabError
 
 

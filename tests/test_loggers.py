@@ -67,11 +67,11 @@ class Refusing(http.server.BaseHTTPRequestHandler):
 
     asked: list[str] = []  # noqa: RUF012
 
-    def do_CONNECT(self):  # noqa: N802
+    def do_CONNECT(self):
         self.asked.append(self.path)
         self.send_error(403)
 
-    do_GET = do_POST = do_CONNECT  # noqa: N815
+    do_GET = do_POST = do_CONNECT
 
     def log_message(self, *_):
         pass

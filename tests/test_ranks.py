@@ -175,9 +175,9 @@ def test_two_processes_do_what_one_does(tmp_path):
 
 
 def test_a_process_that_fails_ends_the_run_with_its_words(tmp_path):
-    with pytest.raises(FairlabError, match="process 1 of 2 ended before the run did: .*the other process fails"):
-        with joined(2, fail, tmp_path):
-            gathered(None)
+    words = r"process 1 of 2 ended before the run did: .*the other process fails"
+    with pytest.raises(FairlabError, match=words), joined(2, fail, tmp_path):
+        gathered(None)
     assert ranks() == 1
 
 
@@ -204,6 +204,6 @@ def test_a_wrong_number_is_refused(devices):
 def test_torchrun_must_start_as_many_as_are_asked_for(monkeypatch):
     for name, value in {"TORCHELASTIC_RUN_ID": "none", "RANK": "0", "WORLD_SIZE": "4"}.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(FairlabError, match="torchrun started 4 processes, and .* ask for 2"):
-        with joined(2, fail, Path()):
-            pass
+    words = r"torchrun started 4 processes, and .* ask for 2"
+    with pytest.raises(FairlabError, match=words), joined(2, fail, Path()):
+        pass
