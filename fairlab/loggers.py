@@ -129,6 +129,7 @@ def wandb_logger(
             "send it with 'wandb sync' later",
             file=sys.stderr,
         )
+        wandb.teardown()  # its other process still holds the id
         run = wandb.init(mode="offline", **common)
     run.define_metric("trainer/global_step")
     run.define_metric("*", step_metric="trainer/global_step", step_sync=True)

@@ -255,8 +255,9 @@ def _children(count: int) -> Iterator[Callable[[], None]]:
                 child.kill()
                 child.wait()
         torch.set_num_threads(threads)
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        for name, value in before.items():  # Lightning may have removed some
+            os.environ.pop(name, None)
+            os.environ.update({} if value is None else {name: value})
 
 
 def _refuse_failed(

@@ -4,6 +4,7 @@ import http.server
 import json
 import struct
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,16 @@ def entries(file):
     return found
 
 
+def closed(folder):
+    """The run's file and its records, once wandb's own process has written the last of them."""
+    for _ in range(100):
+        (file,) = (folder / "wandb").glob("offline-run-*/*.wandb")
+        if (found := entries(file)) and found[-1].HasField("exit"):
+            return file, found
+        time.sleep(0.1)
+    raise AssertionError(f"{file} has no end")
+
+
 class Refusing(http.server.BaseHTTPRequestHandler):
     """A proxy that counts who asks for the network, and refuses."""
 
@@ -98,8 +109,7 @@ def test_an_offline_run_is_read_back_and_asks_for_no_network(tmp_path, asked, mo
         loggers[0].log_metrics({"train/loss": row["train/loss"]}, step=step)
     finish_loggers(loggers, record, 2)
 
-    (file,) = (record.folder / "wandb").glob("offline-run-*/*.wandb")
-    found = entries(file)
+    file, found = closed(record.folder)
     (run,) = {entry.run.run_id: entry.run for entry in found if entry.HasField("run")}.values()
     assert (run.project, run.run_group, list(run.tags)) == ("fairlab", "exp/sweep", ["ours"])
     assert run.run_id == record.provenance["wandb_id"]
@@ -120,16 +130,18 @@ def test_an_offline_run_is_read_back_and_asks_for_no_network(tmp_path, asked, mo
     assert asked == []
 
 
-def test_a_server_out_of_reach_leaves_the_run_in_its_folder(tmp_path, monkeypatch, capsys):
+def test_a_server_out_of_reach_leaves_the_run_in_its_folder(tmp_path, monkeypatch, capsys, request):
     values = {"WANDB_MODE": "online", "WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_API_KEY": "0" * 40}
     for name, value in values.items():
         monkeypatch.setenv(name, value)
+    wandb.teardown()  # it reads the environment once
+    request.addfinalizer(wandb.teardown)
     logger = wandb_logger(**SETTINGS, save_dir=str(tmp_path), run_id="abc", sweep=None)
     logger.log_metrics({"train/loss": 1.0}, step=1)
     logger.experiment.finish()
     assert "wandb sync" in capsys.readouterr().err
-    (file,) = (tmp_path / "wandb").glob("offline-run-*-abc/*.wandb")
-    assert any(entry.HasField("history") for entry in entries(file))
+    _, found = closed(tmp_path)
+    assert any(entry.HasField("history") for entry in found)
 
 
 def test_a_run_without_a_key_is_refused_in_one_sentence(tmp_path, monkeypatch):
