@@ -20,6 +20,7 @@ ELSEWHERE = {
     "fairlab/data/embedded/README.md": "embedded/data.md",
     "fairlab/backbones/embedded/minilm_mlm/README.md": "embedded/minilm_mlm.md",
 }
+TITLES = {"root": "entry points"}
 ELSEWHERE |= {
     str(path.relative_to(ROOT)): f"results/{path.parent.name}.md"
     for path in sorted((ROOT / "experiments").glob("*/README.md"))
@@ -32,7 +33,7 @@ def on_config(config: Any) -> Any:
     embedded = [place for place in ELSEWHERE.values() if place.startswith("embedded/")]
     config.nav += [
         {"Results": results},
-        {"Configuration": [{group: f"configuration/{group}.md"} for group in groups()]},
+        {"Configuration": [{TITLES.get(group, group): f"configuration/{group}.md"} for group in groups()]},
         {"API": [{name: f"api/{name}.md"} for name in modules()]},
         {"Project": [{"Decisions": "decisions.md"}, "contributing.md", "changes.md", *embedded]},
     ]
@@ -77,8 +78,7 @@ def configuration(group: str) -> str:
     """The yaml of a group, file by file; its comments say what the values are."""
     folder = ROOT / "conf" if group == "root" else ROOT / "conf" / group
     files = sorted(folder.glob("*.yaml")) if group == "root" else sorted(folder.rglob("*.yaml"))
-    title = "Entry points" if group == "root" else f"{group}="
-    parts = [f"# {title}\n"]
+    parts = [f"# {TITLES.get(group, f'{group}=')}\n"]
     for path in files:
         name = path.relative_to(folder).with_suffix("")
         heading = f"python -m fairlab.{name}" if group == "root" else f"{'+' * (group == 'experiment')}{group}={name}"
