@@ -11,7 +11,8 @@ STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #1b1f23; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .4rem; }
-table { display: block; overflow-x: auto; border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
+table { display: block; overflow-x: auto; border-collapse: collapse; }
+table { font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .25rem .8rem; border-bottom: 1px solid #e1e4e8; text-align: right; }
 th:first-child, td:first-child { text-align: left; } thead th { border-bottom: 2px solid #aab; }
 .label { display: inline-block; padding: .1rem .6rem; border-radius: .3rem; background: #fff3cd; font-size: .9rem; }
@@ -22,7 +23,8 @@ h1, li, p { overflow-wrap: break-word; } .plotly-graph-div { overflow-x: auto; }
 @media (prefers-color-scheme: dark) {
   body { color: #d7dade; background: #1c1f24; } a { color: #8ab4f8; } pre { background: #272b32; }
   th, td, .diff { border-color: #3a3f47; } .label { background: #5c4a12; } .note { color: #9aa3ad; }
-  del { background: #6b2c22; } ins { background: #1d5230; } .plotly-graph-div { border-radius: .4rem; overflow: hidden; }
+  del { background: #6b2c22; } ins { background: #1d5230; }
+  .plotly-graph-div { border-radius: .4rem; overflow: hidden; }
 }
 """
 
