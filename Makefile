@@ -28,7 +28,7 @@ lint: .venv/installed ## check style, types and spelling
 	$(BIN)/codespell
 
 docs: .venv/installed ## build the documentation site into site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: .venv/installed ## measure performance against the plain way of doing it
 	$(BIN)/python perf/ccd_training.py

@@ -48,7 +48,8 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
 
 def _passing_over_errors(logger: Any) -> Callable[..., None]:
     """A logger's ``log_metrics`` that says its first error and leaves it at that: training goes on."""
-    log_metrics, failed = logger.log_metrics, []
+    log_metrics = logger.log_metrics
+    failed: list[Exception] = []
 
     def log(*arguments: Any, **values: Any) -> None:
         try:
@@ -156,11 +157,12 @@ def _finish_wandb(run: Any, record: Record) -> None:
 
     from fairlab.reporting import plots
 
-    tables = {"readings": (COLUMNS, record.readings), "differences": (DIFFERENCES, record.comparisons)}
-    logged: dict[str, Any] = {}
-    for name, (columns, entries) in tables.items():
-        rows = [[asdict(entry)[column] for column in columns] for entry in entries]
-        logged[f"tables/{name}"] = wandb.Table(columns=list(columns), data=rows)
+    readings = [[asdict(entry)[column] for column in COLUMNS] for entry in record.readings]
+    differences = [[asdict(entry)[column] for column in DIFFERENCES] for entry in record.comparisons]
+    logged: dict[str, Any] = {
+        "tables/readings": wandb.Table(columns=list(COLUMNS), data=readings),
+        "tables/differences": wandb.Table(columns=list(DIFFERENCES), data=differences),
+    }
     if rows := record.table():
         logged["figures/readings"] = wandb.Plotly(plots.bars(rows))
     if record.history:

@@ -127,9 +127,10 @@ class Share:
     def __init__(self, weight: float | Tensor, device: torch.device) -> None:
         import torch
 
-        held = torch.as_tensor(weight, dtype=torch.float64, device=device)
+        # Nothing here waits for a GPU, where there is one process.
+        held = torch.as_tensor(weight, dtype=torch.float64, device=device if ranks() > 1 else None)
         self.total = summed(held)
-        self.fraction = (held / self.total if self.total > 0 else self.total).float()
+        self.fraction = (held / self.total.clamp(min=torch.finfo(torch.float64).tiny)).float()
 
     def loss(self, mean: Tensor) -> Tensor:
         """What to train on: its gradients, averaged over processes, are those of the whole batch's mean."""

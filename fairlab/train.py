@@ -176,7 +176,7 @@ def make_trainer(
 ) -> lightning.Trainer:
     """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only."""
     import lightning
-    from lightning.fabric.plugins.environments import LightningEnvironment
+    from lightning.fabric.plugins.environments.lightning import LightningEnvironment
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
