@@ -13,7 +13,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from fairlab.build import build_with_some
-from fairlab.record import Record, without_secrets
+from fairlab.record import DATA, Record, without_secrets
 from fairlab.types import FairlabError
 
 COLUMNS = ("phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p")
@@ -163,7 +163,7 @@ def _finish_wandb(run: Any, record: Record) -> None:
         "tables/readings": wandb.Table(columns=list(COLUMNS), data=readings),
         "tables/differences": wandb.Table(columns=list(DIFFERENCES), data=differences),
     }
-    if rows := record.table():
+    if rows := [row for row in record.table() if DATA not in row and next(iter(row.values())).headline]:
         logged["figures/readings"] = wandb.Plotly(plots.bars(rows))
     if record.history:
         logged["figures/training"] = wandb.Plotly(plots.curves(record.history))
