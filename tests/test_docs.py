@@ -30,7 +30,7 @@ def blocks(page, language):
 
 def commands():
     """Entry point and overrides of every command of the pages, without comments and what may be left out."""
-    for page in PAGES:
+    for page in PAGES[:-1]:  # those of the README run in tests/end_to_end/test_readme.py
         for block in blocks(page, "bash|sh|"):
             for line in block.replace("\\\n", " ").splitlines():
                 found = re.search(r"-m fairlab\.(\w+) (.*)", re.sub(r"\s#.*|\s{2,}.*|\[\w+=\w+\]", "", line + " "))
@@ -48,7 +48,7 @@ COMMANDS = list(commands())
 
 
 def test_commands_were_found():
-    assert len(COMMANDS) > 60
+    assert len(COMMANDS) > 40
     assert {entry for _, entry, _ in COMMANDS} >= {"train", "evaluate", "augment", "reproduce"}
 
 
