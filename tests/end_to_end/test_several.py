@@ -14,6 +14,7 @@ SHARED = ["trainer=ddp_cpu", "trainer.devices=2", "trainer.checkpoint_every=1"]
 
 def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     command = [*small, "benchmark=[cced,seat]", "data.validation=5", "data.batch_size=8", "method.validate_every=2"]
+    command.append("trainer.precision=64-true")  # see tests/test_ranks.py
     alone = run(*command, "hydra.run.dir=alone", "trainer=cpu")
     assert alone.returncode == 0, alone.stderr
     both = run("-m", *command, *SHARED, "seed=42", "hydra.sweep.dir=both", "logger=csv")
