@@ -26,20 +26,14 @@ from fairlab.types import CannotScore, FairlabError
 from tests.conftest import MINILM, SMALL
 from tests.methods import test_ccd, test_mlm, test_perturber, test_sequence_classifier
 
-# In double precision: the first steps of Adam go by the sign of gradients, also of those that rounding alone makes.
-QUIET = {
-    "precision": "64-true",
-    "logger": False,
-    "enable_progress_bar": False,
-    "enable_model_summary": False,
-    "num_sanity_val_steps": 0,
-}
+QUIET = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "num_sanity_val_steps": 0}
 
 
 def encoder(tokenizer):
     torch.manual_seed(0)
     size = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
-    model = BertModel(BertConfig(**SMALL, **size)).eval()
+    # In double precision: Adam's first steps go by the sign of gradients, also of those that rounding alone makes.
+    model = BertModel(BertConfig(**SMALL, **size)).eval().double()
     return Backbone(model, copy.deepcopy(tokenizer), pooling="mean", max_length=32, normalize=False)
 
 
@@ -50,7 +44,7 @@ def encoder_decoder(tokenizer):
     config = BartConfig(
         vocab_size=30522, max_position_embeddings=64, bos_token_id=101, **test_perturber.IDS, **size, **heads
     )
-    model = BartForConditionalGeneration(config).eval()
+    model = BartForConditionalGeneration(config).eval().double()
     return Backbone(model, copy.deepcopy(tokenizer), pooling="mean", max_length=48, normalize=False)
 
 

@@ -14,7 +14,6 @@ SHARED = ["trainer=ddp_cpu", "trainer.devices=2", "trainer.checkpoint_every=1"]
 
 def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     command = [*small, "benchmark=[cced,seat]", "data.validation=5", "data.batch_size=8", "method.validate_every=2"]
-    command.append("trainer.precision=64-true")  # see tests/test_ranks.py
     alone = run(*command, "hydra.run.dir=alone", "trainer=cpu")
     assert alone.returncode == 0, alone.stderr
     both = run("-m", *command, *SHARED, "seed=42", "hydra.sweep.dir=both", "logger=csv")
@@ -26,8 +25,10 @@ def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     assert two.status == "finished"
     assert len(one.history) == len(two.history) >= 5
     for row, other in zip(one.history, two.history, strict=True):
-        assert other == pytest.approx(row, rel=1e-5, abs=1e-6)
-    assert two.metrics() == pytest.approx(one.metrics(), rel=1e-4, abs=1e-5)
+        assert other == pytest.approx(row, abs=1e-4)  # in single precision; tests/test_ranks.py is stricter
+    first = [name for name in one.history[0] if name.startswith("train/")]
+    assert [two.history[0][name] for name in first] == pytest.approx([one.history[0][name] for name in first], rel=1e-5)
+    assert two.metrics() == pytest.approx(one.metrics(), rel=1e-3, abs=1e-4)
     before = [reading.value for reading in one.readings if reading.phase == "before"]
     assert [reading.value for reading in two.readings if reading.phase == "before"] == pytest.approx(before, rel=1e-5)
     assert {path.name for path in folder.iterdir()} == {
@@ -45,7 +46,7 @@ def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     on = [*SHARED, "trainer.devices=1", "logger=csv", f"ckpt={folder}", "seed=42"]
     done = run(*command, *on)
     assert done.returncode == 0, done.stderr
-    assert Record.load(folder).metrics() == pytest.approx(one.metrics(), rel=1e-4, abs=1e-5)
+    assert Record.load(folder).metrics() == pytest.approx(one.metrics(), rel=1e-3, abs=1e-4)
 
 
 def test_torchrun_starts_the_processes_and_an_evaluation_is_shared(run, tmp_path, tiny_folders):
