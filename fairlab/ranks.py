@@ -130,15 +130,18 @@ class Share:
         # Nothing here waits for a GPU, where there is one process.
         held = torch.as_tensor(weight, dtype=torch.float64, device=device if ranks() > 1 else None)
         self.total = summed(held)
-        self.fraction = (held / self.total.clamp(min=torch.finfo(torch.float64).tiny)).float()
+        self.fraction = (held / self.total.clamp(min=torch.finfo(torch.float64).tiny))
 
     def loss(self, mean: Tensor) -> Tensor:
         """What to train on: its gradients, averaged over processes, are those of the whole batch's mean."""
-        return mean if ranks() == 1 else mean * self.fraction * ranks()
+        return mean if ranks() == 1 else mean * self.fraction.to(mean.dtype) * ranks()
 
     def mean(self, mean: Tensor) -> Tensor:
         """The mean over the whole batch, the same in every process, without a gradient."""
-        return mean.detach() if ranks() == 1 else summed(mean.detach() * self.fraction)
+        if ranks() == 1:
+            return mean.detach()
+        part = mean.detach().double() * self.fraction  # of one type in all processes, also in one without items
+        return summed(part).to(mean.dtype)
 
 
 def count_of(trainer: Any) -> int:
