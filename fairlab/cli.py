@@ -40,7 +40,10 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
     """
     if follows():
-        follow()
+        try:
+            follow()
+        except FairlabError:  # which rank 0 says
+            sys.exit(1)
         return
     if _traceback_wanted:
         main()

@@ -85,8 +85,9 @@ def follow(entry: str, config: dict[str, Any], folder: Path) -> None:
         own = Path(place)
         if (folder / "items").is_dir():
             shutil.copytree(folder / "items", own / "items")
-        (folder / "checkpoints").mkdir(exist_ok=True)
-        (own / "checkpoints").symlink_to(folder.resolve() / "checkpoints")
+        if "trainer" in config:  # checkpoints are read by all processes
+            (folder / "checkpoints").mkdir(exist_ok=True)
+            (own / "checkpoints").symlink_to(folder.resolve() / "checkpoints")
         body(OmegaConf.create(config), replace(Record.load(folder), folder=own))
 
 

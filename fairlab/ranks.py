@@ -130,7 +130,7 @@ class Share:
         # Nothing here waits for a GPU, where there is one process.
         held = torch.as_tensor(weight, dtype=torch.float64, device=device if ranks() > 1 else None)
         self.total = summed(held)
-        self.fraction = (held / self.total.clamp(min=torch.finfo(torch.float64).tiny))
+        self.fraction = held / self.total.clamp(min=torch.finfo(torch.float64).tiny)
 
     def loss(self, mean: Tensor) -> Tensor:
         """What to train on: its gradients, averaged over processes, are those of the whole batch's mean."""
