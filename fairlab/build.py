@@ -51,7 +51,7 @@ def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
         return None
     whole = load_lexicon(config["axis"])
     objects = {"lexicon": augment_lexicon(config), "whole": whole, "llm": llm, "seed": config["seed"], **settings}
-    return _build_with_some(*_with_language_model(config["rewriter"], objects))
+    return build_with_some(*_with_language_model(config["rewriter"], objects))
 
 
 def build_llm(config: Mapping[str, Any]) -> Any:
@@ -70,7 +70,7 @@ def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str
     found = {} if examples is None else {"examples": examples}
     rewriter = build_rewriter(config, llm, **found)
     objects = {"rewriter": rewriter, "llm": llm, "seed": config["seed"]}
-    return _build_with_some(*_with_language_model(config["augmentation"], objects))
+    return build_with_some(*_with_language_model(config["augmentation"], objects))
 
 
 def _with_language_model(node: Mapping[str, Any], objects: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -92,9 +92,9 @@ def build_perturbation(config: Mapping[str, Any]) -> Any:
     objects = {"llm": build_llm(config), "seed": config["seed"]}
     if "lexicon" in inspect.signature(get_object(node["_target_"])).parameters:
         lexicons = [load_lexicon(axis) for axis in config["augmentation"]["axes"]]
-        of_axis = {one.axis: _build_with_some(node, objects | {"lexicon": one}) for one in lexicons}
+        of_axis = {one.axis: build_with_some(node, objects | {"lexicon": one}) for one in lexicons}
         return _perturbation(config, rewriter=ByAxis(of_axis))
-    return _perturbation(config, rewriter=_build_with_some(node, objects))
+    return _perturbation(config, rewriter=build_with_some(node, objects))
 
 
 def build_choosing(config: Mapping[str, Any], weights: Mapping[str, float]) -> Any:
@@ -130,7 +130,7 @@ def augmentation_of_texts(
     )
 
 
-def _build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
+def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
     """Build with those objects that the target has parameters for."""
     parameters = inspect.signature(get_object(node["_target_"])).parameters
     taken = {name: value for name, value in objects.items() if name in parameters}

@@ -11,6 +11,8 @@ from typing import Any
 import lightning
 from lightning.pytorch.callbacks import Callback, Checkpoint
 
+from fairlab.backbones.backbone import Backbone, body
+
 
 class History(Callback):
     """Loss of every training step and the metrics of every validation, carried along in checkpoints.
@@ -113,6 +115,7 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
         finally:
             if trainer.is_global_zero:
                 temporary.unlink(missing_ok=True)
+        trainer.strategy.barrier()  # until then other processes would not find it under its name
 
     def state_dict(self) -> dict[str, Any]:
         """The lowest value so far, and how long ago it was, for the checkpoint."""
@@ -121,6 +124,25 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Those of the run that is continued."""
         self.lowest, self.waited = state_dict["lowest"], state_dict["waited"]
+
+
+class Compiled(Callback):
+    """Compiles the body of a model (``torch.compile``) while it is trained.
+
+    Args:
+        encoder: whose model it is; methods may have changed it by the time training begins.
+    """
+
+    def __init__(self, encoder: Backbone) -> None:
+        self.encoder = encoder
+
+    def on_fit_start(self, *_: Any) -> None:
+        """Compile it in place, so that its weights keep their names; at the first step, for batches of any length."""
+        body(self.encoder.model).compile(dynamic=True)
+
+    def on_fit_end(self, *_: Any) -> None:
+        """Go back to the model as it is written: what is measured and exported is not compiled."""
+        body(self.encoder.model)._compiled_call_impl = None
 
 
 def batches_done(trainer: lightning.Trainer) -> int:

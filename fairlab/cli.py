@@ -17,6 +17,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from fairlab.ranks import follow, follows
 from fairlab.types import FairlabError, ReviewNeeded
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
@@ -38,6 +39,12 @@ def run(main: Callable[[], Any], config_name: str) -> None:
 
     With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
     """
+    if follows():
+        try:
+            follow()
+        except FairlabError:  # which rank 0 says
+            sys.exit(1)
+        return
     if _traceback_wanted:
         main()
         return

@@ -14,6 +14,7 @@ from fairlab.backbones.loading import find_weights, published_settings, weights_
 from fairlab.build import build
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.measuring import measure, measure_data
+from fairlab.ranks import rank
 from fairlab.record import Note, Record, environment
 from fairlab.runs import run_folder
 from fairlab.types import FairlabError
@@ -59,6 +60,8 @@ def evaluate(config: DictConfig, record: Record) -> None:
             measure(benchmarks, backbone, phase, record)
         else:
             measure(benchmarks, backbone, phase, record, earlier=first, change=f"{label} less {first}")
+    if rank():
+        return
     record.status = "finished"
     write_report(record)
 
@@ -142,10 +145,10 @@ def backbone_node(config: DictConfig, model: str) -> DictConfig:
 
 
 def device() -> str:
-    """A GPU where there is one."""
+    """A GPU where there is one; of several processes each has its own, as far as there are so many."""
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    return f"cuda:{rank() % torch.cuda.device_count()}" if torch.cuda.is_available() else "cpu"
 
 
 def command() -> None:

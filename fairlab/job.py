@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
+from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
+from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
 from fairlab.files import no_space_is_one_sentence
+from fairlab.ranks import count_of, joined
 from fairlab.record import Record
 from fairlab.runs import plain_config, refuse_changed_config, refuse_other_augmentation
 from fairlab.types import FairlabError, ReviewNeeded
@@ -37,7 +45,7 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
     try:
         if missing := sorted(OmegaConf.missing_keys(config)):
             raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
-        with no_space_is_one_sentence(record.folder):
+        with no_space_is_one_sentence(record.folder), joined(processes(config), follow, entry, record.config, folder):
             body(config, record)
     except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
         record.status, record.reason = "interrupted", "Ctrl-C"
@@ -54,6 +62,33 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
         record.save()
         lock.release()
     print_summary(record)
+
+
+def processes(config: DictConfig) -> int:
+    """How many processes a run asks for: those of its trainer, or ``processes``."""
+    if config.get("trainer") and config.get("backbone"):
+        return count_of(config.trainer)
+    return 1 if config.get("dataset") else int(config.get("processes", 1))
+
+
+def follow(entry: str, config: dict[str, Any], folder: Path) -> None:
+    """The share of another process in a run: it reads the run's folder, and writes into one of its own, which goes.
+
+    Args:
+        entry: as of :func:`job`.
+        config: the run's, as plain containers.
+        folder: the run's.
+    """
+    body = get_object(f"fairlab.{entry}.{entry}")
+    GlobalHydra.instance().clear()
+    with tempfile.TemporaryDirectory() as place, initialize_config_dir(cli.conf_dir(), version_base="1.3"):
+        own = Path(place)
+        if (folder / "items").is_dir():
+            shutil.copytree(folder / "items", own / "items")
+        if "trainer" in config:  # checkpoints are read by all processes
+            (folder / "checkpoints").mkdir(exist_ok=True)
+            (own / "checkpoints").symlink_to(folder.resolve() / "checkpoints")
+        body(OmegaConf.create(config), replace(Record.load(folder), folder=own))
 
 
 def lock_folder(folder: Path) -> FileLock:

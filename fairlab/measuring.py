@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.files import whole
 from fairlab.metrics.association import holm
+from fairlab.ranks import gathered, rank, ranks
 from fairlab.record import Comparison, NotRun, Outcome, Record
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
@@ -40,9 +41,11 @@ def measure(
         earlier: phase of the model to compare with, measured before in the same run.
         change: phase under which the comparisons stand.
     """
+    tasks: dict[str, Callable[[], Outcome]] = {}
     for benchmark in benchmarks:
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
-        _keep(benchmark.name, partial(_measured, benchmark, backbone, other), phase, record, change)
+        tasks[benchmark.name] = partial(_beside, benchmark, backbone, other)
+    _keep(tasks, phase, record, change)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
 
@@ -98,10 +101,11 @@ def measure_data(
         phase: the data set's label; empty for the only one.
         record: as of :func:`measure`.
     """
-    _keep(benchmark.name, partial(benchmark.measure_data, dataset, field, embed, record.folder), phase, record)
+    measuring = partial(benchmark.measure_data, dataset, field, embed, record.folder)
+    _keep({benchmark.name: measuring}, phase, record)
 
 
-def _measured(benchmark: Benchmark, backbone: Backbone, other: Path | None) -> Outcome:
+def _beside(benchmark: Benchmark, backbone: Backbone, other: Path | None) -> Outcome:
     """What a benchmark finds, beside the items of the earlier model where there are any."""
     from safetensors.numpy import load_file
 
@@ -109,21 +113,39 @@ def _measured(benchmark: Benchmark, backbone: Backbone, other: Path | None) -> O
     return benchmark.measure(backbone, before)
 
 
-def _keep(name: str, measuring: Callable[[], Outcome], phase: str, record: Record, change: str = "change") -> None:
-    """Take a measurement into the record, unless it is there; what cannot be measured is said so."""
+def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record, change: str = "change") -> None:
+    """Take measurements into the record, but those that are there; what cannot be measured is said so.
+
+    The processes of a run measure one benchmark each at a time, as one process alone would.
+    """
     from safetensors.numpy import save_file
 
-    file = items_file(record.folder, phase, name)
-    if file.exists():
-        return
+    missing = [name for name in tasks if not items_file(record.folder, phase, name).exists()]
+    for start in range(0, len(missing), ranks()):
+        names = missing[start : start + ranks()]
+        own = names[rank()] if rank() < len(names) else None
+        found = gathered(None if own is None else _measured(own, tasks[own]))
+        for name, outcome in zip(names, found, strict=False):
+            if isinstance(outcome, Exception):
+                raise outcome
+            assert outcome is not None
+            file = items_file(record.folder, phase, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            add(outcome, phase, record, change)
+            with whole(file) as temporary:
+                save_file(outcome.items, temporary)
+
+
+def _measured(name: str, measuring: Callable[[], Outcome]) -> Outcome | Exception:
+    """What a benchmark gives, or the error that the other processes must know of."""
     try:
-        outcome = measuring()
+        return measuring()
     except (CannotScore, DataUnavailable) as error:
-        outcome = Outcome(not_run=[NotRun(name, EVERYTHING, str(error))])
-    file.parent.mkdir(parents=True, exist_ok=True)
-    add(outcome, phase, record, change)
-    with whole(file) as temporary:
-        save_file(outcome.items, temporary)
+        return Outcome(not_run=[NotRun(name, EVERYTHING, str(error))])
+    except Exception as error:
+        if ranks() == 1:
+            raise
+        return error
 
 
 def items_file(folder: Path, phase: str, benchmark: str) -> Path:

@@ -7,6 +7,8 @@ from typing import Any
 import lightning
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import nn
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.optim.lr_scheduler import LRScheduler
 
 
@@ -22,6 +24,21 @@ def scheduled(optimizer: torch.optim.Optimizer, scheduler: LRScheduler) -> Optim
     return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
+def whole(method: lightning.LightningModule) -> None:
+    """Give a method that was trained in shards plain weights again, of the same shapes but without values."""
+    sharded = method.trainer.strategy.model
+    if not isinstance(sharded, FullyShardedDataParallel):
+        return
+    plain: dict[int, nn.Parameter] = {}
+    with FullyShardedDataParallel.summon_full_params(sharded, writeback=False):
+        for module in list(method.modules()):
+            for name, value in list(module._parameters.items()):
+                if value is not None:  # tied weights stay tied
+                    copied = plain.setdefault(id(value), nn.Parameter(value.detach().clone(), value.requires_grad))
+                    plain[id(copied)] = copied
+                    module._parameters[name] = copied
+
+
 class Clipped(lightning.LightningModule):
     """A method that clips its gradient's norm.
 
@@ -33,5 +50,8 @@ class Clipped(lightning.LightningModule):
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
         """Clip the gradient's norm."""
-        if self.clip:
+        sharded = self.trainer.strategy.model
+        if self.clip and isinstance(sharded, FullyShardedDataParallel):
+            sharded.clip_grad_norm_(self.clip)  # of the gradients in all processes
+        elif self.clip:
             self.clip_gradients(optimizer, gradient_clip_val=self.clip, gradient_clip_algorithm="norm")

@@ -28,6 +28,7 @@ from fairlab.data.attribute_sentences import (
 from fairlab.data.counterfactual import GroupBatch
 from fairlab.losses.drift import Drift, drift_loss
 from fairlab.optimization import Clipped, optimizer_steps, scheduled
+from fairlab.ranks import ranks
 from fairlab.types import FairlabError
 
 
@@ -126,6 +127,8 @@ class PrototypeDebiasing(Clipped, ABC):
         """Take the sentences from the data, and room for the prototypes."""
         if stage != "fit":
             return
+        if ranks() > 1:
+            raise FairlabError("this method compares all sentences of a batch and trains in one process: trainer=auto")
         data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
         self.original[0].to(self.trainer.strategy.root_device)
         self.sentences = {split: sentences_of(data, split) for split in ("train", "validation")}

@@ -14,7 +14,7 @@ from fairlab.types import FairlabError
 OUTPUTS = Path("outputs")
 # What may differ when a run is continued: where and how fast it is done, not what is done.
 NOT_COMPARED = re.compile(
-    r"(ckpt|before|output|num_proc|engine|rewriter\.unanswered"
+    r"(ckpt|before|output|num_proc|engine|rewriter\.unanswered|processes|logger|trainer\.(devices|num_nodes|compile)"
     r"|llm\.(base_url|api_key_env|concurrency|total_timeout|price|budget|ledger))(\.|$)"
 )
 

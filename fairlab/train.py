@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
@@ -18,7 +20,9 @@ from fairlab.backbones.loading import WEIGHTS, weights_facts
 from fairlab.build import build
 from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
+from fairlab.loggers import build_loggers, finish_loggers
 from fairlab.measuring import add, measure, take
+from fairlab.ranks import elsewhere, rank, ranks
 from fairlab.record import Note, Record, environment
 from fairlab.runs import run_folder
 from fairlab.types import FairlabError
@@ -57,6 +61,8 @@ def train(config: DictConfig, record: Record) -> None:
 
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
+    # Values are the whole batch's when they are logged.
+    warnings.filterwarnings("ignore", message=r"It is recommended to use `self.log\(.*sync_dist=True")
     # Our loaders pass over the batches that are done; Lightning looks for a loader with a state of its own.
     warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
     seed_everything(config.seed, workers=True, verbose=False)
@@ -72,7 +78,7 @@ def train(config: DictConfig, record: Record) -> None:
 
     untrained = encoder.digest()
     history = History()
-    trainer = make_trainer(config, record, history, method, data.total_batches)
+    trainer = make_trainer(config, record, history, encoder, method, data.total_batches)
     encoder.to(trainer.strategy.root_device)
     measure_data(data, record)
     if config.before is not None:
@@ -90,9 +96,8 @@ def train(config: DictConfig, record: Record) -> None:
     }
     encoder.to(trainer.strategy.root_device)
     measure(benchmarks, encoder, "after", record, earlier="before" if config.measure_before else None)
-    for logger in trainer.loggers:
-        logger.log_metrics(record.metrics(), step=trainer.global_step)
-        logger.finalize("success")
+    if rank():
+        return
     export_backbone(encoder, record.folder / "model", model_card(record))
     record.provenance["model_sha256"] = sha256(record.folder / "model" / WEIGHTS)
     if encoder.digest() == untrained:
@@ -100,6 +105,8 @@ def train(config: DictConfig, record: Record) -> None:
         record.notes.append(Note("training", text))
     record.status = "finished"
     write_report(record)
+    record.save()
+    finish_loggers(trainer.loggers, record, trainer.global_step)
 
 
 def build_method(config: DictConfig, encoder: Backbone) -> Any:
@@ -167,25 +174,30 @@ def announcement(config: DictConfig) -> str:
 
 
 def make_trainer(
-    config: DictConfig, record: Record, history: History, method: Any, total_batches: int
+    config: DictConfig, record: Record, history: History, encoder: Backbone, method: Any, total_batches: int
 ) -> lightning.Trainer:
     """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only."""
     import lightning
+    from lightning.fabric.plugins.environments.lightning import LightningEnvironment
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
-    from fairlab.callbacks import Checkpoints
+    from fairlab.callbacks import Checkpoints, Compiled
 
     hardware = dict(config.trainer)
-    every = hardware.pop("checkpoint_every")
+    every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile", False)
     if every < 1:
         raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
     terminal = sys.stderr.isatty()
-    loggers = [build(logger, save_dir=str(record.folder)) for logger in config.logger.values()]
+    loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     steps = getattr(method, "steps", None) or total_batches
     accumulated = hardware.get("accumulate_grad_batches", 1)
     choice = {name: getattr(method, name) for name in ("monitor", "patience") if hasattr(method, name)}
     callbacks: list[Any] = [history, Checkpoints(record.folder / "checkpoints", every, **choice)]
+    if compiled:
+        callbacks.append(Compiled(encoder))
+    if ranks() > 1 and not elsewhere():
+        hardware["plugins"] = [LightningEnvironment()]  # whatever scheduler this machine's processes run under
     try:
         trainer = lightning.Trainer(
             **hardware,
@@ -203,9 +215,14 @@ def make_trainer(
         )
     except MisconfigurationException as error:
         raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
-    for logger in loggers:
-        logger.log_hyperparams(record.config)
     return trainer
+
+
+def sweep_of(folder: Path) -> str | None:
+    """Name of the sweep that the run in a folder belongs to; None for a run of its own."""
+    if not HydraConfig.initialized() or HydraConfig.get().mode != RunMode.MULTIRUN:
+        return None
+    return "/".join(folder.resolve().parts[-3:-1])
 
 
 def measure_data(data: CounterfactualGroups, record: Record) -> None:
@@ -228,6 +245,8 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
     import lightning
     import torch
 
+    from fairlab.optimization import whole
+
     if not isinstance(method, lightning.LightningModule):
         method.fit(data)
         return
@@ -245,6 +264,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
     state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]
+    whole(method)
     method.load_state_dict(state)
     record.history = history.rows
     record.save()

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "fairlab"
 # Lowest first; modules of one layer may use one another only where they are the same package.
 LAYERS = [
     {"types"},
-    {"files"},
+    {"files", "ranks"},
     {"record"},
     {"text", "lexicons"},
     {"losses", "metrics"},
@@ -26,14 +26,15 @@ LAYERS = [
     {"methods", "ensemble", "benchmarks", "callbacks"},
     {"reporting"},
     {"runs", "build", "measuring"},
+    {"loggers"},
     {"cli"},
     {"job"},
     {"choosing", "rounds"},
-    {"train", "evaluate", "augment", "report", "reproduce", "score", "sweep"},
+    {"train", "evaluate", "augment", "report", "reproduce", "score", "sweep", "dashboard"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ENTRY = {"cli", "job", "choosing", "rounds", "runs", "build", "train", "evaluate", "augment", "report", "reproduce"}
-ENTRY |= {"score", "sweep"}
+ENTRY |= {"score", "sweep", "loggers"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from fairlab.data.batching import BucketedBatches
+from fairlab.ranks import share
 
 
 def batches_done(data: lightning.LightningDataModule) -> int:
@@ -20,22 +21,28 @@ def batches_done(data: lightning.LightningDataModule) -> int:
 
 
 def loader(items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any]], Any]) -> DataLoader[Any]:
-    """Batches of items, by their positions.
+    """Batches of items, by their positions; of several processes of a run, each gets its share of every batch.
 
     Args:
         items: a sequence; a range where the positions themselves are collated.
         batches: of positions.
         collate: the items at a batch's positions to the batch.
     """
+
+    def shared(chosen: list[Any]) -> Any:
+        return share(
+            collate(chosen), len(chosen)
+        )  # cut when padded, so that nothing depends on the number of processes
+
     # A generator of its own keeps the loader from drawing on the global one, which a resumed run could not repeat.
-    return DataLoader(items, batch_sampler=batches, collate_fn=collate, generator=torch.Generator())
+    return DataLoader(items, batch_sampler=batches, collate_fn=shared, generator=torch.Generator())
 
 
 class Streamed(lightning.LightningDataModule):
     """Training and validation batches of similar length.
 
     Attributes:
-        batch_size: items per batch.
+        batch_size: items per batch, of all processes of a run together.
         epochs: passes over the training items.
         seed: of the order of the batches.
     """

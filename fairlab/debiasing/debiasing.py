@@ -26,6 +26,10 @@ class Debiasing:
         """The loss on a batch of training examples, from outputs (B, L)."""
         return nn.functional.cross_entropy(outputs, batch.labels)
 
+    def weight(self, batch: LabelledBatch) -> float:
+        """What the loss on a batch is a mean over: examples, or the sum of their weights."""
+        return len(batch.labels)
+
     def finish(self, backbone: Backbone) -> None:
         """Change what the trained classifier gives."""
 

@@ -68,6 +68,10 @@ class ReW(Debiasing):
         weights = self.weights[batch.positions.cpu()].to(outputs.device, outputs.dtype)
         return weighted_cross_entropy(outputs, batch.labels, weights)
 
+    def weight(self, batch: LabelledBatch) -> float:
+        """The sum of the weights of a batch."""
+        return float(self.weights[batch.positions.cpu()].sum())
+
 
 def bigrams(claims: Sequence[str]) -> list[set[tuple[str, ...]]]:
     """Bigrams of lower-cased words of each claim, without the ten words that are commonest in all of them."""

@@ -22,6 +22,10 @@ class ExampleReweighting(ClaimOnly):
         """The loss on a batch."""
         return weighted_cross_entropy(outputs, batch.labels, bias_weights(self.bias_of(batch.positions), batch.labels))
 
+    def weight(self, batch: LabelledBatch) -> float:
+        """The sum of the weights of a batch."""
+        return float(bias_weights(self.bias_of(batch.positions), batch.labels).sum())
+
 
 def bias_weights(log_bias: Tensor, labels: Tensor) -> Tensor:
     """1 - b(y), (B,), of log b (B, L) and labels y (B,): in [0, 1]."""

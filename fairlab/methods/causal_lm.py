@@ -24,6 +24,7 @@ from fairlab.backbones.quantization import dequantize, quantize, refuse_without_
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.entries import NOT_SCORED, Entries, PackedBatch
 from fairlab.optimization import Clipped, optimizer_steps, scheduled
+from fairlab.ranks import Share, nothing
 from fairlab.types import CannotScore, FairlabError
 
 APART = 0.05  # share of the largest state by which rounding may move one, in bfloat16 too
@@ -133,6 +134,8 @@ class CausalLMTuning(Clipped):
 
     def loss(self, batch: PackedBatch) -> tuple[Tensor, int]:
         """Mean cross-entropy of a batch, in nats, and the number M of tokens it is over."""
+        if not len(batch.positions):
+            return nothing(self), 0
         model = self.backbone.model
         output = body(model)(input_ids=batch.input_ids, position_ids=batch.position_ids, use_cache=False)
         scored_BT = batch.targets != NOT_SCORED
@@ -143,12 +146,14 @@ class CausalLMTuning(Clipped):
 
     def training_step(self, batch: PackedBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
-        loss, tokens = self.loss(batch)
+        own, tokens = self.loss(batch)
+        share = Share(tokens, self.device)
+        loss = share.mean(own)
         if not torch.isfinite(loss):
             raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
-        self.log("train/loss", loss.detach(), batch_size=tokens)
-        self.log("loss", loss.detach(), prog_bar=True, logger=False, batch_size=tokens)
-        return loss
+        self.log("train/loss", loss, batch_size=tokens)
+        self.log("loss", loss, prog_bar=True, logger=False, batch_size=tokens)
+        return share.loss(own)
 
     def validation_step(self, batch: PackedBatch, batch_idx: int) -> None:
         """The loss on held-out entries."""

@@ -16,6 +16,7 @@ from fairlab.backbones.hidden_states import train_only_the_encoder
 from fairlab.data.counterfactual import CounterfactualGroups, GroupBatch
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral, representation_loss
 from fairlab.metrics.cced import CCEDGap
+from fairlab.ranks import Share, gathered, mean, nothing
 from fairlab.types import FairlabError
 
 
@@ -97,19 +98,24 @@ class CCD(lightning.LightningModule):
 
     def forward(self, batch: GroupBatch) -> tuple[Tensor, Tensor]:
         """Embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
+        if not batch.ids:
+            return nothing(self, 0, 2, self.encoder.width), nothing(self, 0, self.encoder.width)
         embeddings = self.encoder(batch.input_ids, batch.attention_mask).float()  # distances need more than bf16
         embeddings = embeddings.unflatten(0, (len(batch.ids), -1))
         return embeddings[:, 1:], embeddings[:, 0]
 
     def losses(self, batch: GroupBatch, split: str) -> tuple[Tensor, dict[str, Tensor], Tensor]:
-        """Total loss, its parts, and the distances to neutral (B, A) of a batch."""
+        """What to train on, the parts of the loss over all processes' shares, and the distances to neutral (B, A)."""
         attributes_BAD, neutral_BD = self(batch)
         original_BD = self.original[split][batch.positions.cpu()].to(neutral_BD.device)
-        bias = bias_loss(attributes_BAD, neutral_BD, self.rho).mean()
-        representation = representation_loss(neutral_BD, original_BD).mean()
+        bias = mean(bias_loss(attributes_BAD, neutral_BD, self.rho))
+        representation = mean(representation_loss(neutral_BD, original_BD))
         loss = bias + self.beta * representation
-        parts = {"loss": loss.detach(), "bias_loss": bias.detach(), "representation_loss": representation.detach()}
-        return loss, parts, distances_to_neutral(attributes_BAD, neutral_BD).detach()
+        share = Share(len(batch.ids), loss.device)
+        parts = {"loss": loss, "bias_loss": bias, "representation_loss": representation}
+        parts = {name: share.mean(value) for name, value in parts.items()}
+        self._stop_unless_finite(parts["loss"], split, batch)
+        return share.loss(loss), parts, distances_to_neutral(attributes_BAD, neutral_BD).detach()
 
     def on_train_batch_start(self, batch: GroupBatch, batch_idx: int) -> None:
         """Seed the step."""
@@ -118,25 +124,25 @@ class CCD(lightning.LightningModule):
     def training_step(self, batch: GroupBatch, batch_idx: int) -> Tensor:
         """Equation 4 on one batch."""
         loss, parts, _ = self.losses(batch, "train")
-        self._stop_unless_finite(loss, "loss", batch)
         self.log_dict({f"train/{name}": value for name, value in parts.items()}, batch_size=len(batch.ids))
         self.log("loss", parts["loss"], prog_bar=True, logger=False, batch_size=len(batch.ids))
         return loss
 
     def validation_step(self, batch: GroupBatch, batch_idx: int) -> None:
         """The same losses, and the CCED gap, on held-out groups."""
-        loss, parts, distances_BA = self.losses(batch, "validation")
-        self._stop_unless_finite(loss, "validation loss", batch)
+        _, parts, distances_BA = self.losses(batch, "validation")
         self.validation_gap.update(distances_BA)
         values = {f"validation/{name}": value for name, value in parts.items()}
-        self.log_dict(values, batch_size=len(batch.ids), sync_dist=True)
+        self.log_dict(values, batch_size=int(Share(len(batch.ids), self.device).total))
         self.log("validation/cced_gap", self.validation_gap)
 
-    def _stop_unless_finite(self, loss: Tensor, name: str, batch: GroupBatch) -> None:
+    def _stop_unless_finite(self, loss: Tensor, split: str, batch: GroupBatch) -> None:
         if not torch.isfinite(loss):
+            ids = [name for ids in gathered(batch.ids) for name in ids]
+            name = "loss" if split == "train" else "validation loss"
             raise FairlabError(
                 f"the {name} became {loss.item()} at step {self.global_step + 1}, in the groups "
-                f"{', '.join(batch.ids)}; look at their texts or lower method.lr"
+                f"{', '.join(ids)}; look at their texts or lower method.lr"
             )
 
     def facts(self) -> dict[str, object]:

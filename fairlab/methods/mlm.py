@@ -23,6 +23,7 @@ from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
 from fairlab.optimization import Clipped, optimizer_steps, scheduled
+from fairlab.ranks import Share, in_place, nothing, rank, ranks
 from fairlab.types import FairlabError
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is
@@ -143,21 +144,33 @@ class MLM(Clipped):
         if self.rank is not None:
             add_adapters(self.backbone.model, self.rank)
 
-    def losses(self, batch: TextBatch, split: str, number: int) -> tuple[dict[str, Tensor], Tensor]:
-        """The loss and its parts on a batch masked by ``number``, and whether each of the M tokens was found (M,)."""
-        training = split == "train"
+    def masked(self, batch: TextBatch, split: str, number: int) -> tuple[Tensor, Tensor]:
+        """What the model sees of a batch masked by ``number``, and which tokens were chosen; both (B, T).
+
+        The masks of a batch that processes share are drawn for all of it, so that they are those of one process.
+        """
         tokenizer = self.backbone.tokenizer
-        input_ids_BT, chosen_BT = mask_tokens(
-            batch.input_ids,
-            torch.isin(batch.input_ids, torch.tensor(tokenizer.all_special_ids, device=batch.input_ids.device)),
+        training, device = split == "train", batch.input_ids.device
+        input_ids = in_place(batch.input_ids, int(Share(len(batch.input_ids), device).total))
+        seen, chosen = mask_tokens(
+            input_ids,
+            torch.isin(input_ids, torch.tensor(tokenizer.all_special_ids, device=device)),
             share=self.mask_share,
             as_mask=SHOWN_AS_MASK if training else 1.0,
             as_random=SHOWN_AS_RANDOM if training else 0.0,
             mask_id=int(tokenizer.mask_token_id),  # type: ignore[call-overload]
             vocabulary=len(tokenizer),
-            continues=self.continues_V[batch.input_ids] if self.whole_words else None,
+            continues=self.continues_V[input_ids] if self.whole_words else None,
             generator=torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + number),
         )
+        return seen[rank() :: ranks()], chosen[rank() :: ranks()]
+
+    def losses(self, batch: TextBatch, split: str, number: int) -> tuple[dict[str, Tensor], Tensor]:
+        """The loss and its parts on a batch masked by ``number``, and whether each of the M tokens was found (M,)."""
+        input_ids_BT, chosen_BT = self.masked(batch, split, number)
+        if not len(batch.positions):
+            names = ("loss", "mlm_loss", *["preservation_loss"] * bool(self.preserve))
+            return {name: nothing(self) for name in names}, chosen_BT.flatten()
         model = self.backbone.model
         output = body(model)(input_ids=input_ids_BT, attention_mask=batch.attention_mask)
         hidden_BTD = output.last_hidden_state
@@ -178,20 +191,26 @@ class MLM(Clipped):
 
     def training_step(self, batch: TextBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
-        parts, _ = self.losses(batch, "train", batch_idx * self.trainer.world_size + self.global_rank)
-        if not torch.isfinite(parts["loss"]):
+        parts, found = self.losses(batch, "train", batch_idx)
+        # Masked tokens differ in number between processes, so that each part has a share of its own.
+        tokens, texts = Share(len(found), self.device), Share(len(batch.positions), self.device)
+        shares = {name: texts if name == "preservation_loss" else tokens for name in parts}
+        whole = {name: shares[name].mean(value) for name, value in parts.items()}
+        loss = tokens.loss(parts["mlm_loss"])
+        if self.preserve:
+            loss = loss + self.preserve * texts.loss(parts["preservation_loss"])
+            whole["loss"] = whole["mlm_loss"] + self.preserve * whole["preservation_loss"]
+        if not torch.isfinite(whole["loss"]):
             raise FairlabError(
-                f"the loss became {parts['loss'].item()} at step {self.global_step + 1}; lower method.lr"
+                f"the loss became {whole['loss'].item()} at step {self.global_step + 1}; lower method.lr"
             )
-        self.log_dict(
-            {f"train/{name}": value.detach() for name, value in parts.items()}, batch_size=len(batch.positions)
-        )
-        self.log("loss", parts["loss"].detach(), prog_bar=True, logger=False, batch_size=len(batch.positions))
-        return parts["loss"]
+        self.log_dict({f"train/{name}": value for name, value in whole.items()}, batch_size=len(batch.positions))
+        self.log("loss", whole["loss"], prog_bar=True, logger=False, batch_size=len(batch.positions))
+        return loss
 
     def validation_step(self, batch: TextBatch, batch_idx: int) -> None:
         """The same losses on held-out texts, and how many masked tokens are found."""
-        parts, found = self.losses(batch, "validation", batch_idx * self.trainer.world_size + self.global_rank)
+        parts, found = self.losses(batch, "validation", batch_idx)
         self.mlm_mean.update(parts["mlm_loss"], weight=len(found))
         self.accuracy_mean.update(found.float())
         self.preservation_mean.update(parts.get("preservation_loss", 0.0), weight=len(batch.positions))

@@ -25,6 +25,7 @@ from fairlab.data.labelled import LabelledBatch, LabelledTexts
 from fairlab.debiasing.debiasing import Debiasing
 from fairlab.metrics.classification import METRICS
 from fairlab.optimization import Clipped, optimizer_steps, scheduled
+from fairlab.ranks import Share, gathered, nothing
 from fairlab.types import FairlabError
 
 
@@ -123,6 +124,8 @@ class SequenceClassifier(Clipped):
 
     def forward(self, batch: LabelledBatch) -> Tensor:
         """Outputs (B, L), one for each label or answer; (B,) scores of a task of scores."""
+        if not len(batch.labels):
+            return nothing(self, 0, len(self.task.labels)) if self.task.labels else nothing(self, 0)
         values = outputs(self.backbone.model, batch.input_ids, batch.attention_mask, batch.segments)
         return values.view(len(batch.labels), -1) if self.task.labels else values.squeeze(-1)
 
@@ -139,22 +142,30 @@ class SequenceClassifier(Clipped):
     def training_step(self, batch: LabelledBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
         found = self(batch)
-        loss = self.loss(batch, found) if self.debiasing is None else self.debiasing.loss(found, batch)
+        loss = found.sum()  # of a share without examples
+        if len(batch.labels):
+            loss = self.loss(batch, found) if self.debiasing is None else self.debiasing.loss(found, batch)
+        weight = len(batch.labels) if self.debiasing is None else self.debiasing.weight(batch)
+        share = Share(weight, self.device)
+        own, loss = share.loss(loss), share.mean(loss)
         if not torch.isfinite(loss):
             raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
-        self.log("train/loss", loss.detach(), batch_size=len(batch.labels))
-        self.log("loss", loss.detach(), prog_bar=True, logger=False, batch_size=len(batch.labels))
-        return loss
+        self.log("train/loss", loss, batch_size=len(batch.labels))
+        self.log("loss", loss, prog_bar=True, logger=False, batch_size=len(batch.labels))
+        return own
 
     def validation_step(self, batch: LabelledBatch, batch_idx: int) -> None:
         """The loss on examples held out."""
         found = self(batch)
-        self.log("validation/loss", self.loss(batch, found), batch_size=len(batch.labels))
+        loss = self.loss(batch, found) if len(batch.labels) else found.sum()
+        share = Share(len(batch.labels), self.device)
+        self.log("validation/loss", share.mean(loss), batch_size=int(share.total))
         self.seen.append(((found.argmax(dim=-1) if self.task.labels else found).cpu(), batch.labels.cpu()))
 
     def on_validation_epoch_end(self) -> None:
         """The task's measure over all of them, and how far it is from 1, by which the weights are chosen."""
-        predicted, truth = (torch.cat(parts).double().numpy() for parts in zip(*self.seen, strict=True))
+        seen = [pair for of_process in gathered(self.seen) for pair in of_process]
+        predicted, truth = (torch.cat(parts).double().numpy() for parts in zip(*seen, strict=True))
         self.seen.clear()
         name = self.task.metrics[0]
         value = float(np.nan_to_num(METRICS[name](predicted, truth)))  # scores all alike correlate with nothing

@@ -1,0 +1,88 @@
+"""``python -m fairlab.dashboard TEAM/PROJECT``: lay out a workspace of Weights & Biases for the runs of a project.
+
+``--dry-run`` prints the layout and needs neither a network nor a key. See ``docs/loggers.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairlab.cli import explain, stop
+from fairlab.types import FairlabError
+
+GAPS = ["before/cced/embedded/gap", "after/cced/embedded/gap", "after/cced/winogender/gap"]
+BIAS = ["after/seat/average/absolute_effect_size", "after/bias_ir/average/deviation"]
+UTILITY = ["before/stsb/dev/spearman", "after/stsb/dev/spearman"]
+# Sections by name, each a list of panels: their kind and what they show.
+LAYOUT: Mapping[str, Sequence[tuple[str, list[str]]]] = {
+    "Debiasing": [("bars", GAPS), ("bars", BIAS)],
+    "Utility": [("bars", UTILITY)],
+    "Sweep": [
+        ("coordinates", ["c::method.beta", "c::method.lr", "c::seed", GAPS[1], UTILITY[1]]),
+        ("scatter", [GAPS[1], UTILITY[1]]),
+    ],
+    "Training": [("lines", ["train/loss"]), ("lines", ["validation/loss"])],
+    "Readings": [("table", ["tables/readings"]), ("table", ["tables/differences"])],
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the layout, or send it and print where it is."""
+    parser = argparse.ArgumentParser(prog="python -m fairlab.dashboard", description=__doc__)
+    parser.add_argument("place", metavar="TEAM/PROJECT")
+    parser.add_argument("--dry-run", action="store_true", help="print the layout")
+    chosen = parser.parse_args(arguments)
+    team, _, project = chosen.place.partition("/")
+    if not team or not project:
+        raise FairlabError(f"'{chosen.place}' is not TEAM/PROJECT, such as my-team/fairlab")
+    if chosen.dry_run:
+        for section, panels in LAYOUT.items():
+            print(section)
+            for kind, shown in panels:
+                print(f"  {kind}: {', '.join(shown)}")
+        return
+    saved = workspace(team, project).save()
+    print(saved.url)
+
+
+def workspace(team: str, project: str) -> Any:
+    """The workspace, not yet sent.
+
+    Raises:
+        FairlabError: the package that knows workspaces is not installed.
+    """
+    try:
+        import wandb_workspaces.reports.v2 as reports
+        import wandb_workspaces.workspaces as workspaces
+    except ModuleNotFoundError as error:
+        raise FairlabError("the dashboard needs a package more: pip install 'fairlab[dashboard]'") from error
+
+    def panel(kind: str, shown: list[str]) -> Any:
+        match kind:
+            case "bars":
+                return reports.BarPlot(metrics=shown)
+            case "coordinates":
+                return reports.ParallelCoordinatesPlot(
+                    columns=[reports.ParallelCoordinatesPlotColumn(n) for n in shown]
+                )
+            case "scatter":
+                return reports.ScatterPlot(x=shown[0], y=shown[1])
+            case "table":
+                return reports.WeavePanelSummaryTable(table_name=shown[0])
+        return reports.LinePlot(x="trainer/global_step", y=shown)
+
+    sections = [
+        workspaces.Section(name=name, panels=[panel(*one) for one in panels], is_open=True)
+        for name, panels in LAYOUT.items()
+    ]
+    return workspaces.Workspace(entity=team, project=project, name="fairlab", sections=sections)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except FairlabError as error:
+        stop(explain(error) or str(error))

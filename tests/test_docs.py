@@ -1,0 +1,137 @@
+"""The documentation: its site builds, its commands compose, its classes run, its links lead somewhere."""
+
+import re
+import shlex
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+
+from fairlab import dashboard
+from fairlab.cli import choices, conf_dir
+from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.types import FairlabError
+from tests.conftest import make_groups, row, write_rows
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+ENTRIES = ("train", "evaluate", "augment", "score", "reproduce")
+PLACEHOLDERS = {"+augmentation=NAME": "+augmentation=rules"}  # what a page leaves to the reader
+
+
+def blocks(page, language):
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"^```(?:{language})\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def commands():
+    """Entry point and overrides of every command of the pages, without comments and what may be left out."""
+    for page in PAGES[:-1]:  # those of the README run in tests/end_to_end/test_readme.py
+        for block in blocks(page, "bash|sh|"):
+            for line in block.replace("\\\n", " ").splitlines():
+                found = re.search(r"-m fairlab\.(\w+) (.*)", re.sub(r"\s#.*|\s{2,}.*|\[\w+=\w+\]", "", line + " "))
+                if found and found[1] in ENTRIES:
+                    yield page.name, found[1], found[2].strip()
+
+
+def first_of_a_sweep(override):
+    """``key=1,2`` as ``key=1``."""
+    key, _, value = override.partition("=")
+    return override if set(value) & set("[{'") else f"{key}={value.split(',')[0]}"
+
+
+COMMANDS = list(commands())
+
+
+def test_commands_were_found():
+    assert len(COMMANDS) > 40
+    assert {entry for _, entry, _ in COMMANDS} >= {"train", "evaluate", "augment", "reproduce"}
+
+
+@pytest.mark.parametrize("page", sorted({page for page, _, _ in COMMANDS}))
+def test_every_command_of_a_page_composes(page):
+    with initialize_config_dir(conf_dir(), version_base="1.3"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _, entry, arguments in (command for command in COMMANDS if command[0] == page):
+            overrides = [PLACEHOLDERS.get(one, one) for one in shlex.split(arguments) if "=" in one]
+            overrides = [first_of_a_sweep(one.replace("...", "FILE")) for one in overrides]
+            if any(one.startswith("hydra/") for one in overrides):
+                continue  # of a launcher that may not be installed
+            compose(entry, overrides=[one for one in overrides if one.split("=")[0] not in ("launcher", "sweep")])
+
+
+@pytest.fixture
+def classes(monkeypatch):
+    """The classes of the page on extending fairlab."""
+    found = {}
+    for block in blocks(ROOT / "docs" / "extending.md", "python"):
+        exec(compile(block, "extending.md", "exec"), found)
+    return found
+
+
+def test_the_classes_of_the_page_on_extending_run(classes, tiny, tmp_path):
+    (benchmark,) = (yaml.safe_load(block) for block in blocks(ROOT / "docs" / "extending.md", "yaml")[:1])
+    settings = {key: value for key, value in benchmark["lengths"].items() if key != "_target_"}
+    measured = classes["Lengths"](**settings)
+    before = measured.measure(tiny)
+    expected = tiny.embed(settings["texts"]).norm(dim=1).mean().item()
+    assert before.readings[0].value == pytest.approx(expected)
+    path = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(12)])
+    values = {"validation": 2, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    data = CounterfactualGroups(path=path, encoder=tiny, augmentation=classes["LowerCase"](), **values)
+    texts = [text for group in data.groups["train"] for text in group.texts]
+    mean = tiny.embed(texts).mean(dim=0)
+    method = classes["WithoutMean"](tiny, seed=0)
+    method.fit(data)
+    assert method.facts()["title"]
+    assert (tiny.embed(texts) @ (mean / mean.norm())).abs().max() < 1e-5
+    after = measured.measure(tiny, before.items)
+    assert after.comparisons[0].difference == pytest.approx(after.readings[0].value - before.readings[0].value)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_of_a_page_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        assert "://" in target or (page.parent / target).exists(), target
+
+
+def test_pages_for_every_trainer_and_logger():
+    pages = {"trainer": "multi_gpu", "logger": "loggers"}
+    for group, page in pages.items():
+        text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        for name in choices(group):
+            assert f"`{name}`" in text or "/" in name, (group, name)
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("material")
+    pytest.importorskip("mkdocstrings")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    site = tmp_path / "site"
+    assert "make quickstart" in (site / "index.html").read_text(encoding="utf-8")
+    assert "equal distance" in (site / "api" / "metrics.html").read_text(encoding="utf-8")
+    assert "method.compat" in (site / "methods.html").read_text(encoding="utf-8")
+    for name in choices("trainer"):
+        assert f"trainer={name}" in (site / "configuration" / "trainer.html").read_text(encoding="utf-8")
+    for page in site.rglob("*.html"):  # nothing is loaded from another host
+        loaded = re.findall(r'<(?:script|img|link)[^>]+(?:src|href)="(https?://[^"]+)"', page.read_text("utf-8"))
+        assert loaded == [], page
+
+
+def test_the_dashboard_prints_its_layout_and_names_what_it_lacks(capsys, monkeypatch):
+    dashboard.main(["team/fairlab", "--dry-run"])
+    assert "coordinates: c::method.beta" in capsys.readouterr().out
+    with pytest.raises(FairlabError, match="not TEAM/PROJECT"):
+        dashboard.main(["team"])
+    monkeypatch.setitem(sys.modules, "wandb_workspaces", None)
+    monkeypatch.setitem(sys.modules, "wandb_workspaces.reports", None)
+    monkeypatch.setitem(sys.modules, "wandb_workspaces.reports.v2", None)
+    with pytest.raises(FairlabError, match=r"pip install 'fairlab\[dashboard\]'"):
+        dashboard.main(["team/fairlab"])
