@@ -20,7 +20,7 @@ from fairlab.files import sha256
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.measuring import add, measure, take
 from fairlab.record import Note, Record, environment
-from fairlab.runs import run_folder
+from fairlab.runs import run_folder, sweep_folder
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they a
     from fairlab.data.counterfactual import CounterfactualGroups
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
+OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True, use_cache=True)
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")
