@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,6 +22,13 @@ from omegaconf.errors import OmegaConfBaseException
 from fairlab.types import FairlabError, ReviewNeeded
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
+NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, as a scheduler sends it before it takes the machine away; handled as Ctrl-C is."""
+
+
 _traceback_wanted = os.environ.get(FULL_ERROR) == "1"
 
 
@@ -38,6 +47,9 @@ def run(main: Callable[[], Any], config_name: str) -> None:
 
     With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
     """
+    signal.signal(signal.SIGTERM, _terminated)
+    if hasattr(signal, "SIGUSR2"):  # by which Slurm warns where submitit asks it to
+        signal.signal(signal.SIGUSR2, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     if _traceback_wanted:
         main()
         return
@@ -51,6 +63,10 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         if sentence is None:
             raise
         stop(sentence, exit_code(error))
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise Terminated
 
 
 @contextmanager
@@ -87,8 +103,12 @@ def explain(error: BaseException, config_name: str = "train") -> str | None:
     for link in chain:
         if isinstance(link, FairlabError):
             return str(link)
+        if isinstance(link, OSError) and link.errno in NOT_ALLOWED:
+            return f"{link.filename}: {link.strerror}; choose another folder, or change who may write there"
     text = " ".join(str(error).split())
     missing = re.search(r"Could not (?:find|load) '([^']+)'", text)
+    if missing and missing[1] == "hydra/sweeper/optuna":
+        return "sweep=optuna needs the extra optuna: pip install 'fairlab[optuna]'"
     if missing and missing[1].partition("/")[0] in groups():
         return _no_such_choice(missing[1])
     if unknown := re.search(r"Could not override '([^']+)'", text):

@@ -23,7 +23,7 @@ LOAD = "fairlab.backbones.loading.load_backbone"
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
-OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True, use_cache=True)
+OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True)
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="evaluate")

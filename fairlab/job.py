@@ -10,7 +10,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
@@ -40,7 +39,8 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
         with no_space_is_one_sentence(record.folder):
             body(config, record)
     except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
-        record.status, record.reason = "interrupted", "Ctrl-C"
+        record.status = "interrupted"
+        record.reason = "Ctrl-C" if type(error) in (KeyboardInterrupt, SystemExit) else "SIGTERM"
         raise KeyboardInterrupt from error
     except ReviewNeeded as error:
         record.status, record.reason = "interrupted", str(error)
@@ -75,8 +75,6 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
     """
     by_key = "ckpt" in config
     resumed = config.ckpt is not None if by_key else (folder / "record.json").is_file()
-    if by_key and resumed and HydraConfig.get().mode == RunMode.MULTIRUN:
-        raise FairlabError("ckpt continues one run and cannot be used with -m; continue the jobs one by one")
     plain = plain_config(config)
     if resumed:
         (refuse_changed_config if by_key else refuse_other_augmentation)(folder, plain)

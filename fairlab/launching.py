@@ -39,7 +39,7 @@ class Job:
     """One run of a sweep.
 
     Attributes:
-        name: its overrides, as they are shown.
+        overrides: of the run.
         folder: of the run.
         command: that does it; without ``ckpt``.
         config: composed, as plain containers.
@@ -47,7 +47,7 @@ class Job:
         environment: variables in addition to those that are there.
     """
 
-    name: str
+    overrides: tuple[str, ...]
     folder: Path
     command: list[str]
     config: dict[str, Any]
@@ -71,10 +71,9 @@ def make_job(config: DictConfig, overrides: Sequence[str], sweep: Path) -> Job:
     given = [one for one in (*overrides, *config.hydra.overrides.hydra) if not OF_SWEEP.match(one)]
     place = "output" if "output" in config else "hydra.run.dir"
     command = [sys.executable, "-m", f"fairlab.{config.hydra.job.name}", *given, "hydra.mode=RUN", f"{place}={folder}"]
-    name = " ".join(one for one in overrides if not OF_SWEEP.match(one))
     if "output" in config:
         config.output = str(folder)
-    return Job(name, folder, command, plain_config(config), Path.cwd())
+    return Job(tuple(overrides), folder, command, plain_config(config), Path.cwd())
 
 
 def launch(
@@ -109,12 +108,14 @@ def launch(
     content = {"overrides": sweep_overrides(overrides), "status": "running"}
     write_whole(sweep / SWEEP, json.dumps(content, indent=1) + "\n")
     print(f"{sweep}: {len(jobs)} runs, {len(jobs) - len(open_jobs)} of them finished before")
+    common = set(jobs[0].overrides).intersection(*(job.overrides for job in jobs))
     failed: dict[Path, str] = {}
     try:
         with stopped_by_signals():
             for count, (job, sentence) in enumerate(done_by(runner, open_jobs, at_once), start=1):
                 ended = f"failed: {sentence}" if sentence else "finished"
-                print(f"{count}/{len(open_jobs)} {job.folder.name}: {job.name}: {ended}", flush=True)
+                name = " ".join(one for one in job.overrides if one not in common)
+                print(f"{count}/{len(open_jobs)} run {job.folder.name} {name}: {ended}", flush=True)
                 if sentence:
                     failed[job.folder] = sentence
     finally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.files import whole
 from fairlab.metrics.association import holm
-from fairlab.record import Comparison, NotRun, Outcome, Record
+from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
 if TYPE_CHECKING:
@@ -110,7 +110,10 @@ def _keep(name: str, measuring: Callable[[], Outcome], phase: str, record: Recor
 
     file = items_file(record.folder, phase, name)
     if file.exists():
-        return
+        if is_intact(file):
+            return
+        text = f"items/{phase}/{file.name} was damaged, so it was measured again"
+        record.notes.append(Note(name, text, phase=phase))
     try:
         outcome = measuring()
     except (CannotScore, DataUnavailable) as error:
@@ -119,6 +122,18 @@ def _keep(name: str, measuring: Callable[[], Outcome], phase: str, record: Recor
     add(outcome, phase, record, change)
     with whole(file) as temporary:
         save_file(outcome.items, temporary)
+
+
+def is_intact(file: Path) -> bool:
+    """Whether a file of per-item values can be read whole."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        load_file(file)
+    except SafetensorError:
+        return False
+    return True
 
 
 def items_file(folder: Path, phase: str, benchmark: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,14 @@ def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
         That of the newest sweep of the same overrides where some run has not finished, else a new one.
     """
     given = sweep_overrides([*_root_.hydra.overrides.task, *_root_.hydra.overrides.hydra])
+    return _sweep_folder(name, now, tuple(given))
+
+
+@cache  # a sweep stays in its folder once it is finished
+def _sweep_folder(name: str, now: str, overrides: tuple[str, ...]) -> str:
     for file in sorted((MULTIRUN / name).glob(f"*/{SWEEP}"), reverse=True):
         sweep = json.loads(file.read_text(encoding="utf-8"))
-        if sweep["overrides"] == given:
+        if sweep["overrides"] == list(overrides):
             if sweep["status"] != "finished":
                 return str(file.parent)
             break

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
@@ -53,6 +54,7 @@ class FairlabLauncher(Launcher):
             config = self.loader.load_sweep_config(self.config, list(overrides))
             OmegaConf.update(config, "hydra.job.num", number, force_add=True)
             OmegaConf.update(config, "hydra.job.id", str(number), force_add=True)
+            HydraConfig.instance().set_config(config)  # which the job's number in its folder's name is read from
             jobs.append(make_job(config, overrides, folder))
             returns.append(JobReturn(overrides=overrides, cfg=config))
         given = [*self.config.hydra.overrides.task, *self.config.hydra.overrides.hydra]

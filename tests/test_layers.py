@@ -28,12 +28,12 @@ LAYERS = [
     {"runs", "build", "measuring"},
     {"cli"},
     {"job"},
-    {"choosing", "rounds"},
+    {"choosing", "rounds", "launching"},
     {"train", "evaluate", "augment", "report", "reproduce", "score", "sweep"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ENTRY = {"cli", "job", "choosing", "rounds", "runs", "build", "train", "evaluate", "augment", "report", "reproduce"}
-ENTRY |= {"score", "sweep"}
+ENTRY |= {"score", "sweep", "launching"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 
