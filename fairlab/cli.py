@@ -19,6 +19,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from fairlab.record import without_secrets
 from fairlab.types import FairlabError, ReviewNeeded
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
@@ -86,7 +87,7 @@ def one_sentence() -> Iterator[None]:
 
 def stop(sentence: str, code: int = 1) -> NoReturn:
     """Print one sentence and exit."""
-    print(f"fairlab: {sentence}", file=sys.stderr)
+    print(f"fairlab: {without_secrets(sentence)}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -13,8 +13,8 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.files import no_space_is_one_sentence
-from fairlab.record import Record
+from fairlab.files import no_space_is_one_sentence, write_whole
+from fairlab.record import Record, without_secrets
 from fairlab.runs import plain_config, refuse_changed_config, refuse_other_augmentation
 from fairlab.types import FairlabError, ReviewNeeded
 
@@ -87,6 +87,8 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
     else:
         record = Record(folder, config=plain, command=command_line(entry))
     record.save()
+    for file in (folder / ".hydra").glob("*.yaml"):  # Hydra's copies of the configuration
+        write_whole(file, without_secrets(file.read_text(encoding="utf-8")))
     return record
 
 

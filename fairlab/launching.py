@@ -23,7 +23,7 @@ from omegaconf import DictConfig
 from fairlab import cli
 from fairlab.files import write_whole
 from fairlab.job import lock_folder
-from fairlab.record import Record
+from fairlab.record import Record, without_secrets
 from fairlab.runs import SWEEP, changed_key, is_finished, plain_config, sweep_overrides
 from fairlab.types import FairlabError
 
@@ -106,7 +106,7 @@ def launch(
     (sweep / "logs").mkdir(parents=True, exist_ok=True)
     lock = lock_folder(sweep)
     content = {"overrides": sweep_overrides(overrides), "status": "running"}
-    write_whole(sweep / SWEEP, json.dumps(content, indent=1) + "\n")
+    write_state(sweep, content)
     print(f"{sweep}: {len(jobs)} runs, {len(jobs) - len(open_jobs)} of them finished before")
     common = set(jobs[0].overrides).intersection(*(job.overrides for job in jobs))
     failed: dict[Path, str] = {}
@@ -125,9 +125,16 @@ def launch(
     from fairlab.report import report_sweep
 
     if not failed:
-        write_whole(sweep / SWEEP, json.dumps(content | {"status": "finished"}, indent=1) + "\n")
+        write_state(sweep, content | {"status": "finished"})
     report_sweep(sweep)
     return [results(job, failed, objective, len(jobs)) for job in jobs]
+
+
+def write_state(sweep: Path, content: dict[str, Any]) -> None:
+    """Note a sweep's overrides and its state; what Hydra wrote beside is rid of secrets."""
+    write_whole(sweep / SWEEP, without_secrets(json.dumps(content, indent=1) + "\n"))
+    if (sweep / "multirun.yaml").is_file():
+        write_whole(sweep / "multirun.yaml", without_secrets((sweep / "multirun.yaml").read_text(encoding="utf-8")))
 
 
 def refuse_ckpt(jobs: Sequence[Job]) -> None:
@@ -190,7 +197,6 @@ def run_job(job: Job, **environment: str) -> str:
     command = [*job.command, *([f"ckpt={job.folder}"] if resumed else [])]
     variables = {name: value for name, value in os.environ.items() if name != cli.FULL_ERROR}
     with job.log.open("ab") as log:
-        start = log.tell()
         process = subprocess.Popen(
             command, cwd=job.cwd, env=variables | job.environment | environment, stdout=log, stderr=log
         )
@@ -203,7 +209,9 @@ def run_job(job: Job, **environment: str) -> str:
             raise
         finally:
             _running.discard(process)
-    return sentence_of(code, job.log.read_bytes()[start:].decode(errors="replace")) if code else ""
+    printed = without_secrets(job.log.read_text(encoding="utf-8", errors="replace"))
+    write_whole(job.log, printed)
+    return sentence_of(code, printed) if code else ""
 
 
 def sentence_of(code: int, printed: str) -> str:
