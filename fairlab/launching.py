@@ -85,7 +85,8 @@ def launch(
         jobs: of the sweep.
         sweep: its folder.
         overrides: of its command line, by which it is found again.
-        over, settings: what runs the jobs, and how.
+        over: what runs the jobs: ``basic``, ``joblib``, ``submitit`` or ``ray``.
+        settings: of ``over``, and ``threads`` for each job.
         objective: key of the metric that is a job's result; None for no result.
 
     Returns:
@@ -98,11 +99,11 @@ def launch(
     refuse_ckpt(jobs)
     refuse_other_runs(jobs)
     open_jobs = [job for job in jobs if not is_finished(job.place)]
-    if threads := settings.pop("threads", None):
+    if settings.get("threads"):
         for job in jobs:
-            job.environment["OMP_NUM_THREADS"] = str(threads)
-    runner, at_once = RUNNERS[over](open_jobs, sweep, **settings)
-    settings["threads"] = threads
+            job.environment["OMP_NUM_THREADS"] = str(settings["threads"])
+    own = {key: value for key, value in settings.items() if key != "threads"}
+    runner, at_once = RUNNERS[over](open_jobs, sweep, **own)
     (sweep / "logs").mkdir(parents=True, exist_ok=True)
     lock = lock_folder(sweep)
     content = {"overrides": sweep_overrides(overrides), "status": "running"}

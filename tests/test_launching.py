@@ -149,7 +149,6 @@ def test_a_job_that_is_preempted_is_queued_again_and_goes_on(jobs, start):
 
 def test_what_cannot_be_swept(jobs, start, tmp_path, monkeypatch):
     made = jobs("finish", "finish")
-    Record(tmp_path / "sweep" / "1", {"ckpt": None, "beta": 2}, "")
     (tmp_path / "sweep" / "1").mkdir(parents=True)
     Record(tmp_path / "sweep" / "1", {"ckpt": None, "beta": 2}, "").save()
     with pytest.raises(FairlabError, match=r"sweep/1 holds another run \(beta=2, not 1\); choose another hydra.sweep"):
@@ -192,7 +191,7 @@ def test_without_the_extra_one_sentence_names_it(jobs, start, monkeypatch, over,
 def test_no_slurm_here(jobs, start, monkeypatch):
     pytest.importorskip("submitit")
     monkeypatch.setenv("PATH", "/none")
-    with pytest.raises(FairlabError, match="launcher=submitit_slurm: .*srun"):
+    with pytest.raises(FairlabError, match=r"launcher=submitit_slurm: .*srun"):
         start(jobs("finish"), "submitit", cluster="slurm")
 
 

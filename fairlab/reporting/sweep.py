@@ -155,11 +155,7 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
     """Places of the points that no other is at least as near in both and nearer in one; by the first coordinate."""
-    kept = [
-        k
-        for k, (x, y) in enumerate(points)
-        if not any(a <= x and b <= y and (a < x or b < y) for a, b in points)
-    ]
+    kept = [k for k, (x, y) in enumerate(points) if not any(a <= x and b <= y and (a < x or b < y) for a, b in points)]
     return sorted(kept, key=lambda k: points[k])
 
 
