@@ -103,15 +103,15 @@ def launch(
         for job in jobs:
             job.environment["OMP_NUM_THREADS"] = str(settings["threads"])
     own = {key: value for key, value in settings.items() if key != "threads"}
-    runner, at_once = RUNNERS[over](open_jobs, sweep, **own)
     (sweep / "logs").mkdir(parents=True, exist_ok=True)
-    lock = lock_folder(sweep)
     content = {"overrides": sweep_overrides(overrides), "status": "running"}
-    write_state(sweep, content)
-    print(f"{sweep}: {len(jobs)} runs, {len(jobs) - len(open_jobs)} of them finished before")
+    lock = lock_folder(sweep)
     common = set(jobs[0].overrides).intersection(*(job.overrides for job in jobs))
     failed: dict[Path, str] = {}
     try:
+        runner, at_once = RUNNERS[over](open_jobs, sweep, **own)
+        write_state(sweep, content)
+        print(f"{sweep}: {len(jobs)} runs, {len(jobs) - len(open_jobs)} of them finished before")
         with stopped_by_signals():
             for count, (job, sentence) in enumerate(done_by(runner, open_jobs, at_once), start=1):
                 ended = f"failed: {sentence}" if sentence else "finished"
@@ -300,7 +300,8 @@ def over_submitit(
         raise FairlabError(f"launcher=submitit_{cluster}: {error}") from error
     array: dict[Path, Any] = {}
     if cluster != "local" and jobs:
-        submitted = executor.map_array(lambda call: call(), [Requeued(job) for job in jobs])
+        with executor.batch():
+            submitted = [executor.submit(Requeued(job)) for job in jobs]
         array = {job.folder: one for job, one in zip(jobs, submitted, strict=True)}
 
     def run(job: Job) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.record import Record
+from fairlab.record import Record, without_secrets
 from fairlab.types import FairlabError
 
 OUTPUTS = Path("outputs")
@@ -74,7 +74,7 @@ def _sweep_folder(name: str, now: str, overrides: tuple[str, ...]) -> str:
 
 def sweep_overrides(overrides: Sequence[str]) -> list[str]:
     """Those that say what is done; a sweep may be gone on with by another launcher."""
-    return [one for one in overrides if not OF_LAUNCHER.match(one)]
+    return [without_secrets(one) for one in overrides if not OF_LAUNCHER.match(one)]
 
 
 def is_finished(folder: Path) -> bool:
