@@ -28,8 +28,9 @@ LAYERS = [
     {"runs", "build", "measuring"},
     {"cli"},
     {"job"},
-    {"choosing", "rounds", "launching"},
+    {"choosing", "rounds"},
     {"train", "evaluate", "augment", "report", "reproduce", "score", "sweep"},
+    {"launching"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ENTRY = {"cli", "job", "choosing", "rounds", "runs", "build", "train", "evaluate", "augment", "report", "reproduce"}
