@@ -355,4 +355,10 @@ def extra(package: str) -> Iterator[None]:
         raise FairlabError(f"this launcher needs the extra {name}: pip install 'fairlab[{name}]'") from error
 
 
-RUNNERS = {"basic": over_basic, "joblib": over_joblib, "submitit": over_submitit, "ray": over_ray}
+# Each gives what runs a job, and how many jobs at a time.
+RUNNERS: dict[str, Callable[..., tuple[Callable[[Job], str], int]]] = {
+    "basic": over_basic,
+    "joblib": over_joblib,
+    "submitit": over_submitit,
+    "ray": over_ray,
+}

@@ -110,12 +110,12 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
     for settings, record in zip(settings_of(done), done, strict=True):
         grouped.setdefault(tuple(settings.items()), []).append(record)
     made = []
-    for settings, runs in grouped.items():
+    for chosen, runs in grouped.items():
         of_run = [{reading.key: reading for reading in record.readings} for record in runs]
         points = {key: over_seeds([one[key] for one in of_run if key in one]) for key in keys}
         made.append(
             Choice(
-                dict(settings),
+                dict(chosen),
                 [record.config.get("seed") for record in runs],
                 {key: point for key, point in points.items() if point is not None},
             )
