@@ -139,7 +139,7 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
 
 def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
     """The newest checkpoint to go on from that can be read whole, and those newer that cannot."""
-    damaged = []
+    damaged: list[Path] = []
     for path in (folder / LAST, folder / PREVIOUS):
         if path.exists():
             if is_intact(path):
