@@ -199,7 +199,7 @@ def figures() -> dict[str, Any]:
 def table() -> str:
     """The figures as Markdown."""
     found = figures()
-    lines = ["| entry point | killed | " + " | ".join(OUTCOMES) + " | resumed to the same results | lost |"]
+    lines = ["| entry point | moments | " + " | ".join(OUTCOMES) + " | resumed to the same results | lost |"]
     lines.append("|---" * (4 + len(OUTCOMES)) + "|")
     total = Counter[str]()
     for name, one in found.items():
