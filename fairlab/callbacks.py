@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import lightning
 from lightning.pytorch.callbacks import Callback, Checkpoint
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from fairlab.backbones.backbone import Backbone, body
 
@@ -53,11 +55,15 @@ class History(Callback):
         self.rows = list(state_dict["rows"])
 
 
+LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
+
+
 class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, so it holds what they did
     """``last.ckpt``, to resume from, and ``best.ckpt``, the weights of the lowest validation loss; early stopping.
 
     Where a validation falls on the step of a ``last.ckpt``, the checkpoint is taken after it and holds its outcome, so
-    that a continued run repeats an uninterrupted one. A file is written beside its place and then renamed.
+    that a continued run repeats an uninterrupted one. A file is written beside its place and then renamed; the
+    ``last.ckpt`` before it stays as ``previous.ckpt``, to go on from where a disk loses the newer one.
 
     Args:
         folder: of both.
@@ -69,7 +75,7 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
     def __init__(
         self, folder: Path, every: int, *, monitor: str = "validation/loss", patience: int | None = None
     ) -> None:
-        self.last = folder / "last.ckpt"
+        self.last = folder / LAST
         self.best = folder / "best.ckpt"
         self.every = every
         self.monitor = monitor
@@ -97,6 +103,12 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
         if self._due(trainer) and trainer.state.fn == "fit":
             self._save(trainer, self.last)
 
+    def on_exception(self, trainer: lightning.Trainer, module: Any, exception: BaseException) -> None:
+        """Save ``last.ckpt`` when told to end (SIGTERM); within a validation or a step the one there is stands."""
+        whole_step = batches_done(trainer) % trainer.accumulate_grad_batches == 0
+        if isinstance(exception, SIGTERMException) and trainer.training and whole_step:
+            self._save(trainer, self.last)
+
     def _stop_when_done(self, trainer: lightning.Trainer) -> None:
         if self.patience is not None and self.waited >= self.patience:
             trainer.should_stop = True
@@ -111,6 +123,8 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
         try:
             trainer.save_checkpoint(temporary, weights_only=weights_only)
             if trainer.is_global_zero:
+                if path == self.last and path.exists():
+                    os.replace(path, path.with_name(PREVIOUS))
                 os.replace(temporary, path)
         finally:
             if trainer.is_global_zero:
@@ -143,6 +157,26 @@ class Compiled(Callback):
     def on_fit_end(self, *_: Any) -> None:
         """Go back to the model as it is written: what is measured and exported is not compiled."""
         body(self.encoder.model)._compiled_call_impl = None
+
+
+def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
+    """The newest checkpoint to go on from that can be read whole, and those newer that cannot."""
+    damaged: list[Path] = []
+    for path in (folder / LAST, folder / PREVIOUS):
+        if path.exists():
+            if is_intact(path):
+                return path, damaged
+            damaged.append(path)
+    return None, damaged
+
+
+def is_intact(path: Path) -> bool:
+    """Whether a checkpoint, a zip file, is as long as it was written and its parts have their checksums."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except (zipfile.BadZipFile, OSError):
+        return False
 
 
 def batches_done(trainer: lightning.Trainer) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,9 +20,17 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.ranks import follow, follows
+from fairlab.record import without_secrets
 from fairlab.types import FairlabError, ReviewNeeded
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
+NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, as a scheduler sends it before it takes the machine away; handled as Ctrl-C is."""
+
+
 _traceback_wanted = os.environ.get(FULL_ERROR) == "1"
 
 
@@ -45,6 +55,9 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         except FairlabError:  # which rank 0 says
             sys.exit(1)
         return
+    signal.signal(signal.SIGTERM, _terminated)
+    if hasattr(signal, "SIGUSR2"):  # by which Slurm warns where submitit asks it to
+        signal.signal(signal.SIGUSR2, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     if _traceback_wanted:
         main()
         return
@@ -58,6 +71,10 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         if sentence is None:
             raise
         stop(sentence, exit_code(error))
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise Terminated
 
 
 @contextmanager
@@ -77,7 +94,7 @@ def one_sentence() -> Iterator[None]:
 
 def stop(sentence: str, code: int = 1) -> NoReturn:
     """Print one sentence and exit."""
-    print(f"fairlab: {sentence}", file=sys.stderr)
+    print(f"fairlab: {without_secrets(sentence)}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -94,8 +111,12 @@ def explain(error: BaseException, config_name: str = "train") -> str | None:
     for link in chain:
         if isinstance(link, FairlabError):
             return str(link)
+        if isinstance(link, OSError) and link.errno in NOT_ALLOWED:
+            return f"{link.filename}: {link.strerror}; choose another folder, or change who may write there"
     text = " ".join(str(error).split())
     missing = re.search(r"Could not (?:find|load) '([^']+)'", text)
+    if missing and missing[1] == "hydra/sweeper/optuna":
+        return "sweep=optuna needs the extra optuna: pip install 'fairlab[optuna]'"
     if missing and missing[1].partition("/")[0] in groups():
         return _no_such_choice(missing[1])
     if unknown := re.search(r"Could not override '([^']+)'", text):

@@ -16,7 +16,7 @@ from fairlab.job import job, refuse_changed_inputs
 from fairlab.measuring import measure, measure_data
 from fairlab.ranks import rank
 from fairlab.record import Note, Record, environment
-from fairlab.runs import run_folder
+from fairlab.runs import run_folder, sweep_folder
 from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype")
@@ -24,6 +24,7 @@ LOAD = "fairlab.backbones.loading.load_backbone"
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
+OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True)
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="evaluate")

@@ -16,14 +16,13 @@ from filelock import FileLock, Timeout
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.files import no_space_is_one_sentence
+from fairlab.files import no_space_is_one_sentence, write_whole
 from fairlab.ranks import count_of, joined
-from fairlab.record import Record
+from fairlab.record import Record, without_secrets
 from fairlab.runs import plain_config, refuse_changed_config, refuse_other_augmentation
 from fairlab.types import FairlabError, ReviewNeeded
 
@@ -48,7 +47,8 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
         with no_space_is_one_sentence(record.folder), joined(processes(config), follow, entry, record.config, folder):
             body(config, record)
     except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
-        record.status, record.reason = "interrupted", "Ctrl-C"
+        record.status = "interrupted"
+        record.reason = "Ctrl-C" if type(error) in (KeyboardInterrupt, SystemExit) else "SIGTERM"
         raise KeyboardInterrupt from error
     except ReviewNeeded as error:
         record.status, record.reason = "interrupted", str(error)
@@ -110,8 +110,6 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
     """
     by_key = "ckpt" in config
     resumed = config.ckpt is not None if by_key else (folder / "record.json").is_file()
-    if by_key and resumed and HydraConfig.get().mode == RunMode.MULTIRUN:
-        raise FairlabError("ckpt continues one run and cannot be used with -m; continue the jobs one by one")
     plain = plain_config(config)
     if resumed:
         (refuse_changed_config if by_key else refuse_other_augmentation)(folder, plain)
@@ -124,6 +122,8 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
     else:
         record = Record(folder, config=plain, command=command_line(entry))
     record.save()
+    for file in (folder / ".hydra").glob("*.yaml"):  # Hydra's copies of the configuration
+        write_whole(file, without_secrets(file.read_text(encoding="utf-8")))
     return record
 
 

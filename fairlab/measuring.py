@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fairlab.files import whole
 from fairlab.metrics.association import holm
 from fairlab.ranks import gathered, rank, ranks
-from fairlab.record import Comparison, NotRun, Outcome, Record
+from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record
     """
     from safetensors.numpy import save_file
 
-    missing = [name for name in tasks if not items_file(record.folder, phase, name).exists()]
+    missing = [name for name in tasks if not _is_kept(name, phase, record)]
     for start in range(0, len(missing), ranks()):
         names = missing[start : start + ranks()]
         own = names[rank()] if rank() < len(names) else None
@@ -136,6 +136,18 @@ def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record
                 save_file(outcome.items, temporary)
 
 
+def _is_kept(name: str, phase: str, record: Record) -> bool:
+    """Whether the per-item values of a benchmark are there and whole; damaged ones are measured again, and said so."""
+    file = items_file(record.folder, phase, name)
+    if not file.exists():
+        return False
+    if not is_intact(file):
+        text = f"items/{phase}/{file.name} was damaged, so it was measured again"
+        record.notes.append(Note(name, text, phase=phase))
+        return False
+    return True
+
+
 def _measured(name: str, measuring: Callable[[], Outcome]) -> Outcome | Exception:
     """What a benchmark gives, or the error that the other processes must know of."""
     try:
@@ -146,6 +158,18 @@ def _measured(name: str, measuring: Callable[[], Outcome]) -> Outcome | Exceptio
         if ranks() == 1:
             raise
         return error
+
+
+def is_intact(file: Path) -> bool:
+    """Whether a file of per-item values can be read whole."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        load_file(file)
+    except SafetensorError:
+        return False
+    return True
 
 
 def items_file(folder: Path, phase: str, benchmark: str) -> Path:

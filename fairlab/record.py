@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.files import write_whole
+from fairlab.types import FairlabError
 
 VERSIONS = [
     "fairlab",
@@ -210,8 +211,16 @@ class Record:
 
     @classmethod
     def load(cls, folder: Path) -> Record:
-        """Read a run's record back."""
-        content = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+        """Read a run's record back.
+
+        Raises:
+            FairlabError: it is damaged.
+        """
+        file = folder / "record.json"
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise FairlabError(f"{file} is damaged ({error}); put a copy back, or move {folder} away") from error
         kinds = {"readings": Reading, "comparisons": Comparison, "not_run": NotRun, "notes": Note}
         for name, kind in kinds.items():
             content[name] = [kind(**entry) for entry in content.get(name, [])]

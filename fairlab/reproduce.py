@@ -21,6 +21,7 @@ from fairlab import cli
 from fairlab.files import write_whole
 from fairlab.record import Record
 from fairlab.reporting.reproduction import Cell, Matrix, Table, cells, read_matrix, reasons, rendered
+from fairlab.runs import is_finished
 from fairlab.types import FairlabError
 
 EXPERIMENTS = Path("experiments")
@@ -155,11 +156,6 @@ def state_of(folder: Path, overrides: Sequence[str]) -> str:
     if sorted(given) != sorted(overrides):
         raise FairlabError(f"{folder} was made by '{record.command}', which is not what the matrix asks; move it away")
     return FINISHED if record.status == "finished" else UNFINISHED
-
-
-def is_finished(folder: Path) -> bool:
-    """Whether a folder holds a run that came to its end."""
-    return (folder / "record.json").is_file() and Record.load(folder).status == "finished"
 
 
 def finished(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:

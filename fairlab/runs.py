@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.record import Record
+from fairlab.record import Record, without_secrets
 from fairlab.types import FairlabError
 
 OUTPUTS = Path("outputs")
+MULTIRUN = Path("multirun")
+SWEEP = "sweep.json"  # in a sweep's folder: its overrides, and whether all its runs finished
+# How and where a sweep is done, not what is done.
+OF_LAUNCHER = re.compile(r"launcher=|hydra[./](launcher|mode|sweep\.)")
 # What may differ when a run is continued: where and how fast it is done, not what is done.
 NOT_COMPARED = re.compile(
     r"(ckpt|before|output|num_proc|engine|rewriter\.unanswered|processes|logger|trainer\.(devices|num_nodes|compile)"
@@ -37,6 +44,42 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
     folder = newest_unfinished(OUTPUTS / experiment) if ckpt == "last" else Path(ckpt)
     refuse_changed_config(folder, plain_config(_root_))
     return str(folder)
+
+
+def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
+    """The folder of a sweep; the ``hydra.sweep.dir`` of the entry points.
+
+    Args:
+        name: of the folder between ``multirun`` and the sweep.
+        now: time stamp of a new sweep.
+        _root_: the composed configuration, handed in by OmegaConf.
+
+    Returns:
+        That of the newest sweep of the same overrides where some run has not finished, else a new one.
+    """
+    given = sweep_overrides([*_root_.hydra.overrides.task, *_root_.hydra.overrides.hydra])
+    return _sweep_folder(name, now, tuple(given))
+
+
+@cache  # a sweep stays in its folder once it is finished
+def _sweep_folder(name: str, now: str, overrides: tuple[str, ...]) -> str:
+    for file in sorted((MULTIRUN / name).glob(f"*/{SWEEP}"), reverse=True):
+        sweep = json.loads(file.read_text(encoding="utf-8"))
+        if sweep["overrides"] == list(overrides):
+            if sweep["status"] != "finished":
+                return str(file.parent)
+            break
+    return str(MULTIRUN / name / now)
+
+
+def sweep_overrides(overrides: Sequence[str]) -> list[str]:
+    """Those that say what is done; a sweep may be gone on with by another launcher."""
+    return [without_secrets(one) for one in overrides if not OF_LAUNCHER.match(one)]
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a folder holds a run that came to its end."""
+    return (folder / "record.json").is_file() and Record.load(folder).status == "finished"
 
 
 def newest_unfinished(folder: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -24,7 +25,7 @@ from fairlab.loggers import build_loggers, finish_loggers
 from fairlab.measuring import add, measure, take
 from fairlab.ranks import elsewhere, rank, ranks
 from fairlab.record import Note, Record, environment
-from fairlab.runs import run_folder
+from fairlab.runs import run_folder, sweep_folder
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
@@ -35,6 +36,7 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they a
     from fairlab.data.counterfactual import CounterfactualGroups
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
+OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True)
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")
@@ -250,10 +252,17 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
     if not isinstance(method, lightning.LightningModule):
         method.fit(data)
         return
+    from fairlab.callbacks import is_intact, newest_intact
+
     folder = record.folder / "checkpoints"
-    last = folder / "last.ckpt"
+    last, damaged = newest_intact(folder)
+    for path in damaged:
+        text = f"checkpoints/{path.name} is damaged; training went on from {last.name if last else 'its start'}"
+        record.notes.append(Note("training", text))
+        print(text)
+    handler = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Lightning then finishes the step first
     try:
-        trainer.fit(method, data, ckpt_path=str(last) if last.exists() else None, weights_only=True)
+        trainer.fit(method, data, ckpt_path=str(last) if last else None, weights_only=True)
     except RuntimeError as error:
         if "loading state_dict" not in str(error):
             raise
@@ -261,8 +270,12 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
             f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
             "train from the start"
         ) from error
+    finally:
+        signal.signal(signal.SIGTERM, handler)
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
+    if not is_intact(folder / "best.ckpt"):
+        raise FairlabError(f"{folder / 'best.ckpt'} is damaged; remove {folder} and continue the run: it trains again")
     state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]
     whole(method)
     method.load_state_dict(state)

@@ -31,10 +31,11 @@ LAYERS = [
     {"job"},
     {"choosing", "rounds"},
     {"train", "evaluate", "augment", "report", "reproduce", "score", "sweep", "dashboard"},
+    {"launching"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ENTRY = {"cli", "job", "choosing", "rounds", "runs", "build", "train", "evaluate", "augment", "report", "reproduce"}
-ENTRY |= {"score", "sweep", "loggers"}
+ENTRY |= {"score", "sweep", "loggers", "launching"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

@@ -118,7 +118,10 @@ def finished(task: Task) -> dict[str, Any] | None:
     file = summary_file(task)
     if not file.exists():
         return None
-    summary: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        summary: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:  # cut short by a disk that lost it; the shard is made again
+        return None
     paths = {kind: task.folder / entry["file"] for kind, entry in summary["files"].items()}
     intact = all(path.is_file() and sha256(path) == summary["files"][kind]["sha256"] for kind, path in paths.items())
     return summary if intact else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -37,11 +38,18 @@ class ScoreCache:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        try:
+        with self._one_sentence():
             self.connection = sqlite3.connect(path, timeout=60)
             self.connection.execute("CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, value BLOB)")
+
+    @contextmanager
+    def _one_sentence(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.DatabaseError as error:
-            raise FairlabError(f"{path} is no cache of scores; give another cache file, or remove this one") from error
+            raise FairlabError(
+                f"{self.path} is no cache of scores, or a damaged one; give another cache file, or remove this one"
+            ) from error
 
     def read(self, source: Named, texts: Sequence[str]) -> dict[int, NDArray[np.float64]]:
         """Held scores by the text's position."""
@@ -51,7 +59,8 @@ class ScoreCache:
         for start in range(0, len(keys), AT_ONCE):
             part = keys[start : start + AT_ONCE]
             query = f"SELECT key, value FROM scores WHERE key IN ({','.join('?' * len(part))})"
-            held |= {place[key]: np.frombuffer(value) for key, value in self.connection.execute(query, part)}
+            with self._one_sentence():
+                held |= {place[key]: np.frombuffer(value) for key, value in self.connection.execute(query, part)}
         return held
 
     def write(self, source: Named, texts: Sequence[str], scores: NDArray[np.float64]) -> None:
@@ -62,7 +71,7 @@ class ScoreCache:
             for text, row, kept in zip(texts, scores, whole, strict=True)
             if kept
         ]
-        with self.connection:
+        with self._one_sentence(), self.connection:
             self.connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
 
     @staticmethod

@@ -209,3 +209,58 @@ def projection(attributes: Sequence[str], before: Array, after: Array, texts: Se
                 col=column,
             )
     return laid_out(figure, 460)
+
+
+def lines(setting: str, readings: Mapping[str, Mapping[str, Sequence[tuple[float, float, float, float]]]]) -> go.Figure:
+    """Readings as (setting, value, low, high) in lines by name, each reading on an axis of its own."""
+    rows = math.ceil(len(readings) / 2)
+    figure = make_subplots(rows=rows, cols=min(len(readings), 2), subplot_titles=list(readings))
+    for place, of_reading in enumerate(readings.values()):
+        where = {"row": place // 2 + 1, "col": place % 2 + 1}
+        for number, (name, points) in enumerate(of_reading.items()):
+            if not points:
+                continue
+            x, centre, low, high = (np.array(part) for part in zip(*points, strict=True))
+            error = {"type": "data", "symmetric": False, "array": high - centre, "arrayminus": centre - low}
+            colour = COLOURS[number % len(COLOURS)]
+            line = go.Scatter(x=x, y=centre, error_y=error, mode="lines+markers", name=name, line={"color": colour})
+            line.update(legendgroup=name, showlegend=place == 0 and len(of_reading) > 1)
+            figure.add_trace(line, **where)
+        figure.update_xaxes(title_text=setting, **where)
+    return laid_out(figure, 60 + 300 * rows)
+
+
+def trade_off(
+    names: Sequence[str], points: Sequence[tuple[float, float]], texts: Sequence[str], front: Sequence[int]
+) -> go.Figure:
+    """Distances to the ideal of two readings against each other; the places in ``front`` are joined."""
+    figure = go.Figure()
+    x, y = zip(*points, strict=True)
+    marker = {"color": BEFORE, "size": 9}
+    figure.add_trace(go.Scatter(x=x, y=y, mode="markers", text=list(texts), name="runs", marker=marker))
+    figure.add_trace(
+        go.Scatter(
+            x=[x[k] for k in front],
+            y=[y[k] for k in front],
+            mode="lines+markers",
+            text=[texts[k] for k in front],
+            name="beaten by none in both",
+            line={"color": COLOURS[1], "shape": "hv"},
+            marker={"size": 10},
+        )
+    )
+    figure.update_xaxes(title_text=f"{names[0]}, distance to ideal", rangemode="tozero")
+    figure.update_yaxes(title_text=f"{names[1]}, distance to ideal", rangemode="tozero")
+    return laid_out(figure, 440)
+
+
+def parallel(settings: Mapping[str, Sequence[str]], readings: Mapping[str, Sequence[float]]) -> go.Figure:
+    """A line for each run through its settings, in the order they were given, and its readings."""
+    axes: list[dict[str, object]] = []
+    for name, values in settings.items():
+        ticks = list(dict.fromkeys(values))
+        places = [ticks.index(value) for value in values]
+        axes.append({"label": name, "values": places, "tickvals": list(range(len(ticks))), "ticktext": ticks})
+    axes += [{"label": name.rpartition("/")[0], "values": list(values)} for name, values in readings.items()]
+    colour = {"color": next(iter(readings.values())), "colorscale": "Viridis", "showscale": True}
+    return laid_out(go.Figure(go.Parcoords(dimensions=axes, line=colour)), 440)

@@ -95,6 +95,30 @@ def test_ctrl_c_keeps_the_checkpoint_and_says_interrupted(run, small, tmp_path, 
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
+def test_sigterm_takes_a_checkpoint_and_a_damaged_one_is_passed_over(run, small, tmp_path, uninterrupted):
+    process = start([*small, *LONG], tmp_path)
+    wait_for(lambda: list((tmp_path / "outputs").glob("ccd_bert/*/checkpoints/previous.ckpt")), process)
+    process.terminate()
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    folder = only_run(tmp_path)
+    record = Record.load(folder)
+    assert (record.status, record.reason) == ("interrupted", "SIGTERM")
+    last, previous = (folder / "checkpoints" / f"{name}.ckpt" for name in ("last", "previous"))
+    steps = [torch.load(path, weights_only=True)["global_step"] for path in (previous, last)]
+    assert steps[0] < steps[1] < Record.load(uninterrupted).history[-1]["step"]
+    last.write_bytes(last.read_bytes()[:-1000])
+
+    done = run(*small, *LONG, "ckpt=last", **ONE_THREAD)
+    assert done.returncode == 0, done.stderr
+    assert "checkpoints/last.ckpt is damaged; training went on from previous.ckpt" in done.stdout
+    expected = load_file(uninterrupted / "model" / "model.safetensors")
+    found = load_file(folder / "model" / "model.safetensors")
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    assert Record.load(folder).history == Record.load(uninterrupted).history
+
+
 def test_a_run_killed_after_its_last_step_only_measures_and_exports(run, small, tmp_path):
     arguments = [*small, "method.epochs=4", "method.validate_every=5", "trainer.checkpoint_every=4"]
     assert run(*arguments, **ONE_THREAD).returncode == 0
@@ -132,7 +156,8 @@ def test_data_that_changed_since_the_start_is_refused(run, small, tmp_path):
 def test_ckpt_cannot_be_swept(run, small):
     done = run("-m", *small, "ckpt=last", "seed=1,2")
     assert done.returncode == 1
-    assert "ckpt continues one run and cannot be used with -m" in done.stderr
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("fairlab: ckpt continues one run and cannot be used with -m")
 
 
 def test_nothing_to_continue(run, small):

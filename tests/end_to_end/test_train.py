@@ -100,6 +100,9 @@ def test_a_sweep_runs_its_jobs_in_order_and_a_failing_one_stops_no_other(run, sm
     assert [record.config["method"]["beta"] for record in records] == [0, -1, 1.5]
     assert [record.status for record in records] == ["finished", "failed", "finished"]
     assert records[1].reason == "method.beta must be 0 or more, not -1"
+    assert "1 of 3 runs failed (1: method.beta must be 0 or more, not -1)" in done.stderr
+    assert "<h2>Best of each criterion</h2>" in (sweep / "report.html").read_text(encoding="utf-8")
+    assert "hydra.mode=RUN" in records[0].command
 
 
 def test_help_answers_at_once():

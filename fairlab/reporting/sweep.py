@@ -1,0 +1,288 @@
+"""The page of a sweep: its runs in a table, each criterion's best, lines, trade-offs and parallel coordinates."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from fairlab.files import write_whole
+from fairlab.record import DATA, Reading, Record, without_secrets
+from fairlab.reporting import plots
+from fairlab.reporting.page import figure, page, section, table
+
+# Overrides that say where and how a run was done, or which of several equal ones it is.
+NO_SETTING = re.compile(r"[+~]*(hydra[./]|(launcher|sweep|ckpt|before|output|seed|experiment)=)")
+NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
+MOST_PLOTTED = 8
+
+
+@dataclass(frozen=True)
+class Point:
+    """One reading of one choice of settings, over its seeds.
+
+    Attributes:
+        value: mean over the runs, in the reading's unit.
+        low, high: 95 % interval: of Student's t over seeds; of a single run, its own over items.
+        ideal: as of the reading.
+        n: runs.
+    """
+
+    value: float
+    low: float
+    high: float
+    ideal: float | None
+    n: int
+
+    @property
+    def distance(self) -> float:
+        """From the ideal value; nan where there is none."""
+        return math.nan if self.ideal is None else abs(self.value - self.ideal)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One choice of settings with what was read of it, over its seeds."""
+
+    settings: dict[str, str]
+    seeds: list[int | None]
+    points: dict[str, Point]
+
+    @property
+    def name(self) -> str:
+        """The settings as overrides."""
+        return " ".join(f"{key}={value}" for key, value in self.settings.items()) or "all runs"
+
+
+def read_runs(folder: Path) -> list[Record]:
+    """Records of all runs below a folder, in the order of their numbers or names."""
+    places = [path.parent for path in folder.rglob("record.json")]
+    return [Record.load(place) for place in sorted(places, key=lambda place: _natural(str(place)))]
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
+    """What the runs' commands differ in, by key; where one does not say it, what its configuration has."""
+    given = [_given(record) for record in records]
+    keys = dict.fromkeys(key for one in given for key in one)
+    found = [
+        {key: one[key] if key in one else _configured(record.config, key) for key in keys}
+        for one, record in zip(given, records, strict=True)
+    ]
+    return [{key: one[key] for key in keys if len({other[key] for other in found}) > 1} for one in found]
+
+
+def _given(record: Record) -> dict[str, str]:
+    overrides = [part for part in shlex.split(record.command)[3:] if "=" in part and not NO_SETTING.match(part)]
+    return {key.lstrip("+~"): value for key, _, value in (part.partition("=") for part in overrides)}
+
+
+def _configured(config: Any, key: str) -> str:
+    for part in key.split("."):
+        if not isinstance(config, dict) or part not in config:
+            return "default"
+        config = config[part]
+    return "default" if isinstance(config, dict) else str(config)
+
+
+def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
+    """The finished runs, one choice for those that differ in their seed alone.
+
+    Args:
+        records: of runs.
+        keys: of the readings wanted, as in ``metrics.json``.
+    """
+    done = [record for record in records if record.status == "finished"]
+    grouped: dict[tuple[tuple[str, str], ...], list[Record]] = {}
+    for settings, record in zip(settings_of(done), done, strict=True):
+        grouped.setdefault(tuple(settings.items()), []).append(record)
+    made = []
+    for chosen, runs in grouped.items():
+        of_run = [{reading.key: reading for reading in record.readings} for record in runs]
+        points = {key: over_seeds([one[key] for one in of_run if key in one]) for key in keys}
+        made.append(
+            Choice(
+                dict(chosen),
+                [record.config.get("seed") for record in runs],
+                {key: point for key, point in points.items() if point is not None},
+            )
+        )
+    return made
+
+
+def over_seeds(readings: Sequence[Reading]) -> Point | None:
+    """Mean of a reading over runs with its 95 % interval, by Student's t; None of no run."""
+    if not readings:
+        return None
+    values = np.array([reading.value for reading in readings])
+    first, n = readings[0], len(values)
+    if n == 1:
+        return Point(first.value, first.low, first.high, first.ideal, 1)
+    half = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n))
+    mean = float(values.mean())
+    return Point(mean, mean - half, mean + half, first.ideal, n)
+
+
+def headlines(records: Sequence[Record]) -> list[str]:
+    """Keys of the headline readings of models after training, or as evaluated."""
+    readings = [reading for record in records for reading in record.readings]
+    return list(dict.fromkeys(r.key for r in readings if r.headline and r.phase not in ("before", DATA)))
+
+
+def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | None:
+    """The choice whose mean is nearest to the ideal, and those whose interval overlaps its own."""
+    having = [choice for choice in choices if key in choice.points and choice.points[key].ideal is not None]
+    if not having:
+        return None
+    first = min(having, key=lambda choice: choice.points[key].distance)
+    top = first.points[key]
+    alike = [c for c in having if c is not first and c.points[key].low <= top.high and c.points[key].high >= top.low]
+    return first, alike
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Places of the points that no other is at least as near in both and nearer in one; by the first coordinate."""
+    kept = [k for k, (x, y) in enumerate(points) if not any(a <= x and b <= y and (a < x or b < y) for a, b in points)]
+    return sorted(kept, key=lambda k: points[k])
+
+
+def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str]) -> Path:
+    """Write ``report.html`` and ``report.json`` into a folder of runs.
+
+    Args:
+        folder: of the runs.
+        records: of them.
+        keys: of the readings shown.
+
+    Returns:
+        The page.
+    """
+    choices = choices_of(records, keys)
+    units = {reading.key: reading.unit for record in records for reading in record.readings if reading.key in keys}
+    sections = [
+        _heading(folder, records),
+        section("Runs", _table(choices, keys, units)),
+        section("Best of each criterion", _best(choices, keys)),
+        _lines(choices, keys),
+        _trade_offs(choices, keys),
+        _parallel(choices, keys),
+        section("Not finished", _unfinished(records)),
+    ]
+    content = [
+        {"settings": c.settings, "seeds": c.seeds, "readings": {key: asdict(p) for key, p in c.points.items()}}
+        for c in choices
+    ]
+    write_whole(folder / "report.json", json.dumps(content, indent=1) + "\n")
+    path = folder / "report.html"
+    write_whole(path, without_secrets(page(f"fairlab: sweep {folder.name}", sections)))
+    return path
+
+
+def _heading(folder: Path, records: Sequence[Record]) -> str:
+    done = sum(record.status == "finished" for record in records)
+    return (
+        f"<h1>Sweep {html.escape(folder.name)}</h1><p>{done} of {len(records)} runs finished. Values are means over "
+        "seeds with 95 % intervals of Student's t; where there is one run, its own interval over items.</p>"
+    )
+
+
+def _table(choices: Sequence[Choice], keys: Sequence[str], units: Mapping[str, str]) -> str:
+    settings = list(choices[0].settings) if choices else []
+    rows = [
+        [
+            *choice.settings.values(),
+            ", ".join(map(str, choice.seeds)),
+            *(_shown(choice.points[key]) if key in choice.points else "" for key in keys),
+        ]
+        for choice in choices
+    ]
+    body = table([*settings, "seeds", *(f"{key} ({units[key]})" for key in keys)], rows)
+    return f"<div style='overflow-x: auto'>{body}</div>"
+
+
+def _shown(point: Point) -> str:
+    return f"{point.value:.4g} [{point.low:.4g}, {point.high:.4g}]"
+
+
+def _best(choices: Sequence[Choice], keys: Sequence[str]) -> str:
+    rows = []
+    for key in keys:
+        if found := best(choices, key):
+            first, alike = found
+            point = first.points[key]
+            told = ", ".join(choice.name for choice in alike) or "none"
+            rows.append([key, f"{point.ideal:.4g}", first.name, _shown(point), str(point.n), told])
+    if not rows:
+        return "<p>No reading has an ideal value.</p>"
+    note = (
+        "<p class='note'>Nearest to the ideal value. The best of many is nearer by luck too: those in the last column "
+        "are not told apart from it.</p>"
+    )
+    header = ["criterion", "ideal", "best", "value", "runs", "whose interval overlaps"]
+    return f"<div style='overflow-x: auto'>{table(header, rows)}</div>{note}"
+
+
+def _lines(choices: Sequence[Choice], keys: Sequence[str]) -> str:
+    """Readings against each setting that is a number, a line for each choice of the others."""
+    body = ""
+    for setting in choices[0].settings if choices else ():
+        if not all(NUMBER.fullmatch(choice.settings[setting]) for choice in choices):
+            continue
+        lines: dict[str, list[Choice]] = {}
+        for choice in choices:
+            others = " ".join(f"{key}={value}" for key, value in choice.settings.items() if key != setting)
+            lines.setdefault(others or "all", []).append(choice)
+        drawn = {
+            key: {
+                name: sorted(
+                    (float(c.settings[setting]), c.points[key].value, c.points[key].low, c.points[key].high)
+                    for c in of_line
+                    if key in c.points
+                )
+                for name, of_line in lines.items()
+            }
+            for key in keys[:MOST_PLOTTED]
+        }
+        body += figure(plots.lines(setting, drawn))
+    return section("Against each setting", body) if body else ""
+
+
+def _trade_offs(choices: Sequence[Choice], keys: Sequence[str]) -> str:
+    """Distances to the ideal of two criteria, of different benchmarks, with the choices that no other beats in both."""
+    judged = [key for key in keys if all(key in c.points and c.points[key].ideal is not None for c in choices)]
+    first = list({key.split("/")[-3]: key for key in reversed(judged) if key.count("/") > 1}.values())[::-1]
+    pairs = list(combinations(first if len(first) > 1 else judged, 2))[: MOST_PLOTTED // 2]
+    if len(choices) < 2 or not pairs:
+        return ""
+    body = ""
+    for pair in pairs:
+        points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
+        body += figure(plots.trade_off(pair, points, [choice.name for choice in choices], front(points)))
+    return section("Trade-offs", body + "<p class='note'>Joined: no other choice is nearer to both ideals.</p>")
+
+
+def _parallel(choices: Sequence[Choice], keys: Sequence[str]) -> str:
+    shown = [key for key in keys if all(key in choice.points for choice in choices)][:MOST_PLOTTED]
+    if len(choices) < 2 or not shown:
+        return ""
+    settings = {key: [choice.settings[key] for choice in choices] for key in choices[0].settings}
+    readings = {key: [choice.points[key].value for choice in choices] for key in shown}
+    return section("Parallel coordinates", figure(plots.parallel(settings, readings)))
+
+
+def _unfinished(records: Sequence[Record]) -> str:
+    rows = [[str(r.folder.name), r.status, r.reason] for r in records if r.status != "finished"]
+    return table(["run", "status", "why"], rows) if rows else "<p>Every run that was started finished.</p>"

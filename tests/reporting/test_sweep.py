@@ -1,0 +1,108 @@
+"""The page of a sweep, against values computed by hand."""
+
+import json
+import math
+
+import pytest
+
+from fairlab.record import NotRun, Reading, Record
+from fairlab.reporting.sweep import (
+    best,
+    choices_of,
+    front,
+    headlines,
+    over_seeds,
+    read_runs,
+    settings_of,
+    write_sweep,
+)
+
+GAP, LOSS = "after/cced/mine/gap", "after/stsb/dev/spearman"
+
+
+def reading(key, value, seed, ideal=0.0):
+    phase, benchmark, subset, quantity = key.split("/")
+    bounds = {"low": value - 1, "high": value + 1}
+    return Reading(benchmark, subset, quantity, value, "u", ideal, 9, **bounds, headline=True, phase=phase, seed=seed)
+
+
+def run(folder, number, overrides, gap, utility, status="finished", seed=1):
+    place = folder / str(number)
+    place.mkdir(parents=True)
+    command = f"python -m fairlab.train +experiment=ccd_bert {overrides} seed={seed} hydra.run.dir={place}"
+    config = {"seed": seed, "method": {"beta": 1.0, "rho": "variance"}}
+    readings = [reading(GAP, gap, seed), reading(LOSS, utility, seed, ideal=100.0)]
+    record = Record(place, config, command, status=status, readings=readings if status == "finished" else [])
+    record.reason = "no space" if status != "finished" else ""
+    record.not_run = [NotRun("x", "y", "z")]
+    record.save()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Beta 0, 1 (the default, in one run not said) and 2; three seeds of 0, two of 1, one of 2, and one that failed."""
+    runs = [("method.beta=0", 1, 80, 1), ("method.beta=0", 2, 81, 2), ("method.beta=0", 3, 82, 3)]
+    runs += [("method.beta=1.0", 4.0, 90, 1), ("", 6.0, 92, 2), ("method.beta=2", 1.5, 70, 1)]
+    for number, (overrides, gap, utility, seed) in enumerate(runs):
+        run(tmp_path / "sweep", number, overrides, gap, utility, seed=seed)
+    run(tmp_path / "sweep", 10, "method.beta=3", 0, 0, status="failed")
+    return tmp_path / "sweep"
+
+
+def test_seeds_are_averaged_with_students_t(folder):
+    records = read_runs(folder)
+    assert [record.folder.name for record in records] == ["0", "1", "2", "3", "4", "5", "10"]
+    assert headlines(records) == [GAP, LOSS]
+    choices = choices_of(records, [GAP, LOSS])
+    assert [choice.settings for choice in choices] == [{"method.beta": v} for v in ("0", "1.0", "2")]
+    assert [choice.seeds for choice in choices] == [[1, 2, 3], [1, 2], [1]]
+    first = choices[0].points[GAP]
+    half = 4.302653 / math.sqrt(3)  # t of 2 degrees of freedom, standard deviation 1
+    assert (first.value, first.low, first.high) == pytest.approx((2, 2 - half, 2 + half), abs=1e-5)
+    alone = choices[2].points[GAP]
+    assert (alone.value, alone.low, alone.high, alone.n) == (1.5, 0.5, 2.5, 1)
+    assert over_seeds([]) is None
+
+
+def test_the_best_is_nearest_to_the_ideal_and_those_not_told_apart_are_named(folder):
+    choices = choices_of(read_runs(folder), [GAP, LOSS])
+    nearest, alike = best(choices, GAP)
+    assert nearest.name == "method.beta=2"
+    assert [choice.name for choice in alike] == ["method.beta=0", "method.beta=1.0"]  # 5 [-7.7, 17.7]
+    nearest, alike = best(choices, LOSS)
+    assert nearest.name == "method.beta=1.0"  # 91 [78.3, 103.7]
+    assert [choice.name for choice in alike] == ["method.beta=0"]
+    assert best(choices, "after/none/x/y") is None
+
+
+def test_the_front():
+    assert front([(1, 5), (2, 2), (3, 3), (5, 1), (2, 2), (1, 6)]) == [0, 1, 4, 3]
+
+
+def test_settings_are_what_the_commands_differ_in(tmp_path):
+    for number, overrides in enumerate(["method=ccd x.y=1", "method=dpce x.y=1", "x.y=1 method.rho=std"]):
+        run(tmp_path, number, overrides, 0, 0)
+    assert settings_of(read_runs(tmp_path)) == [
+        {"method": "ccd", "method.rho": "variance"},
+        {"method": "dpce", "method.rho": "variance"},
+        {"method": "default", "method.rho": "std"},
+    ]
+
+
+def test_the_page_has_every_part(folder):
+    page = write_sweep(folder, read_runs(folder), [GAP, LOSS]).read_text(encoding="utf-8")
+    for part in ("Runs", "Best of each criterion", "Against each setting", "Trade-offs", "Parallel coordinates"):
+        assert f"<h2>{part}</h2>" in page
+    assert "6 of 7 runs finished" in page
+    assert "<td>10</td><td>failed</td><td>no space</td>" in page
+    assert "<td>2 [-0.4841, 4.484]</td>" in page
+    found = json.loads((folder / "report.json").read_text())
+    assert found[2]["readings"][LOSS]["value"] == 70
+
+
+def test_a_single_run_and_none_that_finished_still_have_a_page(tmp_path):
+    run(tmp_path / "a", 0, "method.beta=0", 1, 80)
+    run(tmp_path / "b", 0, "method.beta=0", 1, 80, status="failed")
+    for name in "ab":
+        records = read_runs(tmp_path / name)
+        assert "<h2>Runs</h2>" in write_sweep(tmp_path / name, records, headlines(records)).read_text()
