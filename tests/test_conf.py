@@ -23,7 +23,7 @@ PAPER = {
     "method.validate_every": 500,
     "data.batch_size": 32,
     "data.validation": 1000,
-    "data.limit_train": None,
+    "data.limit": None,
     "seed": 42,
 }
 BACKBONES = {"ccd_bert": "google-bert/bert-large-uncased", "ccd_roberta": "FacebookAI/roberta-base"}
@@ -281,7 +281,7 @@ def test_razors_classifiers_at_paper_scale_hold_the_papers_values(experiment, ba
 @pytest.mark.parametrize("experiment", ["razor_fever", "razor_nli"])
 def test_razor_at_quickstart_scale_keeps_to_its_bounds_and_off_what_it_measures(experiment):
     config = composed(f"+experiment={experiment}")
-    assert config.data.limit_train <= 2000
+    assert config.data.limit <= 2000
     assert config.method.epochs == 3
     measured = {
         f"{one.task}:{split}"

@@ -33,7 +33,7 @@ METHODS = [dpce, adept]
 
 def make_group_data(encoder, folder, count=12, **changes):
     path = write_rows(folder / "groups.jsonl", [row(group) for group in make_groups(count)])
-    settings = {"validation": 2, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
     return CounterfactualGroups(path=path, encoder=encoder, **settings | changes)
 
 
@@ -51,7 +51,7 @@ def make_sentence_data(encoder, folder, **changes):
         "at_least": None,
         "validation": 0.2,
         "batch_size": 4,
-        "limit_train": None,
+        "limit": None,
         "epochs": 1,
         "seed": 0,
     }
@@ -359,7 +359,7 @@ def test_groups_whose_versions_do_not_differ_are_refused(tiny, tmp_path, make):
     rows = [
         {"id": k, "axis": "gender", "versions": dict.fromkeys(("neutral", "man", "woman"), "a clock")} for k in range(6)
     ]
-    settings = {"validation": 2, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
     data = CounterfactualGroups(path=write_rows(tmp_path / "g.jsonl", rows), encoder=tiny, **settings)
     with pytest.raises(FairlabError, match="no train sentence of kind 0"):
         fit(make(tiny), data, tmp_path)

@@ -55,17 +55,17 @@ def cases(tokenizer, folder):
     yield "ccd", CCD(backbone, **test_ccd.VALUES | values), test_ccd.make_data(backbone, folder, 11)
     backbone = encoder(tokenizer)
     changes = {"rank": None, "preserve": 1.0, "whole_words": True}
-    data = test_mlm.make_data(backbone, folder, 24, limit_train=13)
+    data = test_mlm.make_data(backbone, folder, 24, limit=13)
     yield "mlm", MLM(backbone, **test_mlm.VALUES | values | changes), data
     backbone = encoder_decoder(tokenizer)
-    data = test_perturber.make_data(backbone, folder, 24, limit_train=13)
+    data = test_perturber.make_data(backbone, folder, 24, limit=13)
     yield "perturber", PerturberTraining(backbone, **test_perturber.VALUES | values), data
     backbone = encoder(tokenizer)
-    data = test_sequence_classifier.make_data(backbone, folder, "mnli", limit_train=13)
+    data = test_sequence_classifier.make_data(backbone, folder, "mnli", limit=13)
     settings = test_sequence_classifier.VALUES | values
     yield "classifier", SequenceClassifier(backbone, **settings), data
     backbone = encoder(tokenizer)
-    data = test_sequence_classifier.make_data(backbone, folder, "mnli", limit_train=13)
+    data = test_sequence_classifier.make_data(backbone, folder, "mnli", limit=13)
     debiasing = ReW(weights="lmi", at_least=1, steps=1)
     yield "weighted classifier", SequenceClassifier(backbone, **settings, debiasing=debiasing), data
 

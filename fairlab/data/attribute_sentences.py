@@ -103,7 +103,7 @@ class AttributeSentences(lightning.LightningDataModule):
             at all if that is less than this; None uses all (DPCE).
         validation: number of sentences of each kind, or a fraction below 1, held out by their hash.
         batch_size: sentences per batch.
-        limit_train: use only so many training sentences of each kind; None uses all.
+        limit: use only so many training sentences of each kind; None uses all.
         encoder: whose tokenizer and maximal length are used.
         epochs: passes, each as long as the smallest kind allows.
         seed: of the order of the batches.
@@ -126,14 +126,14 @@ class AttributeSentences(lightning.LightningDataModule):
         at_least: int | None,
         validation: float,
         batch_size: int,
-        limit_train: int | None,
+        limit: int | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
         augmentation: object | None = None,
     ) -> None:
         super().__init__()
-        _check(paths, mixed, at_least, validation, batch_size, limit_train)
+        _check(paths, mixed, at_least, validation, batch_size, limit)
         if augmentation is not None:
             raise FairlabError("this augmentation does not work on sentences found by word lists: augmentation=none")
         self.paths = list(paths)
@@ -150,7 +150,7 @@ class AttributeSentences(lightning.LightningDataModule):
         self.by_kind: dict[str, list[list[Sentence]]] = {split: [] for split in SPLITS}
         for kind, name in enumerate(self.names):
             held_out, rest = split_by_hash([entry for entry in found if entry.kind == kind], validation)
-            for split, entries in (("validation", held_out), ("train", rest[:limit_train])):
+            for split, entries in (("validation", held_out), ("train", rest[:limit])):
                 sentences = tokenized(entries, encoder)
                 if not sentences:
                     raise FairlabError(
@@ -400,7 +400,7 @@ def _check(
     at_least: int | None,
     validation: float,
     batch_size: int,
-    limit_train: int | None,
+    limit: int | None,
 ) -> None:
     if isinstance(paths, str) or not paths:
         raise FairlabError(f"data.paths must be a list of files or folders such as [my_texts], not {paths}")
@@ -408,6 +408,6 @@ def _check(
         raise FairlabError(f"data.mixed must be drop or keep, not {mixed}")
     if not validation > 0:
         raise FairlabError(f"data.validation must be above 0, not {validation}")
-    for name, value in (("at_least", at_least), ("batch_size", batch_size), ("limit_train", limit_train)):
+    for name, value in (("at_least", at_least), ("batch_size", batch_size), ("limit", limit)):
         if value is not None and value < 1:
             raise FairlabError(f"data.{name} must be at least 1, not {value}")

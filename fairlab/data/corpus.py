@@ -65,7 +65,7 @@ class Corpus(Streamed):
             so many; 0 leaves every sentence alone.
         validation: share of the paragraphs held out, above 0 and below 1; which ones depends on their text alone.
         batch_size: texts per batch.
-        limit_train: use only so many training texts, from the first; None uses all.
+        limit: use only so many training texts, from the first; None uses all.
         encoder: whose tokenizer and maximal length are used.
         epochs: passes over the training texts.
         seed: of the order of the batches.
@@ -86,14 +86,14 @@ class Corpus(Streamed):
         windows: Sequence[int],
         validation: float,
         batch_size: int,
-        limit_train: int | None,
+        limit: int | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
         augmentation: TextAugmentation | None = None,
     ) -> None:
         super().__init__()
-        _check(paths, windows, validation, batch_size, limit_train)
+        _check(paths, windows, validation, batch_size, limit)
         if augmentation is not None and not hasattr(augmentation, "texts"):
             raise FairlabError(
                 "this augmentation works on counterfactual groups, not on a corpus: augmentation=none or cda_text"
@@ -113,8 +113,8 @@ class Corpus(Streamed):
                 self.hashes[name] = digest
                 for key, paragraph in paragraphs:
                     self._add("validation" if held_out(key, validation) else "train", paragraph, windows)
-        self.texts["train"] = self.texts["train"][:limit_train]
-        self.token_ids["train"] = self.token_ids["train"][:limit_train]
+        self.texts["train"] = self.texts["train"][:limit]
+        self.token_ids["train"] = self.token_ids["train"][:limit]
         for split in SPLITS:
             if not self.texts[split]:
                 raise FairlabError(
@@ -238,14 +238,12 @@ def held_out(key: str, share: float) -> bool:
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) < share * 2**64
 
 
-def _check(
-    paths: Sequence[str], windows: Sequence[int], validation: float, batch_size: int, limit_train: int | None
-) -> None:
+def _check(paths: Sequence[str], windows: Sequence[int], validation: float, batch_size: int, limit: int | None) -> None:
     if isinstance(paths, str) or not paths:
         raise FairlabError(f"data.paths must be a list of files or folders such as [my_texts], not {paths}")
     if isinstance(windows, int | str) or not windows or min(windows) < 0:
         raise FairlabError(f"data.windows must be a list of numbers of tokens, 0 or more, not {windows}")
     if not 0 < validation < 1:
         raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
-    if batch_size < 1 or (limit_train is not None and limit_train < 1):
-        raise FairlabError(f"data.batch_size and data.limit_train must be at least 1: {batch_size}, {limit_train}")
+    if batch_size < 1 or (limit is not None and limit < 1):
+        raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")

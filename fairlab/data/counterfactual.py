@@ -56,7 +56,7 @@ class CounterfactualGroups(Streamed):
         epochs: passes over the training groups.
         seed: of the order of the batches.
         augmentation: groups to groups, applied to training and validation; None leaves them as they are.
-        limit_train: use only so many training groups, from the first; None uses all.
+        limit: use only so many training groups, from the first; None uses all.
 
     Attributes:
         groups: by split, after the augmentation.
@@ -72,7 +72,7 @@ class CounterfactualGroups(Streamed):
         path: str,
         validation: float,
         batch_size: int,
-        limit_train: int | None,
+        limit: int | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
@@ -91,10 +91,10 @@ class CounterfactualGroups(Streamed):
         self.epochs = epochs
         self.seed = seed
         splits = split_groups(read_groups(path), validation, path)
-        if limit_train is not None:
-            if limit_train < 1:
-                raise FairlabError(f"data.limit_train must be at least 1 or null, not {limit_train}")
-            splits["train"] = splits["train"][:limit_train]
+        if limit is not None:
+            if limit < 1:
+                raise FairlabError(f"data.limit must be at least 1 or null, not {limit}")
+            splits["train"] = splits["train"][:limit]
         self.groups = {name: augmentation(groups) if augmentation else groups for name, groups in splits.items()}
         self.dropped = {name: len(groups) - len(self.groups[name]) for name, groups in splits.items()}
         for name, groups in self.groups.items():

@@ -76,7 +76,7 @@ class LabelledTexts(Streamed):
         validation: share of the training examples held out, above 0 and below 1; which ones depends on their first
             text alone, so that examples about one text are never split.
         batch_size: examples per batch.
-        limit_train: use only so many training examples, from the first; None uses all.
+        limit: use only so many training examples, from the first; None uses all.
         encoder: whose tokenizer and maximal length are used.
         epochs: passes over the training examples.
         seed: of the order of the batches.
@@ -102,7 +102,7 @@ class LabelledTexts(Streamed):
         path: str | None,
         validation: float,
         batch_size: int,
-        limit_train: int | None,
+        limit: int | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
@@ -112,8 +112,8 @@ class LabelledTexts(Streamed):
         super().__init__()
         if not 0 < validation < 1:
             raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
-        if batch_size < 1 or (limit_train is not None and limit_train < 1):
-            raise FairlabError(f"data.batch_size and data.limit_train must be at least 1: {batch_size}, {limit_train}")
+        if batch_size < 1 or (limit is not None and limit < 1):
+            raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
         if (
             augmentation is not None
             and not isinstance(augmentation, Perturbation)
@@ -135,7 +135,7 @@ class LabelledTexts(Streamed):
         self.left_out = read - len(examples)
         kept = [example for example in examples if not held_out(example.first, validation)]
         self.examples = {
-            "train": kept[:limit_train],
+            "train": kept[:limit],
             "validation": [example for example in examples if held_out(example.first, validation)],
         }
         for split, part in self.examples.items():

@@ -217,7 +217,7 @@ class PerturbationPairs(Streamed):
         format: of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`.
         validation: share of the original texts held out, above 0 and below 1.
         batch_size: pairs per batch.
-        limit_train: use only so many training pairs, drawn with ``seed``; None uses all.
+        limit: use only so many training pairs, drawn with ``seed``; None uses all.
         encoder: the encoder-decoder whose tokenizer and maximal length are used.
         epochs: passes over the training pairs.
         seed: of the draws and of the order of the batches.
@@ -240,7 +240,7 @@ class PerturbationPairs(Streamed):
         format: str,
         validation: float,
         batch_size: int,
-        limit_train: int | None,
+        limit: int | None,
         encoder: Backbone,
         epochs: int,
         seed: int,
@@ -251,8 +251,8 @@ class PerturbationPairs(Streamed):
             raise FairlabError("give data.path (pairs) or data.paths (plain text to make pairs of), and not both")
         if not 0 < validation < 1:
             raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
-        if batch_size < 1 or (limit_train is not None and limit_train < 1):
-            raise FairlabError(f"data.batch_size and data.limit_train must be at least 1: {batch_size}, {limit_train}")
+        if batch_size < 1 or (limit is not None and limit < 1):
+            raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
         if augmentation is not None:
             raise FairlabError("there is no augmentation of a perturber's pairs: augmentation=none")
         self.where = path or ", ".join(paths or ())
@@ -262,12 +262,12 @@ class PerturbationPairs(Streamed):
         self.epochs = epochs
         self.seed = seed
         pairs, self.hashes = find_pairs(
-            path, paths, axes, seed, None if limit_train is None else round(limit_train / (1 - validation))
+            path, paths, axes, seed, None if limit is None else round(limit / (1 - validation))
         )
         kept = [pair for pair in pairs if not held_out(pair.original, validation)]
         random.Random(seed).shuffle(kept)
         held = [pair for pair in pairs if held_out(pair.original, validation)]
-        self.pairs = {"train": kept[:limit_train], "validation": held}
+        self.pairs = {"train": kept[:limit], "validation": held}
         for split, part in self.pairs.items():
             if not part:
                 raise FairlabError(f"{self.where} leave no pair for {split}; give more or change data.validation")

@@ -29,7 +29,7 @@ def make(encoder, paths, **changes):
         "at_least": None,
         "validation": 0.25,
         "batch_size": 3,
-        "limit_train": None,
+        "limit": None,
         "epochs": 1,
         "seed": 0,
     }
@@ -143,7 +143,7 @@ def test_a_split_takes_a_share_of_each_kind_whatever_the_order_of_the_text(corpu
             tuple(s.token_ids) for s in data.sentences[split]
         }
     assert [len(kind) for kind in make(tiny, [corpus], validation=2).by_kind["validation"]] == [2, 2, 2]
-    assert [len(kind) for kind in make(tiny, [corpus], limit_train=5).by_kind["train"]] == [5, 5, 5]
+    assert [len(kind) for kind in make(tiny, [corpus], limit=5).by_kind["train"]] == [5, 5, 5]
 
 
 def test_a_batch_is_of_one_kind_and_all_kinds_come_equally_often(corpus, tiny):
@@ -183,7 +183,7 @@ def test_the_versions_of_groups_are_read_for_what_differs(tmp_path, tiny):
     )
     groups = [odd, *make_groups(5)]
     path = write_rows(tmp_path / "groups.jsonl", [row(group) for group in groups])
-    settings = {"validation": 2, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
     data = CounterfactualGroups(path=path, encoder=tiny, **settings)
     sentences = group_sentences(data, "train")
     words = [[tiny.tokenizer.decode(s.token_ids[place]) for place in s.targets] for s in sentences]
@@ -227,7 +227,7 @@ def test_paths_must_be_a_list(tiny):
             at_least=None,
             validation=0.1,
             batch_size=2,
-            limit_train=None,
+            limit=None,
             encoder=tiny,
             epochs=1,
             seed=0,

@@ -21,7 +21,7 @@ Licence.
 
 
 def make(encoder, paths, **changes):
-    settings = {"windows": [0], "validation": 0.3, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"windows": [0], "validation": 0.3, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
     return Corpus(paths=[str(path) for path in paths], encoder=encoder, **settings | changes)
 
 
@@ -144,7 +144,7 @@ def test_no_such_folder_and_an_empty_one(tmp_path, tiny, monkeypatch):
         ({"windows": []}, "data.windows must be a list"),
         ({"windows": [-1]}, "data.windows must be a list"),
         ({"validation": 0}, "data.validation must lie above 0"),
-        ({"batch_size": 0}, "data.batch_size and data.limit_train must be at least 1"),
+        ({"batch_size": 0}, "data.batch_size and data.limit must be at least 1"),
         ({"augmentation": object()}, "works on counterfactual groups, not on a corpus: augmentation=none or cda_text"),
     ],
 )
@@ -155,7 +155,7 @@ def test_values_out_of_range(folder, tiny, change, message):
 
 def test_a_path_in_place_of_a_list(tiny):
     with pytest.raises(FairlabError, match=r"data\.paths must be a list"):
-        Corpus(paths="x", windows=[0], validation=0.1, batch_size=1, limit_train=None, encoder=tiny, epochs=1, seed=0)
+        Corpus(paths="x", windows=[0], validation=0.1, batch_size=1, limit=None, encoder=tiny, epochs=1, seed=0)
 
 
 @pytest.mark.data

@@ -8,7 +8,7 @@ from tests.conftest import make_groups, row, write_rows
 
 
 def make(path, encoder, **changes):
-    settings = {"validation": 4, "batch_size": 3, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"validation": 4, "batch_size": 3, "limit": None, "epochs": 1, "seed": 0}
     return CounterfactualGroups(path=path, encoder=encoder, **settings | changes)
 
 
@@ -61,9 +61,9 @@ def test_a_batch_holds_whole_groups_neutral_first(path, tiny):
 
 
 def test_limit_and_truncation_are_counted(path, tiny):
-    with pytest.raises(FairlabError, match=r"data\.limit_train must be at least 1 or null"):
-        make(path, tiny, limit_train=-5)
-    data = make(path, tiny, limit_train=5)
+    with pytest.raises(FairlabError, match=r"data\.limit must be at least 1 or null"):
+        make(path, tiny, limit=-5)
+    data = make(path, tiny, limit=5)
     assert len(data.groups["train"]) == 5
     assert data.total_batches == 2
     tiny.max_length = 6

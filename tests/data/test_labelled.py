@@ -28,7 +28,7 @@ def rte(tmp_path):
 
 
 def make(encoder, path, **changes):
-    settings = {"task": "rte", "validation": 0.3, "batch_size": 4, "limit_train": None, "epochs": 2, "seed": 0}
+    settings = {"task": "rte", "validation": 0.3, "batch_size": 4, "limit": None, "epochs": 2, "seed": 0}
     return LabelledTexts(path=path, encoder=encoder, **settings | changes)
 
 
@@ -100,7 +100,7 @@ def test_scores_are_floats(tiny, tmp_path):
 
 
 def test_what_the_record_holds(tiny, rte):
-    data = make(tiny, rte, limit_train=21)
+    data = make(tiny, rte, limit=21)
     facts = data.facts()
     assert facts["train_examples"] == 21
     assert facts["validation_examples"] == len(data.examples["validation"])
@@ -131,7 +131,7 @@ class Doubles:
 
 
 def test_examples_are_added_to_those_trained_on_alone(tiny, rte):
-    plain, data = make(tiny, rte, limit_train=20), make(tiny, rte, limit_train=20, augmentation=Doubles())
+    plain, data = make(tiny, rte, limit=20), make(tiny, rte, limit=20, augmentation=Doubles())
     assert data.examples["validation"] == plain.examples["validation"]
     expected = []
     for example in plain.examples["train"]:
@@ -190,9 +190,9 @@ def test_an_output_of_augment_is_trained_on(tiny, tmp_path):
     [
         ({"validation": 0}, "data.validation must lie above 0"),
         ({"validation": 1}, "data.validation must lie above 0"),
-        ({"batch_size": 0}, "data.batch_size and data.limit_train must be at least 1"),
-        ({"limit_train": 0}, "data.batch_size and data.limit_train must be at least 1"),
-        ({"limit_train": 1}, "the train part of rte has examples of the label not_entailment alone"),
+        ({"batch_size": 0}, "data.batch_size and data.limit must be at least 1"),
+        ({"limit": 0}, "data.batch_size and data.limit must be at least 1"),
+        ({"limit": 1}, "the train part of rte has examples of the label not_entailment alone"),
         ({"validation": 1e-9}, "rte has no example for validation; give more examples or change data.validation"),
         ({"augmentation": object()}, "works on counterfactual groups"),
         ({"task": "rat"}, "there is no task 'rat'"),

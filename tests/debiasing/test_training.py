@@ -44,7 +44,7 @@ def data(tiny, tmp_path):
         for k in range(60)
     ]
     write_rows(tmp_path / "train.jsonl", rows)
-    settings = {"validation": 0.2, "batch_size": 8, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"validation": 0.2, "batch_size": 8, "limit": None, "epochs": 1, "seed": 0}
     return LabelledTexts(task="fever_two_way", path=str(tmp_path), encoder=tiny, **settings)
 
 
@@ -131,7 +131,7 @@ def test_clever_subtracts_and_an_export_keeps_it(tiny, data, tmp_path, space):
 
 def test_single_texts_have_no_claim(tiny, tmp_path):
     write_rows(tmp_path / "train.jsonl", [{"sentence": f"a {WORDS[k % 11]} {k}", "label": k % 2} for k in range(40)])
-    settings = {"validation": 0.2, "batch_size": 8, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"validation": 0.2, "batch_size": 8, "limit": None, "epochs": 1, "seed": 0}
     data = LabelledTexts(task="sst2", path=str(tmp_path), encoder=tiny, **settings)
     with pytest.raises(FairlabError, match="debiasing=poe works on labelled pairs of texts, which sst2 is not made of"):
         trained(tiny, data, tmp_path, ProductOfExperts(**TUNING))

@@ -237,8 +237,6 @@ def test_a_mixture_of_tasks_is_rewritten_trained_on_and_checked_for_leakage(tmp_
     mixture = "fool_me_twice+vitaminc_two_way"
     arguments = [*RAZOR, *RULES, "augmentation.k=60", "augmentation.rounds=1"]
     assert augment_here(*arguments, f"input=task:{mixture}:train") == 0
-        augment_here(*RAZOR, *RULES, f"input=task:{mixture}:train", "augmentation.k=60", "augmentation.rounds=1") == 0
-    )
     original, made = read_task(mixture, "train"), read_training(find_task(mixture), "out")
     assert [(one.label, one.first) for one in made] == [(one.label, one.first) for one in original]
     changed = sum(one != other for one, other in zip(made, original, strict=True))

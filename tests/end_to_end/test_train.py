@@ -22,7 +22,7 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     from sentence_transformers import SentenceTransformer
     from transformers import AutoModel
 
-    done = run("+experiment=ccd_bert", "data.limit_train=160", "method.validate_every=5")
+    done = run("+experiment=ccd_bert", "data.limit=160", "method.validate_every=5")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith(
@@ -142,7 +142,7 @@ def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
         [
             str(tmp_path / "venv" / "bin" / "fairlab"),
             "+experiment=ccd_bert",
-            "data.limit_train=8",
+            "data.limit=8",
             "benchmark=[cced]",
             "benchmark.cced.sets=[embedded]",
         ],

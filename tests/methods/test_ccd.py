@@ -19,7 +19,7 @@ VALUES = {"beta": 1.0, "rho": "rms", "lr": 5e-5, "dropout": False, "epochs": 1, 
 
 def make_data(encoder, folder, count=12, **changes):
     path = write_rows(folder / "groups.jsonl", [row(group) for group in make_groups(count)])
-    settings = {"validation": 2, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
     return CounterfactualGroups(path=path, encoder=encoder, **settings | changes)
 
 

@@ -37,7 +37,7 @@ VALUES = {
 def make_data(encoder, folder, count=24, **changes):
     lines = [f"The {WORDS[k % 11]} stood beside the {WORDS[(3 * k) % 11]} of number {k}." for k in range(count)]
     (folder / "corpus.txt").write_text("\n\n".join(lines))
-    settings = {"windows": [0], "validation": 0.2, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"windows": [0], "validation": 0.2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
     return Corpus(paths=[str(folder / "corpus.txt")], encoder=encoder, **settings | changes)
 
 

@@ -62,7 +62,7 @@ def make_data(backbone, folder, count=40, **changes):
     ]
     path = folder / "pairs.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    settings = {"paths": None, "axes": [], "format": "paper", "validation": 0.2, "batch_size": 4, "limit_train": None}
+    settings = {"paths": None, "axes": [], "format": "paper", "validation": 0.2, "batch_size": 4, "limit": None}
     return PerturbationPairs(path=str(path), encoder=backbone, **settings | {"epochs": 1, "seed": 0} | changes)
 
 

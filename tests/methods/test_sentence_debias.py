@@ -9,7 +9,7 @@ from tests.conftest import make_groups, row, write_rows
 
 def make_data(encoder, folder, count=12):
     path = write_rows(folder / "groups.jsonl", [row(group) for group in make_groups(count)])
-    settings = {"validation": 2, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
     return CounterfactualGroups(path=path, encoder=encoder, **settings)
 
 

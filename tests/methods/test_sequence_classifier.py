@@ -52,7 +52,7 @@ ROWS = {
 
 def make_data(encoder, folder, task="cola", count=40, **changes):
     write_rows(folder / "train.jsonl", [ROWS[task](k) for k in range(count)])
-    settings = {"validation": 0.3, "batch_size": 4, "limit_train": None, "epochs": 1, "seed": 0}
+    settings = {"validation": 0.3, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
     return LabelledTexts(task=task, path=str(folder), encoder=encoder, **settings | changes)
 
 
