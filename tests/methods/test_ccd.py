@@ -167,7 +167,11 @@ def test_the_best_weights_are_those_of_the_lowest_validation_loss(tiny, tmp_path
     for name, value in kept[best].items():
         assert torch.equal(state[f"encoder.{name}"], value)
     assert torch.load(checkpoints.last, weights_only=True)["global_step"] == 8
-    assert sorted(path.name for path in checkpoints.last.parent.iterdir()) == ["best.ckpt", "last.ckpt"]
+    assert sorted(path.name for path in checkpoints.last.parent.iterdir()) == [
+        "best.ckpt",
+        "last.ckpt",
+        "previous.ckpt",
+    ]
 
 
 @pytest.mark.parametrize(
