@@ -51,10 +51,16 @@ def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
 
 def test_torchrun_starts_the_processes_and_an_evaluation_is_shared(run, tmp_path, tiny_folders):
     command = [f"model={tiny_folders['bert_mlm']}", "benchmark=[seat,bias_ir]", "max_length=32"]
-    started = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--master-port=0"]
+    started = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     started += ["-m", "fairlab.evaluate", *command, "processes=2", "hydra.run.dir=two"]
     done = subprocess.run(
-        started, cwd=tmp_path, env=os.environ | {"COLUMNS": "200"}, capture_output=True, text=True, check=False
+        started,
+        cwd=tmp_path,
+        env=os.environ | {"COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert run(*command, "hydra.run.dir=one", entry="evaluate").returncode == 0
