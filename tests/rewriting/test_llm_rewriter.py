@@ -161,7 +161,7 @@ def test_prompts_are_versioned_and_hashed(tmp_path):
     [
         (
             None,
-            "there is no prompt .*; .* one of: biasers, counterfactual_group, label_check",
+            "there is no prompt .*; .* one of: benign_prompts, biasers, .*, label_check",
         ),
         ("version: 1", "has no key 'task'"),
         ("just words", "has no key 'version'"),
