@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_SILENT"] = "true"
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run in one process per core
+
+with suppress(ImportError):  # its first import closes what absl logs to, which would be pytest's capture
+    import submitit  # noqa: F401
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
