@@ -43,6 +43,7 @@ PERFORMANCE = [
     "likelihoods",
     "llm_ledger",
     "db_index",
+    "continuations",
     "shortcut",
 ]  # scripts in perf/
 
