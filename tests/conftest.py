@@ -14,6 +14,7 @@ os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_SILENT"] = "true"
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run in one process per core
 
+import absl.logging
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
