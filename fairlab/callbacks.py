@@ -14,6 +14,7 @@ from lightning.pytorch.callbacks import Callback, Checkpoint
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from fairlab.backbones.backbone import Backbone, body
+from fairlab.data.streamed import batches_done
 
 
 class History(Callback):
@@ -177,8 +178,3 @@ def is_intact(path: Path) -> bool:
             return archive.testzip() is None
     except (zipfile.BadZipFile, OSError):
         return False
-
-
-def batches_done(trainer: lightning.Trainer) -> int:
-    """Training batches so far."""
-    return int(trainer.fit_loop.epoch_loop.batch_progress.current.ready)

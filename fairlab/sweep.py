@@ -13,14 +13,19 @@ from fairlab.files import write_whole
 from fairlab.record import Record
 
 
+def finished_records(folder: Path) -> list[Record]:
+    """Records of the runs of a sweep that came to their end, by the names of their folders."""
+    records = [Record.load(file.parent) for file in sorted(folder.glob("*/record.json"))]
+    return [record for record in records if record.status == "finished"]
+
+
 class CompareLanguageModels(Callback):
     """``mb_index.md`` and ``mb_index.json`` in the sweep's folder: its finished runs side by side."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Compare what has finished; print the table."""
         folder = Path(config.hydra.sweep.dir)
-        records = [Record.load(file.parent) for file in sorted(folder.glob("*/record.json"))]
-        finished = [record for record in records if record.status == "finished"]
+        finished = finished_records(folder)
         if not finished:
             return
 
@@ -39,8 +44,7 @@ class ChooseReweighting(Callback):
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Choose among what has finished, by validation; print the choice."""
         folder = Path(config.hydra.sweep.dir)
-        records = [Record.load(file.parent) for file in sorted(folder.glob("*/record.json"))]
-        finished = [record for record in records if record.status == "finished"]
+        finished = finished_records(folder)
         if not finished:
             return
 

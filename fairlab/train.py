@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
-from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
@@ -25,7 +23,7 @@ from fairlab.loggers import build_loggers, finish_loggers
 from fairlab.measuring import add, measure, take
 from fairlab.ranks import elsewhere, rank, ranks
 from fairlab.record import Note, Record, environment
-from fairlab.runs import run_folder, sweep_folder
+from fairlab.runs import SWEEP, run_folder, sweep_folder
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
@@ -222,7 +220,7 @@ def make_trainer(
 
 def sweep_of(folder: Path) -> str | None:
     """Name of the sweep that the run in a folder belongs to; None for a run of its own."""
-    if not HydraConfig.initialized() or HydraConfig.get().mode != RunMode.MULTIRUN:
+    if not (folder.parent / SWEEP).is_file():
         return None
     return "/".join(folder.resolve().parts[-3:-1])
 

@@ -200,7 +200,7 @@ class AttributeSentences(lightning.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[int]:
         """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        done = batches_done(self)
+        done = batches_done(self.trainer)
         return self._loader("train", self._batches(skip=done))
 
     def val_dataloader(self) -> DataLoader[int]:

@@ -191,7 +191,7 @@ class PackedText(lightning.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[int]:
         """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        done = batches_done(self)
+        done = batches_done(self.trainer)
         # A perturbed text may fill more blocks or fewer than the original: the last are left out, the first come again.
         blocks = self.blocks("train")
         passes = -(-self.total_batches // -(-blocks // self.batch_size))

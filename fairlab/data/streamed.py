@@ -15,9 +15,9 @@ from fairlab.data.batching import BucketedBatches
 from fairlab.ranks import share
 
 
-def batches_done(data: lightning.LightningDataModule) -> int:
-    """Training batches that the run has used, before it was stopped and now."""
-    return data.trainer.fit_loop.epoch_loop.batch_progress.current.ready if data.trainer else 0
+def batches_done(trainer: lightning.Trainer | None) -> int:
+    """Training batches that the run has used, before it was stopped and now; none without a trainer."""
+    return int(trainer.fit_loop.epoch_loop.batch_progress.current.ready) if trainer else 0
 
 
 def loader(items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any]], Any]) -> DataLoader[Any]:
@@ -66,7 +66,7 @@ class Streamed(lightning.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[int]:
         """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        return self._loader("train", self._batches("train", self.epochs, skip=batches_done(self)))
+        return self._loader("train", self._batches("train", self.epochs, skip=batches_done(self.trainer)))
 
     def val_dataloader(self) -> DataLoader[int]:
         """Batches of the items held out, always in the same order."""
