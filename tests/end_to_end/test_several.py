@@ -35,7 +35,8 @@ def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
         *(path.name for path in (tmp_path / "alone").iterdir()),
         "csv",
     }
-    assert both.stdout.count("scale: the backbone is") == 1, "rank 0 alone prints"
+    printed = (tmp_path / "both" / "logs" / "0.txt").read_text()
+    assert printed.count("scale: the backbone is") == 1, "rank 0 alone prints"
     assert (folder / "csv" / "version_0" / "metrics.csv").is_file()
 
     # What two processes left half done, one finishes.
