@@ -45,6 +45,10 @@ PERFORMANCE = [
     "db_index",
     "continuations",
     "shortcut",
+    "mlm_pretraining",
+    "perturber_decoding",
+    "perturbation",
+    "safety_scoring",
 ]  # scripts in perf/
 
 

@@ -10,18 +10,15 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import cli
-from fairlab.backbones.loading import find_weights, published_settings, weights_facts
+from fairlab.backbones.loading import weights_facts
 from fairlab.build import build
 from fairlab.job import job, refuse_changed_inputs
 from fairlab.measuring import measure, measure_data
+from fairlab.models import SETTINGS, backbone_node
 from fairlab.ranks import rank
 from fairlab.record import Note, Record, environment
 from fairlab.runs import run_folder, sweep_folder
 from fairlab.types import FairlabError
-
-SETTINGS = ("pooling", "normalize", "max_length", "dtype")
-LOAD = "fairlab.backbones.loading.load_backbone"
-FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
 OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True)
@@ -41,7 +38,7 @@ def evaluate(config: DictConfig, record: Record) -> None:
         return
     if config.model is None:
         raise FairlabError("model has no value; give one, for example model=...")
-    models = {label: backbone_node(config, model) for label, model in labelled(config.model).items()}
+    models = {label: backbone_node(model, asked(config)) for label, model in labelled(config.model).items()}
     inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
@@ -101,7 +98,7 @@ def embedder(config: DictConfig, name: str) -> tuple[Callable[[Sequence[str]], A
 
         vectors = WordVectors(name.removeprefix("spacy:"))
         return vectors, {"vectors": vectors.facts}
-    node = backbone_node(config, name)
+    node = backbone_node(name, asked(config))
     facts = {"vectors": weights_facts(node)}
     backbone = build(node).to(device())
     return lambda texts: backbone.embed(texts, progress="embedding").numpy(), facts
@@ -121,28 +118,9 @@ def labelled(model: Any, key: str = "model") -> dict[str, str]:
     }
 
 
-def backbone_node(config: DictConfig, model: str) -> DictConfig:
-    """The backbone configuration of a model: a named one, that of the run that trained it, or the model's own.
-
-    Raises:
-        FairlabError: the run has no model yet.
-    """
-    node: Any
-    if model in cli.choices("backbone"):
-        node = hydra.compose(overrides=[f"+backbone={model}"]).backbone
-    elif (Path(model) / "record.json").is_file():
-        trained = Path(model) / "model"
-        if not trained.is_dir():
-            raise FairlabError(f"the run in {model} has exported no model; let it finish with ckpt={model}")
-        record = Record.load(Path(model))
-        recorded = record.config["backbone"]
-        own = {name: recorded[name] for name in SETTINGS if name in recorded}
-        entries = record.provenance.get("data", {}).get("train_entries")
-        node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
-    else:
-        node = {"_target_": LOAD, "name": model} | FALLBACK | published_settings(find_weights(model))
-    chosen = {name: config[name] for name in SETTINGS if config[name] is not None}
-    return OmegaConf.create({**node, **chosen})
+def asked(config: DictConfig) -> dict[str, Any]:
+    """Settings of the backbone that the command gives; the others are the model's own."""
+    return {name: config[name] for name in SETTINGS if config[name] is not None}
 
 
 def device() -> str:

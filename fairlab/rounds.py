@@ -11,15 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab.build import build, build_llm, build_rewriter
+from fairlab.models import backbone_node
 from fairlab.record import Note, Reading, Record
 from fairlab.types import FairlabError, Row
 
 REWRITERS = ("paraphrase", "llm_labelled")
+WHOLE = {"max_length": None}  # texts are cut only where the model cannot read on
 
 
 def describe(config: DictConfig) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
             raise FairlabError(
                 f"augmentation.verify must be llm, lexical, the folder of a sequence classifier, or null, not {name}"
             )
-        return ClassifierCheck(loaded(name), labels)
+        return ClassifierCheck(build(backbone_node(name, WHOLE)), labels)
     if llm is None:
         raise FairlabError("augmentation.verify=llm asks a language model; add llm=local or another, see --help")
     return LLMLabelCheck(llm, labels)
@@ -96,20 +97,8 @@ def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
 
 def embedder(name: str) -> Any:
     """What embeds texts: a named backbone, or the weights in a folder."""
-    backbone = loaded(name)
+    backbone = build(backbone_node(name, WHOLE))
     return lambda texts: backbone.embed(list(texts)).numpy()
-
-
-def loaded(name: str) -> Any:
-    """A named backbone, or the one in the folder of a run or of a model."""
-    from fairlab import cli
-    from fairlab.backbones.loading import load_backbone
-
-    if name in cli.choices("backbone"):
-        return build(hydra.compose(overrides=[f"+backbone={name}"]).backbone)
-    exported = Path(name) / "model"
-    folder = str(exported if exported.is_dir() else name)
-    return load_backbone(folder, pooling="mean", normalize=True, max_length=None)
 
 
 def notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: int) -> list[str]:

@@ -28,14 +28,27 @@ LAYERS = [
     {"runs", "build", "measuring"},
     {"loggers"},
     {"cli"},
-    {"job"},
+    {"job", "models"},
     {"choosing", "rounds"},
     {"train", "evaluate", "augment", "report", "reproduce", "score", "sweep", "dashboard"},
     {"launching"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY = {"cli", "job", "choosing", "rounds", "runs", "build", "train", "evaluate", "augment", "report", "reproduce"}
-ENTRY |= {"score", "sweep", "loggers", "launching"}
+ENTRY = {
+    "cli",
+    "job",
+    "models",
+    "choosing",
+    "rounds",
+    "runs",
+    "build",
+    "train",
+    "evaluate",
+    "augment",
+    "report",
+    "reproduce",
+}
+ENTRY |= {"models", "score", "sweep", "loggers", "launching"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 
 

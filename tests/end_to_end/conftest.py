@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import select
+import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,21 +20,56 @@ TRAIN = [sys.executable, "-m", "fairlab.train"]
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
+class Warm:
+    """Runs entry points by ``warm.py``, which is started again after a command that took too long."""
+
+    def __init__(self) -> None:
+        self.server: subprocess.Popen[str] | None = None
+
+    def run(self, entry: str, arguments: list[str], folder: Path, environment: dict[str, str], timeout: float) -> tuple:
+        """Exit status, standard output and standard error of ``python -m fairlab.ENTRY``."""
+        self.server = self.server or self.start()
+        with tempfile.TemporaryDirectory() as printed:
+            out, err = Path(printed) / "out", Path(printed) / "err"
+            place = {"folder": str(folder), "environment": environment, "out": str(out), "err": str(err)}
+            print(json.dumps({"entry": entry, "arguments": arguments} | place), file=self.server.stdin, flush=True)
+            ready, _, _ = select.select([self.server.stdout], [], [], timeout)
+            if not ready:
+                self.stop()
+                raise TimeoutError(f"{entry} {arguments} took over {timeout} s: {err.read_text()}")
+            return int(self.server.stdout.readline()), out.read_text(), err.read_text()
+
+    def start(self) -> subprocess.Popen[str]:
+        command = [sys.executable, str(Path(__file__).with_name("warm.py"))]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
+
+    def stop(self) -> None:
+        if self.server:
+            os.killpg(self.server.pid, signal.SIGKILL)  # with the command it runs
+            self.server = None
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    server = Warm()
+    yield server
+    server.stop()
+
+
 @pytest.fixture
-def run(tmp_path):
-    """Run ``python -m fairlab.train``, or another entry, in an empty folder; returns the finished process."""
+def run(tmp_path, warm):
+    """Run ``python -m fairlab.train``, or another entry, in an empty folder; returns the finished process.
+
+    With variables of the environment, which libraries may read as they are imported, by a process from scratch.
+    """
 
     def command(*arguments: str, entry: str = "train", **environment: str) -> subprocess.CompletedProcess[str]:
         env = os.environ | {"COLUMNS": "200"} | environment
-        return subprocess.run(
-            [sys.executable, "-m", f"fairlab.{entry}", *arguments],
-            cwd=tmp_path,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        called = [sys.executable, "-m", f"fairlab.{entry}", *arguments]
+        if not environment:
+            return subprocess.CompletedProcess(called, *warm.run(entry, [*arguments], tmp_path, env, timeout=300))
+        return subprocess.run(called, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False)
 
     return command
 

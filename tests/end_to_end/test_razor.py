@@ -186,13 +186,12 @@ def classifier(tokenizer, tmp_path):
     model = BertForSequenceClassification(config)
     torch.nn.init.zeros_(model.classifier.weight)
     model.classifier.bias.data = torch.tensor([0.0, 1.0])
-    (tmp_path / "run" / "model").mkdir(parents=True)
-    model.save_pretrained(tmp_path / "run" / "model")
-    tokenizer.save_pretrained(tmp_path / "run" / "model")
-    return tmp_path / "run"
+    model.save_pretrained(tmp_path / "classifier")
+    tokenizer.save_pretrained(tmp_path / "classifier")
+    return tmp_path / "classifier"
 
 
-def test_a_classifier_of_a_run_checks_what_leaves_a_statement_out(tmp_path, classifier):
+def test_a_classifier_checks_what_leaves_a_statement_out(tmp_path, classifier):
     some = [
         {"text": f"We did not book {word}, and the {word} was cold.", "label": label}
         for word, label in zip("soup bread tea fish".split(), ["no", "yes", "no", "yes"], strict=True)
