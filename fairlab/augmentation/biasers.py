@@ -80,6 +80,10 @@ class Biasers:
         self.downshift = summariser(summary, rewriter, llm)
         rewriter.provenance |= {"upshift": upshift, "summary": self.downshift.name}
 
+    def expands(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text holds a biaser."""
+        return [bool(copies) for copies in self.rewriter.copies(texts, mentions="first")]
+
     def make(self, rows: Sequence[Row]) -> list[Made]:
         """What becomes of every row, in order."""
         found = self.rewriter.copies([row.text for row in rows], mentions=self.mentions)

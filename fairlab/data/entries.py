@@ -70,6 +70,7 @@ class Entries(Streamed):
         path: the data set: plain text, as ``data.paths`` of a corpus, or a file of rows with a field ``text``.
         unit: what of plain text is an entry, ``paragraph`` or ``sentence``.
         sample: entries that the augmentation is given.
+        expandable: draw the sample from the entries that the augmentation finds something to expand in.
         augmented: train on what becomes of the sample; else on as many original entries.
         made: output folder of ``fairlab.augment``, or a file of rows, that holds what became of the sample; None makes
             it here with ``augmentation``.
@@ -98,6 +99,7 @@ class Entries(Streamed):
         path: str,
         unit: Literal["paragraph", "sentence"],
         sample: int,
+        expandable: bool,
         augmented: bool,
         made: str | None,
         limit: int | None,
@@ -139,6 +141,8 @@ class Entries(Streamed):
         rng = np.random.default_rng(seed)
         ordered = [entries[k] for k in rng.permutation(len(entries))]
         held_out, rest = ordered[:validation], ordered[validation:]
+        if expandable:
+            rest = expandable_first(rest, sample, augmentation)
         member_of = self._expand(rest[:sample], made, augmentation)
         expanded = list(member_of)
         self.before_limit = {"sample": rest[:sample], "expansion": expanded}
@@ -209,6 +213,29 @@ class Entries(Streamed):
     def collate(self, split: str, positions: list[int]) -> PackedBatch:
         """The blocks, padded."""
         return collated([self.blocks[split][position] for position in positions], positions, self.encoder.padding_id)
+
+
+def expandable_first(entries: Sequence[str], count: int, augmentation: Any) -> list[str]:
+    """The first ``count`` entries that the augmentation finds something to expand in, then the others, all in order.
+
+    Raises:
+        FairlabError: the augmentation cannot tell, or there are fewer.
+    """
+    if not hasattr(augmentation, "expands"):
+        raise FairlabError("data.expandable=true needs an augmentation that can tell, such as biasers_of_texts")
+    chosen: list[int] = []
+    for start in range(0, len(entries), 64):
+        found = augmentation.expands(entries[start : start + 64])
+        chosen += [start + k for k, expands in enumerate(found) if expands]
+        if len(chosen) >= count:
+            break
+    if len(chosen) < count:
+        raise FairlabError(
+            f"the augmentation expands {len(chosen)} of {len(entries)} entries, fewer than data.sample={count}; "
+            "lower it, or set data.expandable=false"
+        )
+    first = dict.fromkeys(chosen[:count])
+    return [entries[k] for k in (*first, *(k for k in range(len(entries)) if k not in first))]
 
 
 def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:

@@ -35,6 +35,7 @@ def make(encoder, path, **changes):
     settings = {
         "unit": "paragraph",
         "sample": 4,
+        "expandable": False,
         "augmented": False,
         "made": None,
         "limit": None,
@@ -89,6 +90,22 @@ def test_rows_of_an_augmentation_of_rows_are_taken_fairly(llama, reports):
     data = make(llama, reports, augmented=True, limit=2, augmentation=ByMember())
     assert sorted(text[-1] for text in data.texts["train"]) == ["a", "b"]
     assert data.facts()["made_of_the_sample"] == 8  # distinct: two of each of four entries
+
+
+def test_an_expandable_sample_comes_first_and_the_others_keep_their_order(llama, reports):
+    class OfRiver(Twice):
+        def expands(self, texts):
+            return ["river" in text for text in texts]
+
+    whole = make(llama, reports, sample=35, limit=35).texts["train"]
+    data = make(llama, reports, sample=2, expandable=True, augmentation=OfRiver())
+    named = [text for text in whole if "river" in text][:2]
+    assert data.before_limit["sample"] == named
+    assert data.texts["train"] == [*named, *[text for text in whole if text not in named][:2]]
+    with pytest.raises(FairlabError, match=r"expands \d of 35 entries, fewer than data.sample=9"):
+        make(llama, reports, sample=9, expandable=True, augmentation=OfRiver())
+    with pytest.raises(FairlabError, match="needs an augmentation that can tell"):
+        make(llama, reports, expandable=True)
 
 
 def test_what_was_made_before_is_read(llama, reports, tmp_path):
