@@ -42,6 +42,11 @@ SETTINGS = {
     "basic": {"threads": None},
     "joblib": {"n_jobs": 2, "gpus": None, "threads": 1},
     "submitit": {"cluster": "local", "n_jobs": 2, "parameters": {"timeout_min": 5}, "threads": 1},
+    "ray": {
+        "init": {"include_dashboard": False, "log_to_driver": False},
+        "task": {"num_cpus": 1, "num_gpus": 0, "max_retries": 3},
+        "threads": 1,
+    },
 }
 
 
@@ -74,7 +79,7 @@ def tries(job):
 
 @pytest.mark.parametrize("over", SETTINGS)
 def test_what_fails_stops_no_other_and_only_that_is_done_again(jobs, start, over, capsys):
-    pytest.importorskip("submitit") if over == "submitit" else None
+    pytest.importorskip(over) if over in ("submitit", "ray") else None
     made = jobs("finish", "fail", "die", "finish")
     results = start(made, over)
     assert [isinstance(result, FairlabError) for result in results] == [False, True, True, False]
@@ -147,6 +152,25 @@ def test_a_job_that_is_preempted_is_queued_again_and_goes_on(jobs, start):
     assert tries(made) == ";ckpt=sweep/0;"
 
 
+def test_a_run_whose_ray_worker_dies_is_done_again(jobs, start):
+    ray = pytest.importorskip("ray")
+    (made,) = jobs("wait")
+
+    def kill():
+        while not (made.place / "waiting").exists() or not (made.place / "waiting").read_text():
+            time.sleep(0.02)
+        os.kill(int((made.place / "waiting").read_text()), signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        assert start([made], "ray") == [None]
+    finally:
+        ray.shutdown()
+    thread.join()
+    assert tries(made) == ";ckpt=sweep/0;"
+
+
 def test_what_cannot_be_swept(jobs, start, tmp_path, monkeypatch):
     made = jobs("finish", "finish")
     (tmp_path / "sweep" / "1").mkdir(parents=True)
@@ -182,10 +206,8 @@ def test_two_of_one_sweep_are_refused(jobs, start):
 @pytest.mark.parametrize(("over", "package", "name"), [("submitit", "submitit", "slurm"), ("ray", "ray", "ray")])
 def test_without_the_extra_one_sentence_names_it(jobs, start, monkeypatch, over, package, name):
     monkeypatch.setitem(sys.modules, package, None)
-    settings = {"init": {}, "task": {}} if over == "ray" else {}
-    monkeypatch.setitem(SETTINGS, "ray", {})
     with pytest.raises(FairlabError, match=rf"needs the extra {name}: pip install 'fairlab\[{name}\]'"):
-        start(jobs("finish"), over, **settings)
+        start(jobs("finish"), over)
 
 
 def test_no_slurm_here(jobs, start, monkeypatch):

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,23 @@ def test_a_claim_holds_against_others_until_it_is_given_up_or_its_process_is_gon
     assert ours.claim("a")
     edit(ledger_path, "UPDATE claims SET until = 0")
     assert theirs.claim("a")
+
+
+@pytest.mark.parametrize("hours", [-30, 30])
+def test_a_clock_that_jumps_loses_no_answer_and_blocks_nobody(ledger_path, monkeypatch, hours):
+    ours, theirs = Ledger(ledger_path), Ledger(ledger_path)
+    assert ours.claim("a")
+    now = time.time() + 3600 * hours
+    monkeypatch.setattr("fairlab.llm.ledger.time.time", lambda: now)
+    # Set back, a claim holds while its process lives; set forward, another asks as well.
+    assert theirs.claim("a") is (hours > 0)
+    answers = [Reply(Outcome.OK, text, "", 1, 1, 1, 0.0) for text in "ab"]
+    assert [ledger.put("a", "{}", answer) for ledger, answer in zip((ours, theirs), answers, strict=True)] == [
+        answers[0]
+    ] * 2
+    ours.release("a")
+    theirs.release("a")
+    assert theirs.claim("b")
 
 
 def test_a_failed_call_leaves_no_claim_behind(ledger_path):
