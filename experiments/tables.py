@@ -19,6 +19,7 @@ from experiments.ccd import tables as ccd
 from experiments.ensemble import tables as ensemble
 from experiments.glue import tables as glue
 from experiments.minilm_mlm import tables as minilm_mlm
+from experiments.perturbation import tables as perturbation
 from experiments.razor import tables as razor
 from experiments.rewriting import tables as rewriting
 from experiments.smollm2 import tables as smollm2
@@ -26,7 +27,7 @@ from perf import tables as performance
 
 ROOT = Path(__file__).parents[1]
 PAGES: dict[str, dict[str, Callable[[], str]]] = {}  # a page may have tables of several modules
-for module in (ccd, ensemble, biasers, razor, glue, rewriting, smollm2, minilm_mlm, performance):
+for module in (ccd, ensemble, biasers, razor, glue, rewriting, smollm2, minilm_mlm, perturbation, performance):
     for page, tables in module.PAGES.items():
         PAGES.setdefault(page, {}).update(tables)
 
