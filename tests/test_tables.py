@@ -1,14 +1,11 @@
 """Tables in the documentation are those the committed records give."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+import yaml
 
-SCRIPT = Path(__file__).parents[1] / "experiments" / "tables.py"
-spec = importlib.util.spec_from_file_location("tables", SCRIPT)
-tables = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(tables)
+from experiments import tables
+from experiments.rendering import matrix_table
+from fairlab.record import Reading, Record
 
 
 @pytest.mark.parametrize("page", tables.PAGES)
@@ -17,10 +14,29 @@ def test_a_page_shows_what_its_records_hold(page):
 
 
 def test_committed_records_name_no_path_of_a_machine():
-    records = list(tables.RECORDS.glob("*/records/**/record.json"))
+    records = list((tables.ROOT / "experiments").glob("*/records/**/record.json"))
     assert len(records) >= 10
     for record in records:
         text = record.read_text(encoding="utf-8")
         assert "/home/" not in text
         assert "/tmp/" not in text
         assert "-dirty" not in text
+
+
+def test_a_table_of_a_matrix_has_the_seeds_that_were_run_and_the_columns_that_some_run_measures(tmp_path):
+    runs = {"one": {"quickstart": []}, "other": {"quickstart": []}, "large": {"quickstart": "no room for it"}}
+    columns = ["rte/dev/accuracy", "qqp/dev/accuracy"]
+    rows = {name: {"runs": dict(zip(columns, (name, "large"), strict=True))} for name in ("one", "other")}
+    table = {"title": "tasks", "columns": columns, "rows": rows}
+    content = {"published": "ccd", "seeds": [1, 2], "options": {}, "runs": runs, "tables": {"tasks": table}}
+    (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(content))
+    assert "one: not run: seed 1, 2 of one" in matrix_table(tmp_path, "tasks")
+    folder = tmp_path / "records" / "one" / "seed_2"
+    folder.mkdir(parents=True)
+    reading = Reading("rte", "dev", "accuracy", 60.0, "%", 100.0, 10, 50.0, 70.0, phase="after")
+    Record(folder, {}, "", status="finished", readings=[reading]).save()
+    made = matrix_table(tmp_path, "tasks")
+    assert [cell.strip() for cell in made.splitlines()[2].split("|")[1:-1]] == [columns[0], "60 [50, 70]", "not run"]
+    assert "other: not run: seed 2 of other" in made
+    assert "qqp" not in made
+    assert "one: not run: seed 1 of one" in matrix_table(tmp_path, "tasks", all_seeds=True)

@@ -1,0 +1,156 @@
+"""Tables of the CCD page and of the README's quickstart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from experiments.rendering import ideal, interval, markdown, matrix_table, significant
+from fairlab.record import Reading, Record
+from fairlab.reporting.report import PUBLISHED
+
+FOLDER = Path(__file__).parent
+RECORDS = FOLDER / "records"
+SEEDS = ["seed_42", "seed_43", "seed_44"]
+BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
+DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
+SETS = ["embedded", "winogender"]
+AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
+
+
+def readings(name: str) -> dict[str, Reading]:
+    """Readings of a committed record by key."""
+    return {reading.key: reading for reading in Record.load(RECORDS / name).readings}
+
+
+def sts_change(name: str) -> str:
+    """How a committed run changed STS-B, with its interval."""
+    changes = {comparison.key: comparison for comparison in Record.load(RECORDS / name).comparisons}
+    change = changes["change/stsb/dev/spearman"]
+    return f"{change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}]"
+
+
+def fall(kept: Reading) -> str:
+    """A share kept as a relative change, with its interval."""
+    return f"{kept.value - 1:+.1%} [{kept.low - 1:+.1%}, {kept.high - 1:+.1%}]"
+
+
+def quickstart() -> str:
+    """What the quickstart prints, from the record of seed 42."""
+    found = readings("seed_42")
+    rows = []
+    for key, digits in {"cced/embedded/gap": 4, "cced/winogender/gap": 4, **AVERAGES}.items():
+        before, after = found[f"before/{key}"], found[f"after/{key}"]
+        rows.append([key, interval(before, digits), interval(after, digits), str(after.n)])
+    return markdown(["reading", "before", "after", "n"], rows)
+
+
+def seeds() -> str:
+    """The three seeds, one row each."""
+    rows = []
+    for name in SEEDS:
+        found = readings(name)
+        cells = [name.removeprefix("seed_")]
+        for subset in SETS:
+            place = f"cced/{subset}"
+            relative = (
+                found[f"after/{place}/gap_over_distance"].value / found[f"before/{place}/gap_over_distance"].value
+            )
+            cells += [
+                f"{found[f'before/{place}/gap'].value:.4f}",
+                f"{found[f'after/{place}/gap'].value:.4f}",
+                fall(found[f"after/{place}/gap_kept"]),
+                f"{relative - 1:+.1%}",
+                f"{found[f'after/{place}/distance_kept'].value:.0%}",
+            ]
+        for key, digits in AVERAGES.items():
+            cells.append(f"{found[f'before/{key}'].value:.{digits}f} to {found[f'after/{key}'].value:.{digits}f}")
+        cells.append(sts_change(name))
+        rows.append(cells)
+    columns = ["gap before", "gap after", "fall of the gap", "gap over distance", "distance kept"]
+    header = ["seed", *(f"{subset}: {column}" for subset in SETS for column in columns), *AVERAGES, "STS-B change"]
+    # Transposed: many quantities, three seeds.
+    return markdown(
+        ["", *(f"seed {row[0]}" for row in rows)], [list(line) for line in zip(header, *rows, strict=True)][1:]
+    )
+
+
+def comparison(runs: dict[str, str]) -> str:
+    """Runs that differ in one thing, one row each, by what they are called in the table."""
+    rows = []
+    for label, name in runs.items():
+        found = readings(name)
+        cells = [label]
+        for subset in SETS:
+            cells += [
+                fall(found[f"after/cced/{subset}/gap_kept"]),
+                f"{found[f'after/cced/{subset}/distance_kept'].value:.0%}",
+            ]
+        cells += [
+            f"{found['after/cced/embedded/neutral_cosine'].value:.4f}",
+            sts_change(name),
+        ]
+        rows.append(cells)
+    columns = [f"{subset}: {column}" for subset in SETS for column in ("gap", "distance kept")]
+    return markdown(["run", *columns, "cosine of neutral to original", "STS-B change"], rows)
+
+
+def full() -> str:
+    """Every headline reading of the run with all benchmarks, before and after, and whether it moved."""
+    record = Record.load(RECORDS / "full")
+    changes = {comparison.key.partition("/")[2]: comparison for comparison in record.comparisons}
+    rows = []
+    for row in record.table():
+        if not {"before", "after"} <= set(row) or not row["after"].headline:
+            continue
+        before, after = row["before"], row["after"]
+        change = changes[after.key.partition("/")[2]]
+        rows.append(
+            [
+                after.key.partition("/")[2],
+                significant(before),
+                significant(after),
+                f"{change.difference:+.3g} [{change.low:+.3g}, {change.high:+.3g}]",
+                f"{change.p_holm:.2g}",
+                ideal(after),
+                str(after.n),
+            ]
+        )
+    return markdown(["reading", "before", "after", "difference", "p, adjusted", "ideal", "n"], rows)
+
+
+def published() -> str:
+    """Table 6 of the paper, as printed."""
+    table = yaml.safe_load((PUBLISHED / "ccd.yaml").read_text(encoding="utf-8"))["table_6"]
+    rows = []
+    for name, values in table["rows"].items():
+        falls = [value / base - 1 for value, base in zip(values, table["rows"]["no debiasing"], strict=True)]
+        rows.append([name, *(f"{value:.3f} ({change:+.0%})" for value, change in zip(values, falls, strict=True))])
+    return markdown(["method", *(f"{column} (change, recomputed)" for column in table["columns"])], rows)
+
+
+def provenance() -> str:
+    """Revision, machine and time of the runs."""
+    record = Record.load(RECORDS / "seed_42")
+    facts = record.provenance
+    hardware, versions = facts["hardware"], facts["versions"]
+    return (
+        f"Revision `{facts['revision']}`; {hardware['processor']}, {hardware['cores']} cores, no GPU; torch "
+        f"{versions['torch']}, transformers {versions['transformers']}, lightning {versions['lightning']}; "
+        f"{facts['wall_seconds']:.0f} s a run, {facts['throughput']['groups_per_second']:.0f} groups/s in training."
+    )
+
+
+PAGES = {
+    "README.md": {"quickstart": quickstart},
+    "experiments/ccd/README.md": {
+        "seeds": seeds,
+        "betas": lambda: comparison(BETAS),
+        "augmentation": lambda: comparison(DATA),
+        "full": full,
+        "published": published,
+        "study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
+        "provenance": provenance,
+    },
+}

@@ -1,0 +1,106 @@
+"""Tables of the RAZOR page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.rendering import interval, markdown, matrix_table
+from fairlab.record import Record
+
+FOLDER = Path(__file__).parent
+RECORDS = FOLDER / "records"
+
+
+def seconds() -> str:
+    """Size and time of the records of the study and of inference, one row each."""
+    rows = []
+    for file in sorted([*RECORDS.glob("study/*/*/record.json"), *RECORDS.glob("inference/*/*/record.json")]):
+        facts = Record.load(file.parent).provenance
+        data, seed = facts["data"], file.parent.name.removeprefix("seed_")
+        sizes = [f"{data['train_examples']:,}", f"{data.get('added', 0):,}", f"{data['validation_examples']:,}"]
+        rows.append(
+            [file.parent.parent.name, seed, *sizes, f"{facts['wall_seconds']:,.0f}", f"`{facts['revision'][:12]}`"]
+        )
+    return markdown(["run", "seed", "trained on", "of them added", "held out", "seconds", "revision"], rows)
+
+
+def accuracies(experiment: str) -> str:
+    """Accuracy and macro-F1 of the classifiers of one experiment on every set, beside the commonest label."""
+    rows = []
+    for file in sorted((RECORDS / experiment).glob("*/*/record.json")):
+        found = {reading.key: reading for reading in Record.load(file.parent).readings}
+        for key, reading in found.items():
+            place, _, quantity = key.rpartition("/")
+            if quantity in ("accuracy", "macro_f1"):
+                name = "majority" if quantity == "accuracy" else "majority_macro_f1"
+                other = interval(found[f"{place}/{name}"], 1) if f"{place}/{name}" in found else ""
+                run, seed = file.parent.parent.name, file.parent.name.removeprefix("seed_")
+                rows.append([run, seed, key.partition("/")[2], interval(reading, 1), other, str(reading.n)])
+    return markdown(["run", "seed", "reading", "value", "commonest label", "n"], rows)
+
+
+def planted_association() -> str:
+    """How far the association of any negation with the label fell, by data and score."""
+    rows = []
+    for folder in sorted((RECORDS / "planted").glob("*/")):
+        record = Record.load(folder)
+        if "augmentation" not in record.config:
+            continue
+        found = {reading.key: reading for reading in record.readings}
+        before, after = (found[f"{phase}/razor/negation/association"] for phase in ("before", "after"))
+        made = sum(row.get("rewritten", 0) for row in record.history)
+        setting = record.config["augmentation"]
+        rows.append(
+            [
+                folder.name,
+                setting["features"],
+                setting["accept"],
+                f"{made:,.0f} of {before.n:,}",
+                interval(before, 3),
+                interval(after, 3),
+                f"{1 - after.value / before.value:.0%}",
+            ]
+        )
+    return markdown(["data", "score", "accept", "rewritten", "before", "after", "fall"], rows)
+
+
+def planted_ranking() -> str:
+    """How well each score ranks reviews with the planted shortcut before the others."""
+    rows = []
+    for folder in sorted((RECORDS / "planted").glob("*/")):
+        ranked = [reading for reading in Record.load(folder).readings if reading.phase == "data"]
+        rows += [[folder.name, one.subset, interval(one, 3), str(one.n)] for one in ranked]
+    return markdown(["data", "score", "area under the ROC curve", "n"], rows)
+
+
+def planted_classifiers() -> str:
+    """Accuracy on the balanced test set, trained on the originals and on the rewritten data."""
+    rows = []
+    for folder in sorted((RECORDS / "planted").glob("*/")):
+        record = Record.load(folder)
+        if "augmentation" in record.config:
+            continue
+        changes = {(one.subset, one.quantity): one for one in record.comparisons}
+        for row in record.table():
+            if "before" not in row:
+                continue
+            before, after = row["before"], row["after"]
+            change = changes.get((before.subset, before.quantity))
+            moved = "" if change is None else f"{change.difference:+.1f} [{change.low:+.1f}, {change.high:+.1f}]"
+            name = before.quantity.replace("accuracy_seed_", "seed ").replace("accuracy", "mean of seeds")
+            cells = [folder.name, before.subset, name, interval(before, 1), interval(after, 1), moved]
+            rows.append([*cells, str(change.n if change else before.n)])
+    return markdown(["data", "test reviews", "", "trained on originals", "on rewritten", "change", "n"], rows)
+
+
+PAGES = {
+    "experiments/razor/README.md": {
+        "planted_ranking": planted_ranking,
+        "planted_association": planted_association,
+        "planted_classifiers": planted_classifiers,
+        "razor_study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
+        "razor_fever": lambda: accuracies("study"),
+        "razor_nli": lambda: accuracies("inference"),
+        "razor_seconds": seconds,
+    },
+}

@@ -1,0 +1,63 @@
+"""What the tables of several pages share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from fairlab.record import Reading, Record
+from fairlab.reporting.reproduction import Matrix, Table, cells, read_matrix, reasons, rendered
+from fairlab.reproduce import finished, normalise
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
+    return "\n".join(lines)
+
+
+def interval(reading: Reading, digits: int) -> str:
+    """A value with its 95 % interval."""
+    return f"{reading.value:.{digits}f} [{reading.low:.{digits}f}, {reading.high:.{digits}f}]"
+
+
+def significant(reading: Reading) -> str:
+    """A value with its 95 % interval, to four significant digits."""
+    return f"{reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]"
+
+
+def ideal(reading: Reading) -> str:
+    """What a reading would be of a perfect model; empty where there is no such value."""
+    return "" if reading.ideal is None else f"{reading.ideal:.4g}"
+
+
+def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bool = False) -> str:
+    """A table of a paper's matrix at quickstart scale, the mean over seeds, from the committed records.
+
+    Args:
+        folder: of the paper, which holds its ``matrix.yaml``.
+        id_: of the table.
+        runs: where in the folder the records are, as ``RUN/seed_N/record.json``.
+        all_seeds: whether a cell needs every seed of the matrix, or only those that some run of the table has.
+    """
+    matrix = read_matrix(folder / "matrix.yaml", "quickstart")
+    records = finished(folder / runs, matrix)
+    table = with_runs(matrix.tables[id_], matrix)
+    if not all_seeds:
+        matrix = replace(matrix, seeds=seeds_run(table, records) or matrix.seeds)
+    normalise(replace(matrix, tables={id_: table}), records)
+    rows = cells(table, matrix, records)
+    return "\n\n".join([rendered(table, rows, "github"), *reasons(table, rows)])
+
+
+def with_runs(table: Table, matrix: Matrix) -> Table:
+    """A table without the columns that no run measures at the matrix' scale."""
+    columns = [column for column in table.columns if any(row.of(column) in matrix.runs for row in table.rows)]
+    return replace(table, columns=columns)
+
+
+def seeds_run(table: Table, records: Mapping[str, Mapping[int, Record]]) -> list[int]:
+    """Seeds that at least one run of a table has a record of."""
+    asked = {row.of(column) for row in table.rows for column in table.columns}
+    return sorted({seed for run in asked for seed in records.get(run, {})})

@@ -1,0 +1,82 @@
+"""Tables of the rewriter's two pages, from ``record.json``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from experiments.rendering import markdown
+
+RECORD = Path(__file__).parent / "record.json"
+
+
+def shares(*path: str, label: str) -> str:
+    """Shares of one part of the rewriting record: settings down, modes across where there are two."""
+    part = json.loads(RECORD.read_text(encoding="utf-8"))
+    for key in path:
+        part = part[key]
+    if "share" in part:
+        part = {path[-1]: part}
+    modes = [name for name in part if name in ("syntax", "lexical")]
+    columns = {mode: part[mode] for mode in modes} or {"share": part}
+    keys = list(dict.fromkeys(key for column in columns.values() for key in column))
+    rows = [[key, *(_share(column.get(key)) for column in columns.values())] for key in keys]
+    return markdown([label, *columns], rows)
+
+
+def _share(found: dict[str, float] | None) -> str:
+    if found is None:
+        return ""
+    return f"{found['count']}/{found['n']} = {found['share']:.1%} [{found['low']:.1%}, {found['high']:.1%}]"
+
+
+def rewriting_quality() -> str:
+    """The headline figures of the rewriting record, both modes side by side."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    places = {
+        "Winogender, man to woman, exact": ("winogender", "held out", "MODE", "man to woman"),
+        "Winogender, woman to man, exact": ("winogender", "held out", "MODE", "woman to man"),
+        "Winogender, man to neutral, exact": ("winogender", "held out", "MODE", "man to neutral"),
+        "Winogender, woman to neutral, exact": ("winogender", "held out", "MODE", "woman to neutral"),
+        "Winogender, neutral to man, exact": ("winogender", "held out", "MODE", "neutral to man"),
+        "CrowS-Pairs, person selected, exact, held-out half": ("crows", "held out", "MODE", "selected person"),
+        "CrowS-Pairs, person selected, exact, all": ("crows", "all", "MODE", "selected person"),
+        "CrowS-Pairs, whole text, exact, all": ("crows", "all", "MODE", "whole text"),
+        "GAP, form of the labelled pronoun": ("gap", "forms", "MODE", "all pronouns"),
+        "embedded gold groups, all versions of the right polarity, from man": (
+            "embedded",
+            "MODE",
+            "union polarity accuracy, from man",
+        ),
+        "the same from the neutral text": ("embedded", "MODE", "union polarity accuracy, from neutral"),
+        "GAP, 100 rewrites read, right": ("gap", "sheet"),
+        "GAP, person chosen by the entity mode": ("gap", "choices", "development file", "all labelled texts"),
+    }
+    rows = []
+    for label, path in places.items():
+        cells = []
+        for mode in ("syntax", "lexical"):
+            found = record if "MODE" in path or mode == "syntax" else None
+            for key in path:
+                found = found and found.get(mode if key == "MODE" else key)
+            cells.append(_share(found))
+        rows.append([label, *cells])
+    return markdown(["measure", "syntax", "lexical"], rows)
+
+
+def crows_parts() -> str:
+    """CrowS-Pairs: the held-out pairs, then all."""
+    return "\n\n".join(f"{part}:\n\n" + shares("crows", part, label="setting") for part in ("held out", "all"))
+
+
+PAGES = {
+    "experiments/rewriting/README.md": {
+        "winogender": lambda: shares("winogender", "held out", label="made"),
+        "crows": crows_parts,
+        "forms": lambda: shares("gap", "forms", label="pronoun"),
+        "choices": lambda: shares("gap", "choices", "development file", label="texts"),
+        "sheet": lambda: shares("gap", "sheet", label="rewrites right"),
+        "embedded": lambda: shares("embedded", label="measure"),
+    },
+    "docs/rewriting.md": {"rewriting_quality": rewriting_quality},
+}

@@ -1,0 +1,37 @@
+"""Tables of the performance page, and of other pages that show a script's figures."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+SCRIPTS = [
+    "ccd_training",
+    "rewriting",
+    "seat_permutations",
+    "likelihoods",
+    "llm_ledger",
+    "db_index",
+    "continuations",
+    "shortcut",
+    "mlm_pretraining",
+    "perturber_decoding",
+    "perturbation",
+    "safety_scoring",
+]  # whose figures are in results/
+
+
+def performance(name: str) -> str:
+    """The committed figures of a script in perf/."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    script = importlib.import_module(name)
+    return script.table(json.loads(script.RESULTS.read_text(encoding="utf-8")))
+
+
+PAGES = {
+    "perf/README.md": {name: partial(performance, name) for name in SCRIPTS},
+    "docs/rewriting.md": {"rewriting": partial(performance, "rewriting")},
+}
