@@ -28,7 +28,7 @@ from fairlab.runs import SWEEP, changed_key, is_finished, plain_config, sweep_ov
 from fairlab.types import FairlabError
 
 # Of the command of a sweep, what the command of one run does not repeat.
-OF_SWEEP = re.compile(r"\+?(launcher|sweep|output)=|hydra[./](mode|launcher|sweep|sweeper|run)\b")
+OF_SWEEP = re.compile(r"\+?(launcher|output)=|hydra[./](mode|launcher|sweep|sweeper|run)\b")
 INSTALL = {"submitit": "slurm", "ray": "ray"}
 _running: set[subprocess.Popen[bytes]] = set()
 _stopping = threading.Event()

@@ -25,6 +25,7 @@ from typing import Any
 import yaml
 
 from fairlab.files import sha256, write_whole
+from fairlab.record import Record
 
 RESULT = Path(__file__).with_name("soak.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
@@ -136,8 +137,8 @@ def cases(small: list[str]) -> dict[str, Case]:
     return {
         "train": Case(["fairlab.train", *small, here], "ckpt={folder}", trained, "record.json"),
         "evaluate": Case(
-            ["fairlab.evaluate", "model=bert", "benchmark=[cced,bias_ir,seat]", here], "ckpt={folder}", metrics,
-            "record.json",
+            ["fairlab.evaluate", "model=bert", "max_length=32", "benchmark=[cced,bias_ir,seat]", here],
+            "ckpt={folder}", metrics, "record.json",
         ),
         "augment": Case([*augment, "output={folder}", "shard_rows=200"], "", files("data-*.jsonl"), "record.json"),
         "reproduce": Case(
@@ -173,11 +174,12 @@ def soak(name: str, case: Case, work: Path, times: int, chance: random.Random) -
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
         killed = process.wait() == -signal.SIGKILL
-        where = OUTCOMES[2 if not killed else int((folder / case.marker).exists())]
+        ended = not killed or ((folder / "record.json").exists() and Record.load(folder).status == "finished")
+        where = OUTCOMES[2 if ended else int((folder / case.marker).exists())]
         command = filled(case.command, folder)
         if case.resume and (folder / case.marker).exists():
             command.append(case.resume.format(folder=folder))
-        code = run(command, work).wait() if killed else 0
+        code = 0 if ended else run(command, work).wait()
         same = code == 0 and case.results(folder) == expected
         moments.append({"moment": round(moment * seconds, 2), "killed": where, "resumed": same})
         print(name, moments[-1], flush=True)

@@ -44,6 +44,14 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     assert again.stderr == "fairlab: scores.jsonl is there already; give another output\n"
 
 
+def test_the_sweep_over_strengths_chooses_by_validation(run, tmp_path):
+    done = run("-m", *SMALL[:-1], "+sweep=reweighting", "strength={lambda_safe:0.1},{}", "hydra.sweep.dir=sweep")
+    assert done.returncode == 0, done.stderr
+    strengths = [Record.load(tmp_path / "sweep" / str(k)).config["method"]["reweighting"] for k in range(2)]
+    assert [strength["toxicity"]["lambda_safe"] for strength in strengths] == [0.1, 0.5]
+    assert (tmp_path / "sweep" / "reweighting.html").is_file()
+
+
 @pytest.mark.parametrize(
     ("override", "sentence"),
     [
