@@ -33,7 +33,14 @@ def safety_changes() -> str:
         "ACV, unsafe": "acv_unsafe_change",
         "above the best source": "gain_over_best_source",
     }
-    places = {"hate": "safety/hate", "violence": "safety/violence", "hate on HateCheck": "safety_hatecheck/hate"}
+    places = {
+        "hate": "safety/hate",
+        "violence": "safety/violence",
+        "hate on HateCheck": "safety_hatecheck/hate",
+        "hate on the madlibs": "safety_bias_madlibs/hate",
+        "violence on HateCheck": "safety_hatecheck/violence",
+        "violence on the madlibs": "safety_bias_madlibs/violence",
+    }
     table = yaml.safe_load((PUBLISHED / "ensemble.yaml").read_text(encoding="utf-8"))
     printed = {}
     for name in ("table_3", "table_6"):
