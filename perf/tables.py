@@ -20,7 +20,6 @@ SCRIPTS = [
     "mlm_pretraining",
     "perturber_decoding",
     "perturbation",
-    "safety_scoring",
 ]  # whose figures are in results/
 
 
