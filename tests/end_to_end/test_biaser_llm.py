@@ -44,6 +44,7 @@ def arguments(tmp_path, tiny_folders):
         *tiny_backbone(tiny_folders["llama"]),
         "backbone.max_length=64",
         "data.path=reports.txt",
+        "data.expandable=false",  # which cda_text cannot tell
         "data.validation=5",
         "data.block=64",
         "data.batch_size=1",
