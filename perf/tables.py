@@ -20,6 +20,7 @@ SCRIPTS = [
     "mlm_pretraining",
     "perturber_decoding",
     "perturbation",
+    "safety_scoring",
 ]  # whose figures are in results/
 
 
