@@ -14,13 +14,13 @@ from typing import Any
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab import cli
 from fairlab.build import build, build_llm, build_rewriter
 from fairlab.models import backbone_node
 from fairlab.record import Note, Reading, Record
 from fairlab.types import FairlabError, Row
 
 REWRITERS = ("paraphrase", "llm_labelled")
-WHOLE = {"max_length": None}  # texts are cut only where the model cannot read on
 
 
 def describe(config: DictConfig) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
             raise FairlabError(
                 f"augmentation.verify must be llm, lexical, the folder of a sequence classifier, or null, not {name}"
             )
-        return ClassifierCheck(build(backbone_node(name, WHOLE)), labels)
+        return ClassifierCheck(loaded(name), labels)
     if llm is None:
         raise FairlabError("augmentation.verify=llm asks a language model; add llm=local or another, see --help")
     return LLMLabelCheck(llm, labels)
@@ -97,8 +97,13 @@ def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
 
 def embedder(name: str) -> Any:
     """What embeds texts: a named backbone, or the weights in a folder."""
-    backbone = build(backbone_node(name, WHOLE))
+    backbone = loaded(name)
     return lambda texts: backbone.embed(list(texts)).numpy()
+
+
+def loaded(name: str) -> Any:
+    """A named backbone as it is configured, or another model, which cuts texts only where it cannot read on."""
+    return build(backbone_node(name, {} if name in cli.choices("backbone") else {"max_length": None}))
 
 
 def notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: int) -> list[str]:

@@ -34,20 +34,7 @@ LAYERS = [
     {"launching"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY = {
-    "cli",
-    "job",
-    "models",
-    "choosing",
-    "rounds",
-    "runs",
-    "build",
-    "train",
-    "evaluate",
-    "augment",
-    "report",
-    "reproduce",
-}
+ENTRY = {"cli", "job", "choosing", "rounds", "runs", "build", "train", "evaluate", "augment", "report", "reproduce"}
 ENTRY |= {"models", "score", "sweep", "loggers", "launching"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 

@@ -25,7 +25,7 @@ from typing import Any
 import yaml
 
 from fairlab.files import sha256, write_whole
-from fairlab.record import Record
+from fairlab.runs import is_finished
 
 RESULT = Path(__file__).with_name("soak.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
@@ -174,7 +174,7 @@ def soak(name: str, case: Case, work: Path, times: int, chance: random.Random) -
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
         killed = process.wait() == -signal.SIGKILL
-        ended = not killed or ((folder / "record.json").exists() and Record.load(folder).status == "finished")
+        ended = not killed or is_finished(folder)
         where = OUTCOMES[2 if ended else int((folder / case.marker).exists())]
         command = filled(case.command, folder)
         if case.resume and (folder / case.marker).exists():

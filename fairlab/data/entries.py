@@ -11,6 +11,7 @@ import json
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -223,19 +224,20 @@ def expandable_first(entries: Sequence[str], count: int, augmentation: Any) -> l
     """
     if not hasattr(augmentation, "expands"):
         raise FairlabError("data.expandable=true needs an augmentation that can tell, such as biasers_of_texts")
-    chosen: list[int] = []
-    for start in range(0, len(entries), 64):
-        found = augmentation.expands(entries[start : start + 64])
-        chosen += [start + k for k, expands in enumerate(found) if expands]
-        if len(chosen) >= count:
-            break
-    if len(chosen) < count:
+    found = (
+        start + k
+        for start in range(0, len(entries), 64)
+        for k, expands in enumerate(augmentation.expands(entries[start : start + 64]))
+        if expands
+    )
+    first = dict.fromkeys(islice(found, count))
+    if len(first) < count:
         raise FairlabError(
-            f"the augmentation expands {len(chosen)} of {len(entries)} entries, fewer than data.sample={count}; "
+            f"the augmentation expands {len(first)} of {len(entries)} entries, fewer than data.sample={count}; "
             "lower it, or set data.expandable=false"
         )
-    first = dict.fromkeys(chosen[:count])
-    return [entries[k] for k in (*first, *(k for k in range(len(entries)) if k not in first))]
+    others = (k for k in range(len(entries)) if k not in first)
+    return [entries[k] for k in (*first, *others)]
 
 
 def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:
