@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
@@ -182,12 +183,16 @@ class Sentiment:
     def __init__(self) -> None:
         self.version = package_version("vaderSentiment", self.name)
 
-    def score(self, texts: Sequence[str]) -> Array:
-        """Scores (N, 4): shares of words in [0, 1], and their sum in [-1, 1]."""
+    @cached_property
+    def analyser(self) -> Any:
+        """Reads the word list when it is first asked for."""
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-        analyser = SentimentIntensityAnalyzer()
-        found = [analyser.polarity_scores(text) for text in texts]
+        return SentimentIntensityAnalyzer()
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, 4): shares of words in [0, 1], and their sum in [-1, 1]."""
+        found = [self.analyser.polarity_scores(text) for text in texts]
         return np.array([[one[key] for key in ("neg", "neu", "pos", "compound")] for one in found])
 
 
