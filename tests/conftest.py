@@ -13,7 +13,7 @@ import pytest
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "offline"
 os.environ["WANDB_SILENT"] = "true"
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run in one process per core
+os.environ["OMP_NUM_THREADS"] = "1"  # a process per core, and sums in one order
 
 import absl.logging
 import torch

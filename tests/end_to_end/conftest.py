@@ -17,7 +17,6 @@ import pytest
 from tests.conftest import make_groups, row, write_rows
 
 TRAIN = [sys.executable, "-m", "fairlab.train"]
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class Warm:

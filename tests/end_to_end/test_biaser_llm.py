@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 from fairlab.data.stereoset import LABELS
 from fairlab.record import Record
 from tests.conftest import WORDS
-from tests.end_to_end.conftest import ONE_THREAD, tiny_backbone
+from tests.end_to_end.conftest import tiny_backbone
 from tests.end_to_end.test_resume import start, wait_for
 
 
@@ -57,7 +57,7 @@ def arguments(tmp_path, tiny_folders):
 
 
 def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp_path):
-    done = run(*arguments, "hydra.sweep.dir=sweep", **ONE_THREAD)
+    done = run(*arguments, "hydra.sweep.dir=sweep")
     assert done.returncode == 0, done.stderr
     records = [Record.load(tmp_path / "sweep" / str(k)) for k in range(4)]
     assert [record.status for record in records] == ["finished"] * 4
@@ -94,7 +94,6 @@ def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp
         "benchmark.mb_index.path=reports.txt",
         "hydra.run.dir=evaluated",
         entry="evaluate",
-        **ONE_THREAD,
     )
     assert again.returncode == 0, again.stderr
     measured = Record.load(tmp_path / "evaluated").metrics()
@@ -112,7 +111,7 @@ def test_kill_9_and_ckpt_give_the_same_weights(run, arguments, tmp_path):
         "method.validate_every=10",
         "trainer.checkpoint_every=10",
     ]
-    assert run(*one, "hydra.run.dir=whole", **ONE_THREAD).returncode == 0
+    assert run(*one, "hydra.run.dir=whole").returncode == 0
     process = start([*one, "hydra.run.dir=killed"], tmp_path)
     last = tmp_path / "killed" / "checkpoints" / "last.ckpt"
     wait_for(last.exists, process)
@@ -121,7 +120,7 @@ def test_kill_9_and_ckpt_give_the_same_weights(run, arguments, tmp_path):
     kept = torch.load(last, weights_only=True)["state_dict"]
     assert all(".lora_" in name for name in kept)
     assert not (tmp_path / "killed" / "model").exists()
-    done = run(*one, "ckpt=killed", **ONE_THREAD)
+    done = run(*one, "ckpt=killed")
     assert done.returncode == 0, done.stderr
     whole, resumed = Record.load(tmp_path / "whole"), Record.load(tmp_path / "killed")
     assert resumed.history == whole.history

@@ -4,7 +4,7 @@ import pytest
 from transformers import AutoModelForSequenceClassification
 
 from fairlab.record import Record
-from tests.end_to_end.conftest import ONE_THREAD, only_run, tiny_backbone
+from tests.end_to_end.conftest import only_run, tiny_backbone
 
 HEADER = "index\tsentence1\tsentence2\tlabel\n"
 
@@ -26,7 +26,7 @@ def rte(tmp_path, tiny_folders):
 
 
 def test_a_run_and_what_can_be_asked_of_its_model(run, rte, tmp_path):
-    done = run(*rte, "method.epochs=8", "method.lr=5e-3", "method.validate_every=8", "method.patience=4", **ONE_THREAD)
+    done = run(*rte, "method.epochs=8", "method.lr=5e-3", "method.validate_every=8", "method.patience=4")
     assert done.returncode == 0, done.stderr
     folder = only_run(tmp_path, "glue")
     record = Record.load(folder)
@@ -52,7 +52,7 @@ def test_a_run_and_what_can_be_asked_of_its_model(run, rte, tmp_path):
     (tmp_path / "mnli" / "train.tsv").write_text(header + rows(60, ("neutral", "entailment")))
     backbone = ["backbone=bert_base", f"backbone.name={folder / 'model'}", "backbone.max_length=64"]
     moved = [*backbone, "data.task=mnli", f"data.path={tmp_path / 'mnli'}"]
-    onward = run("+experiment=glue", *moved, "method.epochs=1", "data.batch_size=8", **ONE_THREAD)
+    onward = run("+experiment=glue", *moved, "method.epochs=1", "data.batch_size=8")
     assert onward.returncode == 0, onward.stderr
     newest = Record.load(max((tmp_path / "outputs" / "glue").iterdir()))
     assert [entry.benchmark for entry in newest.not_run if entry.phase == "before"] == ["mnli"]

@@ -7,7 +7,7 @@ from transformers import AutoModelForSeq2SeqLM, BartConfig, BartForConditionalGe
 
 from fairlab.record import Record
 from tests.conftest import WORDS, write_rows
-from tests.end_to_end.conftest import ONE_THREAD, only_run
+from tests.end_to_end.conftest import only_run
 from tests.end_to_end.test_resume import start, wait_for
 
 FIELDS = ("original", "selected_word", "target_attribute", "perturbed")
@@ -105,14 +105,14 @@ def test_fairberta_at_paper_scale_takes_two_steps_on_a_fresh_roberta(run, tmp_pa
 def test_kill_9_in_mid_epoch_and_ckpt_last_give_the_same_model(run, tmp_path, tiny_folders, text):
     long = {"method.epochs": 30, "method.validate_every": 20, "trainer.checkpoint_every": 5, "backbone": "bert_base"}
     arguments = small(tiny_folders, text, **long, **{"backbone.max_length": 32, "data.block": 16})
-    assert run(*arguments, f"hydra.run.dir={tmp_path}/whole", **ONE_THREAD).returncode == 0
+    assert run(*arguments, f"hydra.run.dir={tmp_path}/whole").returncode == 0
     process = start(arguments, tmp_path)
     wait_for(lambda: list((tmp_path / "outputs").glob("fairberta/*/checkpoints/last.ckpt")), process)
     process.kill()
     process.wait()
     folder = only_run(tmp_path, "fairberta")
     assert not (folder / "model").exists()
-    done = run(*arguments, "ckpt=last", **ONE_THREAD)
+    done = run(*arguments, "ckpt=last")
     assert done.returncode == 0, done.stderr
     whole, resumed = Record.load(tmp_path / "whole"), Record.load(folder)
     assert resumed.history == whole.history

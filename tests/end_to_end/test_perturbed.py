@@ -13,7 +13,7 @@ from fairlab.record import Record
 from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
 from fairlab.types import FairlabError
 from tests.end_to_end.augmenting import TEXTS, augment_here, content, rows, write_texts
-from tests.end_to_end.conftest import ONE_THREAD, tiny_backbone
+from tests.end_to_end.conftest import tiny_backbone
 from tests.end_to_end.test_glue import HEADER
 
 PERTURB = ["+augmentation=perturbation", "input=texts.jsonl", "rewriter=rules", "rewriter.mode=lexical"]
@@ -175,9 +175,9 @@ def rte(tmp_path, tiny_folders):
 
 
 def test_fairtuned_and_finetuned_runs_give_accuracy_and_fairscore(run, rte, tmp_path):
-    fair = run(*rte, "hydra.run.dir=fair", **ONE_THREAD)
+    fair = run(*rte, "hydra.run.dir=fair")
     assert fair.returncode == 0, fair.stderr
-    original = run(*rte, "augmentation=none", "hydra.run.dir=original", **ONE_THREAD)
+    original = run(*rte, "augmentation=none", "hydra.run.dir=original")
     assert original.returncode == 0, original.stderr
     records = [Record.load(tmp_path / name) for name in ("fair", "original")]
     for record in records:

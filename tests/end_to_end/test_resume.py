@@ -1,6 +1,5 @@
 """Runs that are killed or interrupted go on to the same result."""
 
-import os
 import shutil
 import signal
 import subprocess
@@ -11,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from fairlab.record import Record
-from tests.end_to_end.conftest import ONE_THREAD, TRAIN, only_run
+from tests.end_to_end.conftest import TRAIN, only_run
 
 # Validations and checkpoints fall on the same steps, the harder case.
 LONG = ["method.epochs=40", "method.validate_every=10", "method.dropout=true", "trainer.checkpoint_every=10"]
@@ -21,7 +20,6 @@ def start(arguments, folder):
     return subprocess.Popen(
         [*TRAIN, *arguments],
         cwd=folder,
-        env=os.environ | ONE_THREAD,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -45,7 +43,7 @@ def last_checkpoint(folder):
 @pytest.fixture
 def uninterrupted(run, small, tmp_path):
     """Final weights of a run that was never stopped."""
-    assert run(*small, *LONG, f"hydra.run.dir={tmp_path}/whole", **ONE_THREAD).returncode == 0
+    assert run(*small, *LONG, f"hydra.run.dir={tmp_path}/whole").returncode == 0
     return tmp_path / "whole"
 
 
@@ -62,7 +60,7 @@ def test_kill_9_in_mid_training_and_ckpt_last_give_the_same_weights(run, small, 
     assert changed.returncode == 1
     assert "has method.beta=1.0, not 0.5" in changed.stderr
 
-    done = run(*small, *LONG, "ckpt=last", **ONE_THREAD)
+    done = run(*small, *LONG, "ckpt=last")
     assert done.returncode == 0, done.stderr
     assert only_run(tmp_path) == folder
     whole, resumed = Record.load(uninterrupted), Record.load(folder)
@@ -89,7 +87,7 @@ def test_ctrl_c_keeps_the_checkpoint_and_says_interrupted(run, small, tmp_path, 
     folder = only_run(tmp_path)
     assert (folder / "checkpoints" / "last.ckpt").is_file()
     assert Record.load(folder).status == "interrupted"
-    assert run(*small, *LONG, f"ckpt={folder}", **ONE_THREAD).returncode == 0
+    assert run(*small, *LONG, f"ckpt={folder}").returncode == 0
     expected = load_file(uninterrupted / "model" / "model.safetensors")
     found = load_file(folder / "model" / "model.safetensors")
     assert all(torch.equal(found[name], expected[name]) for name in expected)
@@ -110,7 +108,7 @@ def test_sigterm_takes_a_checkpoint_and_a_damaged_one_is_passed_over(run, small,
     assert steps[0] < steps[1] < Record.load(uninterrupted).history[-1]["step"]
     last.write_bytes(last.read_bytes()[:-1000])
 
-    done = run(*small, *LONG, "ckpt=last", **ONE_THREAD)
+    done = run(*small, *LONG, "ckpt=last")
     assert done.returncode == 0, done.stderr
     assert "checkpoints/last.ckpt is damaged; training went on from previous.ckpt" in done.stdout
     expected = load_file(uninterrupted / "model" / "model.safetensors")
@@ -121,14 +119,14 @@ def test_sigterm_takes_a_checkpoint_and_a_damaged_one_is_passed_over(run, small,
 
 def test_a_run_killed_after_its_last_step_only_measures_and_exports(run, small, tmp_path):
     arguments = [*small, "method.epochs=4", "method.validate_every=5", "trainer.checkpoint_every=4"]
-    assert run(*arguments, **ONE_THREAD).returncode == 0
+    assert run(*arguments).returncode == 0
     folder = only_run(tmp_path)
     whole = Record.load(folder)
     expected = load_file(folder / "model" / "model.safetensors")
     shutil.rmtree(folder / "model")
     shutil.rmtree(folder / "items" / "after")
     Record(folder, whole.config, whole.command, readings=[r for r in whole.readings if r.phase != "after"]).save()
-    done = run(*arguments, "ckpt=last", **ONE_THREAD)
+    done = run(*arguments, "ckpt=last")
     assert done.returncode == 0, done.stderr
     resumed = Record.load(folder)
     assert resumed.metrics() == whole.metrics()

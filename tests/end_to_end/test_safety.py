@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fairlab.record import Record
-from tests.end_to_end.conftest import ONE_THREAD, only_run
+from tests.end_to_end.conftest import only_run
 from tests.llm.stub import Stub, said
 
 SMALL = [
@@ -22,7 +22,7 @@ SMALL = [
 
 
 def test_a_run_and_scores_of_new_texts(run, tmp_path):
-    done = run(*SMALL, **ONE_THREAD)
+    done = run(*SMALL)
     assert done.returncode == 0, done.stderr
     folder = only_run(tmp_path, "safety_ensemble")
     record = Record.load(folder)
@@ -35,7 +35,7 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     assert report.count("<details>") > 10  # texts are shown on a click only
 
     (tmp_path / "new.csv").write_text('text\nA lovely day.\n"An awful, useless thing."\n\n', encoding="utf-8")
-    scored = run(f"model={folder}", "input=new.csv", "output=scores.jsonl", entry="score", **ONE_THREAD)
+    scored = run(f"model={folder}", "input=new.csv", "output=scores.jsonl", entry="score")
     assert scored.returncode == 0, scored.stderr
     rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
     assert rows[0]["toxicity"] < rows[1]["toxicity"]
@@ -91,7 +91,7 @@ def test_injected_versions_are_flagged_reviewed_and_trained_on(run, tmp_path):
             "llm=vllm",
             f"llm.base_url={stub.url}",
         ]
-        done = run(*given, "llm.model=m", "output=made", entry="augment", **ONE_THREAD)
+        done = run(*given, "llm.model=m", "output=made", entry="augment")
     assert done.returncode == 0, done.stderr
     manifest = json.loads((tmp_path / "made" / "manifest.json").read_text())
     assert manifest["counts"]["versions"] == 5

@@ -4,7 +4,7 @@ import pytest
 
 from fairlab.record import Record
 from tests.conftest import write_rows
-from tests.end_to_end.conftest import ONE_THREAD, only_run, tiny_backbone
+from tests.end_to_end.conftest import only_run, tiny_backbone
 
 
 def claims(count, start=0):
@@ -41,7 +41,7 @@ def small(tmp_path, tiny_folders):
 
 @pytest.mark.parametrize("choice", ["debiasing=clever", "augmentation=crossaug"])
 def test_a_baseline_by_one_override(run, small, tmp_path, choice):
-    done = run(*small, choice, **ONE_THREAD)
+    done = run(*small, choice)
     assert done.returncode == 0, done.stderr
     folder = only_run(tmp_path, "razor_fever")
     record = Record.load(folder)
@@ -62,7 +62,7 @@ def test_a_baseline_by_one_override(run, small, tmp_path, choice):
 
 
 def test_debiasing_is_of_classifiers(run, small, tmp_path):
-    done = run("+experiment=ccd_bert", *small[1:4], "debiasing=poe", "data.path=x", **ONE_THREAD)
+    done = run("+experiment=ccd_bert", *small[1:4], "debiasing=poe", "data.path=x")
     assert done.returncode == 1
     (line,) = done.stderr.strip().splitlines()
     assert line.endswith("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
