@@ -21,7 +21,7 @@ TRAIN = [command for command in COMMANDS if command.startswith("python -m fairla
 EVALUATE = [command for command in COMMANDS if command.startswith("python -m fairlab.evaluate")]
 REPRODUCE = [command for command in COMMANDS if command.startswith("python -m fairlab.reproduce")]
 AUGMENT = [command for command in COMMANDS if command.startswith("python -m fairlab.augment")]
-REDUCED = ["benchmark=[cced]", "benchmark.cced.sets=[small.jsonl]", "data.limit=8", "data.validation=4"]
+REDUCED = ["benchmark=[cced]", "benchmark.cced.sets=[small.jsonl]", "data.limit=4", "data.validation=2"]
 
 
 @pytest.mark.parametrize("command", TRAIN)

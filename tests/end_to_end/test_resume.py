@@ -13,7 +13,7 @@ from fairlab.record import Record
 from tests.end_to_end.conftest import TRAIN, only_run
 
 # Validations and checkpoints fall on the same steps, the harder case.
-LONG = ["method.epochs=40", "method.validate_every=10", "method.dropout=true", "trainer.checkpoint_every=10"]
+LONG = ["method.epochs=24", "method.validate_every=10", "method.dropout=true", "trainer.checkpoint_every=10"]
 
 
 def start(arguments, folder):

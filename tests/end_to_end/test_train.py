@@ -22,13 +22,13 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     from sentence_transformers import SentenceTransformer
     from transformers import AutoModel
 
-    done = run("+experiment=ccd_bert", "data.limit=160", "method.validate_every=5")
+    done = run("+experiment=ccd_bert", "data.limit=120", "method.validate_every=8", "benchmark=[cced,seat,stsb]")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith(
         "quickstart scale: the backbone is sentence-transformers/all-MiniLM-L6-v2 with the adapters minilm_mlm, "
     )
-    headlines = ("cced embedded gap", "cced winogender gap", "seat average", "bias_ir average", "stsb dev")
+    headlines = ("cced embedded gap", "cced winogender gap", "seat average", "stsb dev")
     assert all(line.startswith(start) for line, start in zip(lines[1:], headlines, strict=False))
     assert lines[-1] == f"report: {only_run(tmp_path).relative_to(tmp_path)}/report.html"
     assert done.stderr.strip() == ""
@@ -47,7 +47,7 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     record = Record.load(folder)
     assert record.status == "finished"
     assert not record.not_run
-    assert record.provenance["data"]["train_groups"] == 160
+    assert record.provenance["data"]["train_groups"] == 120
     assert record.provenance["weights"]["sha256"].startswith("53aa51172d")
     assert 0 < record.provenance["method"]["rho"] < 2
     assert all(reading.low <= reading.value <= reading.high for reading in record.readings)
@@ -132,9 +132,9 @@ def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
         check=True,
     )
     (wheel,) = tmp_path.glob("fairlab-*.whl")
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = tmp_path / "venv" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", str(wheel)], check=True)
+    venv.create(tmp_path / "venv")
+    into = ["--python", str(tmp_path / "venv"), "install", "--quiet", "--no-deps", str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", *into], check=True)
     packages = next(path for path in sys.path if path.endswith("site-packages"))
     empty = tmp_path / "empty"
     empty.mkdir()
