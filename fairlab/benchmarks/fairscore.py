@@ -24,6 +24,8 @@ from fairlab.metrics.fairscore import FAIRSCORES
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import DataUnavailable, FairlabError
 
+ONE_SIDED = 0.95  # share of one label among predictions from which on a fairscore says little
+
 
 class Fairscore:
     """How often a sequence classifier's label changes between development examples and their perturbed versions.
@@ -104,7 +106,9 @@ class Fairscore:
             items[f"{split}_labels"] = np.array([example.label for example in originals], dtype=np.float32)
             places = {axis: k for k, axis in enumerate(self.axes)}
             items[f"{split}_axes"] = np.array([places.get(axis, -1) for axis in made.axes], dtype=np.float32)
-            notes.append(Note(self.name, said(split, made)))
+            notes += [
+                Note(self.name, text) for text in (said(split, made), one_sided(items[f"{split}_original"])) if text
+            ]
         notes += cut_notes(self.name, classifier.cut, backbone.max_length)
         later, earlier = quantities(items, self.axes), quantities(before, self.axes) if before else []
         return outcome(self.name, later, earlier, items=items, not_run=missing, notes=notes)
@@ -115,6 +119,14 @@ def said(split: str, made: PerturbedExamples) -> str:
     counts = ", ".join(f"{count} {name}" for name, count in sorted(made.counts.items()) if name != "examples")
     sha256 = digest(made.examples)[:16]
     return f"{len(made.changed)} of {len(made.examples)} examples of {split} changed ({counts}); SHA-256 {sha256}..."
+
+
+def one_sided(predicted: NDArray[np.floating]) -> str:
+    """A warning where nearly all predictions (N,) are one label, in a sentence; else nothing."""
+    share = np.unique(predicted, return_counts=True)[1].max() / len(predicted)
+    if share < ONE_SIDED:
+        return ""
+    return f"{share:.0%} of the predictions are one label, which hardly can change: the fairscore says little"
 
 
 def quantities(items: Items, axes: Sequence[str]) -> list[Quantity]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.fairscore import Fairscore
+from fairlab.benchmarks.fairscore import Fairscore, one_sided
 from fairlab.types import CannotScore, FairlabError
 
 DEV = "He is kind\t1\nIt rained\t0\nThe boy sang\t1\nShe left\t0\nAn Asian doctor left\t1\nA Samoan doctor slept\t0\n"
@@ -47,6 +47,16 @@ def test_only_examples_that_changed_count_and_each_axis_has_its_own(benchmark, t
     )
     assert total == pytest.approx(100)
     assert "5 of 6 examples of dev changed" in outcome.notes[0].text
+
+
+def test_predictions_of_one_label_are_pointed_out():
+    assert one_sided(np.array([1.0] * 18 + [0.0] * 2)) == ""
+    assert one_sided(np.array([1.0] * 19 + [0.0])).startswith("95% of the predictions are one label")
+
+
+def test_a_classifier_of_one_label_is_noted(benchmark, tiny, monkeypatch):
+    monkeypatch.setattr(BySex, "outputs", lambda self, pairs, progress="": np.eye(2)[np.zeros(len(pairs), dtype=int)])
+    assert "100% of the predictions are one label" in benchmark().measure(tiny).notes[1].text
 
 
 def test_two_models_are_compared_example_by_example(benchmark, tiny):
