@@ -190,21 +190,22 @@ def test_the_interval_resamples_queries_within_their_category():
 
 
 @pytest.mark.data
-def test_minilm_by_a_plain_computation(data_folder):
+@pytest.mark.parametrize("document", ["title_and_document", "document"])
+def test_minilm_by_a_plain_computation(document, data_folder):
     from sentence_transformers import SentenceTransformer
 
     from fairlab.backbones.loading import find_weights, load_backbone
     from tests.conftest import MINILM
 
     encoder = load_backbone(**MINILM, pooling="mean", max_length=128, normalize=True)
-    readings = by_place(BiasIR("title_and_document").measure(encoder))
+    readings = by_place(BiasIR(document).measure(encoder))
     model = SentenceTransformer(str(find_weights(**MINILM)), device="cpu")
     model.max_seq_length = 128
     deviations, p_values = [], []
     for subset, name in CATEGORIES.items():
         with (data_folder / "bias_ir" / f"queries-documents_{name}.csv").open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["relevant"] == "1"]
-        texts = [f"{row['doc_title']} {row['document']}" for row in rows]
+        texts = [f"{row['doc_title']} {row['document']}" if "title" in document else row["document"] for row in rows]
         asked = [row["query"] for row in rows]
         vectors = dict(zip(texts + asked, model.encode(texts + asked), strict=True))
         score = {}
