@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab import __version__, cli
-from fairlab.build import augment_lexicon, build, build_augmentation, build_llm, build_perturbation, build_rewriter
-from fairlab.choosing import describe_on_axes, make_choices, shares
+from fairlab.build import build, build_llm
 from fairlab.files import gather, write_whole
 from fairlab.job import job, refuse_changed_inputs
-from fairlab.record import Note, Reading, Record, environment
-from fairlab.rounds import describe, make_rounds
+from fairlab.plans.perturbing import Perturbing
+from fairlab.plans.rounds import Rounds
+from fairlab.plans.row_by_row import RowByRow
+from fairlab.record import Note, Record, environment
 from fairlab.runs import output_folder, plain_config
-from fairlab.types import FairlabError, Row
+from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
     from fairlab.data.manifest import Manifest
@@ -44,13 +44,10 @@ def augment(config: DictConfig, record: Record) -> None:
     if config.limit is not None and config.limit < 1:
         raise FairlabError(f"limit must be at least 1, or null for no limit, not {config.limit}")
 
-    from fairlab.augmentation.biasers import COPIES, WITH_BIASER, verdict
     from fairlab.data.manifest import Manifest, dataset_facts
-    from fairlab.data.perturbed import with_choices
     from fairlab.data.rows import fields_of, read_rows, shown
     from fairlab.data.shards import make_shards
     from fairlab.data.subsample import WHOLE, subsample
-    from fairlab.reporting.audit import write_sheet
     from fairlab.reporting.augmentation import data_card, write_quality_report
 
     source = dataset_facts(config.input)
@@ -60,19 +57,14 @@ def augment(config: DictConfig, record: Record) -> None:
     if values.get("biaser_set"):
         asked = build(OmegaConf.create(values["biaser_set"]), llm=build_llm(values), seed=config.seed)
         values["axis"] = str(asked(values["axis"], record.folder))
-    perturbing, in_rounds = "sampling" in values["augmentation"], "rounds" in values["augmentation"]
-    manifest = Manifest(__version__, source, made_by(config, values))
-    rows = read_rows(config.input, fields_of(config.input, config.field))
-    if perturbing:
-        choices = make_choices(config, values, record)
-        if not values["rewriter"]:
-            return
-        rows, builder = with_choices(rows, choices), partial(build_perturbation, values)
-    elif in_rounds:
-        builder = make_rounds(config, values, record)
-    else:
-        examples = search_prompt(values, record) if values.get("search") else None
-        builder = partial(build_augmentation, values, examples)
+    values["field"] = fields_of(config.input, values["field"])
+    plan = plan_of(values)(values, partial(read_rows, config.input, values["field"]), record)
+    name = HydraConfig.get().runtime.choices["augmentation"]
+    manifest = Manifest(__version__, source, {"augmentation": name, **plan.made_by()})
+    prepared = plan.prepare()
+    if prepared is None:
+        return
+    rows, builder = prepared
     shards = make_shards(
         shown(rows),
         builder,
@@ -83,53 +75,29 @@ def augment(config: DictConfig, record: Record) -> None:
     )
     for summary in shards:
         manifest.add(summary)
-    written = manifest.made
+    made = manifest.made
     if config.limit is not None:
         subsample(manifest, record.folder, config.limit, config.seed)
     gather_quarantine(manifest, record.folder)
     gather_review(manifest, record.folder)
     refuse_nothing(manifest, config.input, record.folder)
     if values["rewriter"]:
-        made = builder()
-        record.provenance["rewriter"] |= made.provenance if in_rounds else made.rewriter.provenance
+        record.provenance["rewriter"] |= plan.provenance()
     record.provenance |= spent(values)
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
-    if not in_rounds:
-        record.readings = shares(manifest, config.seed) if perturbing else polarity(manifest, config.seed)
-    record.notes = [*(record.notes if in_rounds else []), *notes(manifest)]
-    if COPIES in manifest.counts or WITH_BIASER in manifest.counts:
-        text = verdict(manifest.read, len(manifest.made_by["attributes"]), written)
-        record.notes.append(Note("augmentation", text))
+    record.readings, own = plan.report(manifest, made)
+    record.notes = [*own, *notes(manifest)]
     record.status = "finished"
     (record.folder / "README.md").write_text(data_card(manifest), encoding="utf-8")
-    if perturbing:
-        write_sheet(manifest, record.folder)
     write_quality_report(record, manifest)
     manifest.write(record.folder)
 
 
-def made_by(config: DictConfig, values: dict[str, Any]) -> dict[str, Any]:
-    """What an output is made by: the augmentation, its lexicons and its seed."""
-    describes = getattr(get_object(values["augmentation"]["_target_"]), "describe", None)
-    if describes is not None:
-        name = HydraConfig.get().runtime.choices["augmentation"]
-        if config.axis != "gender" or config.attributes is not None:
-            raise FairlabError(f"{name} has its own identities; leave out axis and attributes")
-        own = describes(values["augmentation"])
-        return {"augmentation": name, **own, "field": config.field, "seed": config.seed}
-    if "axes" in values["augmentation"]:
-        return describe_on_axes(config)
-    if "rounds" in values["augmentation"]:
-        return describe(config)
-    lexicon = augment_lexicon(values)
-    return {
-        "augmentation": HydraConfig.get().runtime.choices["augmentation"],
-        "axis": lexicon.axis,
-        "attributes": list(lexicon.attributes),
-        "lexicon_sha256": lexicon.sha256,
-        "field": config.field,
-        "seed": config.seed,
-    }
+def plan_of(values: Mapping[str, Any]) -> type[Perturbing | Rounds | RowByRow]:
+    """What is done with the rows, by the settings the augmentation has."""
+    if "sampling" in values["augmentation"]:
+        return Perturbing
+    return Rounds if "rounds" in values["augmentation"] else RowByRow
 
 
 def with_rewriter(config: DictConfig) -> dict[str, Any]:
@@ -148,24 +116,6 @@ def with_rewriter(config: DictConfig) -> dict[str, Any]:
         chosen = hydra.compose(overrides=[f"+rewriter={values['rewriter'][augmentation]}"]).rewriter
         values["rewriter"] = OmegaConf.to_container(chosen, resolve=True)
     return values
-
-
-def search_prompt(values: dict[str, Any], record: Record) -> list[dict[str, str]]:
-    """The examples that prompt search finds, its rounds in the folder ``search``."""
-    from fairlab.augmentation.prompt_search import history
-    from fairlab.data.rows import read_rows
-
-    rewriter = build_rewriter(values, build_llm(values))
-    search = build(OmegaConf.create(values["search"]), rewriter=rewriter)
-    rows = (row for row in read_rows(values["input"], values["field"]) if isinstance(row, Row))
-    texts = list(islice((row.text for row in rows if search.wanted(row.text)), search.texts))
-    if not texts:
-        raise FairlabError(f"no row of {values['input']} holds a word of the axis '{rewriter.lexicon.axis}'")
-    rounds = search(texts, record.folder / "search")
-    record.history = history(rounds)
-    record.save()
-    last = rounds[-1]
-    return [*last["examples"], *([last["correction"]] if last["correction"] else [])]
 
 
 def gather_quarantine(manifest: Manifest, folder: Path) -> None:
@@ -209,34 +159,6 @@ def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
     raise FairlabError(
         f"{source} gives nothing to write: {what}; rejected-*.jsonl in {folder} says why rows were rejected"
     )
-
-
-def polarity(manifest: Manifest, seed: int) -> list[Reading]:
-    """Polarity accuracy of what the rewriter made, before any filter."""
-    from fairlab.metrics.proportions import wilson_interval
-
-    judged = manifest.counts.get("judged", 0)
-    readings = []
-    for name in ("union", "neutral", *manifest.made_by["attributes"]) if judged else ():
-        right = manifest.counts.get(f"right/{name}", 0)
-        low, high = (100.0 * bound for bound in wilson_interval(right, judged))
-        quantity = "union_accuracy" if name == "union" else f"accuracy_{name}"
-        readings.append(
-            Reading(
-                "polarity",
-                "rewrites",
-                quantity,
-                100.0 * right / judged,
-                "%",
-                100.0,
-                judged,
-                low,
-                high,
-                headline=name == "union",
-                seed=seed,
-            )
-        )
-    return readings
 
 
 def notes(manifest: Manifest) -> list[Note]:

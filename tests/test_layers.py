@@ -29,12 +29,12 @@ LAYERS = [
     {"loggers"},
     {"cli"},
     {"job", "models"},
-    {"choosing", "rounds"},
+    {"plans"},
     {"train", "evaluate", "augment", "report", "reproduce", "score", "sweep", "dashboard"},
     {"launching"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY = {"cli", "job", "choosing", "rounds", "runs", "build", "train", "evaluate", "augment", "report", "reproduce"}
+ENTRY = {"cli", "job", "plans", "runs", "build", "train", "evaluate", "augment", "report", "reproduce"}
 ENTRY |= {"models", "score", "sweep", "loggers", "launching"}
 NO_SIBLINGS = {"methods", "augmentation", "losses"}
 

@@ -1,4 +1,4 @@
-"""RAZOR's rounds over a whole data set, before its rows are written.
+"""RAZOR: its rounds go over a whole data set before its rows are written.
 
 Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", section 3.
 """
@@ -6,13 +6,12 @@ Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", section 3.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from fairlab import cli
 from fairlab.build import build, build_llm, build_rewriter
@@ -20,55 +19,67 @@ from fairlab.models import backbone_node
 from fairlab.record import Note, Reading, Record
 from fairlab.types import FairlabError, Row
 
+if TYPE_CHECKING:  # imported where it is used: --help answers at once
+    from fairlab.data.manifest import Manifest
+
 REWRITERS = ("paraphrase", "llm_labelled")
+MADE_BY = ("label", "compat", "features", "accept", "k", "candidates")
 
 
-def describe(config: DictConfig) -> dict[str, Any]:
-    """What makes an output.
+class Rounds:
+    """The plan of RAZOR; see :mod:`fairlab.plans`."""
 
-    Raises:
-        FairlabError: an axis was given, or a rewriter that keeps no labels.
-    """
-    from fairlab.data.rows import fields_of
+    def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
+        self.values, self.read, self.record = values, read, record
+        self.made_with: dict[str, Any] = {}
 
-    if config.axis != "gender" or config.attributes is not None:
-        raise FairlabError("razor looks for shortcuts without an axis; leave out axis and attributes")
-    return {
-        "augmentation": HydraConfig.get().runtime.choices["augmentation"],
-        **{name: config.augmentation[name] for name in ("label", "compat", "features", "accept", "k", "candidates")},
-        "field": fields_of(config.input, config.field),
-        "seed": config.seed,
-    }
+    def made_by(self) -> dict[str, Any]:
+        """The augmentation, its settings and the seed.
 
+        Raises:
+            FairlabError: an axis was given.
+        """
+        values = self.values
+        if values["axis"] != "gender" or values["attributes"] is not None:
+            raise FairlabError("razor looks for shortcuts without an axis; leave out axis and attributes")
+        settings = {name: values["augmentation"][name] for name in MADE_BY}
+        return {**settings, "field": values["field"], "seed": values["seed"]}
 
-def make_rounds(config: DictConfig, values: dict[str, Any], record: Record) -> partial[Any]:
-    """Do the rounds in the folder ``rounds`` of the run; what writes the rows afterwards.
+    def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
+        """The rows, and what writes them, after the rounds in the folder ``rounds`` of the run.
 
-    Raises:
-        FairlabError: no row can be read, one has no label, there is one label only, or a value is wrong.
-    """
-    from fairlab.augmentation.razor import Razor, Replaced, history, labelled, reasons
-    from fairlab.data.rows import fields_of, read_rows
+        Raises:
+            FairlabError: no row can be read, one has no label, there is one label only, a value is wrong, or the
+                rewriter keeps no labels.
+        """
+        from fairlab.augmentation.razor import Razor, Replaced, history, labelled, reasons
 
-    node = values["augmentation"]
-    rows = [row for row in read_rows(config.input, fields_of(config.input, config.field)) if isinstance(row, Row)]
-    items = [labelled(row, node["label"]) for row in rows]
-    llm = build_llm(values)
-    rewriter = build_rewriter(values, llm)
-    if not hasattr(rewriter, "rewrites"):
-        raise FairlabError(f"razor needs a rewriter that keeps labels: rewriter={' or '.join(REWRITERS)}")
-    check = label_check(node["verify"], llm, sorted({item.label for item in items}))
-    embed = None if node["features"] != "embedding" else embedder(node["vectors"])
-    razor: Razor = build(OmegaConf.create(node), rewriter=rewriter, check=check, embed=embed)
-    rewritten, rounds = razor(items, record.folder / "rounds")
-    record.history = history(items, rounds)
-    record.readings = associations(items, rewritten, config.seed)
-    counts = reasons(rounds)
-    texts = notes(rounds, counts, node["k"], len(items))
-    record.notes = [Note("razor", text) for text in texts]
-    record.save()
-    tried = {rows[int(place)].number: one for one_round in rounds for place, one in one_round["tried"].items()}
-    return partial(Replaced, tried, node["label"], {**rewriter.provenance, "check": check.name})
+        record, node = self.record, self.values["augmentation"]
+        rows = [row for row in self.read() if isinstance(row, Row)]
+        items = [labelled(row, node["label"]) for row in rows]
+        llm = build_llm(self.values)
+        rewriter = build_rewriter(self.values, llm)
+        if not hasattr(rewriter, "rewrites"):
+            raise FairlabError(f"razor needs a rewriter that keeps labels: rewriter={' or '.join(REWRITERS)}")
+        check = label_check(node["verify"], llm, sorted({item.label for item in items}))
+        embed = None if node["features"] != "embedding" else embedder(node["vectors"])
+        razor: Razor = build(OmegaConf.create(node), rewriter=rewriter, check=check, embed=embed)
+        rewritten, rounds = razor(items, record.folder / "rounds")
+        record.history = history(items, rounds)
+        record.readings = associations(items, rewritten, self.values["seed"])
+        record.notes = [Note("razor", text) for text in notes(rounds, reasons(rounds), node["k"], len(items))]
+        record.save()
+        tried = {rows[int(place)].number: one for one_round in rounds for place, one in one_round["tried"].items()}
+        self.made_with = {**rewriter.provenance, "check": check.name}
+        return self.read(), partial(Replaced, tried, node["label"], self.made_with)
+
+    def provenance(self) -> dict[str, Any]:
+        """Of the rewriter, and the check of its rewrites."""
+        return self.made_with
+
+    def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
+        """What the rounds left in the record."""
+        return self.record.readings, self.record.notes
 
 
 def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:

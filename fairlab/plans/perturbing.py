@@ -1,0 +1,126 @@
+"""Perturbation: every choice of word and target is made before anything is rewritten.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.build import build_choosing, build_perturbation
+from fairlab.files import gather, sha256, write_whole
+from fairlab.lexicons import load_lexicon
+from fairlab.record import Note, Reading, Record
+from fairlab.types import FairlabError, Row
+
+if TYPE_CHECKING:  # imported where it is used: --help answers at once
+    from fairlab.data.manifest import Manifest
+
+
+class Perturbing:
+    """The plan of perturbation; see :mod:`fairlab.plans`. Without a rewriter it ends with the choices."""
+
+    def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
+        self.values, self.read, self.record = values, read, record
+        self.builder = partial(build_perturbation, values)
+
+    def made_by(self) -> dict[str, Any]:
+        """The augmentation, its axes and the seed."""
+        return describe_on_axes(self.values)
+
+    def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
+        """The rows with their choices, and what builds the perturbation."""
+        from fairlab.data.perturbed import with_choices
+
+        given = self.values["augmentation"]["choices"]
+        choices = self._choices() if given is None else Path(given)
+        return (with_choices(self.read(), choices), self.builder) if self.values["rewriter"] else None
+
+    def _choices(self) -> Path:
+        """The manifest of choices, made in the run's folder, in shards."""
+        from fairlab.data.perturbed import CHOICES
+        from fairlab.data.rows import shown
+        from fairlab.data.shards import make_shards
+
+        record = self.record
+        folder = record.folder / "choices"
+        folder.mkdir(exist_ok=True)
+        weights = self._weights(folder / "weights.json")
+        made = make_shards(
+            shown(self.read()),
+            partial(build_choosing, self.values, weights),
+            folder,
+            **{name: self.values[name] for name in ("shard_rows", "num_proc", "engine")},
+        )
+        names, read = list[str](), 0
+        for summary in made:
+            read += summary["read"]
+            names += [summary["files"]["data"]["file"]] if "data" in summary["files"] else []
+        path = record.folder / CHOICES
+        gather(path, [folder / name for name in names])
+        with path.open("rb") as lines:
+            count = sum(1 for _ in lines)
+        record.provenance["choices"] = {"rows": count, "sha256": sha256(path), "weights": weights}
+        record.notes = [Note("augmentation", f"{count:,} choices of {read:,} rows")]
+        record.status = record.status if self.values["rewriter"] else "finished"
+        record.save()
+        return path
+
+    def _weights(self, file: Path) -> dict[str, float]:
+        """The axes' weights in the draw, from all texts; counted once."""
+        if not file.exists():
+            perturbation = build_choosing(self.values, {}).perturbation
+            weights = perturbation.weights(row.text for row in self.read() if isinstance(row, Row))
+            write_whole(file, json.dumps(weights) + "\n")
+        return json.loads(file.read_text(encoding="utf-8"))
+
+    def provenance(self) -> dict[str, Any]:
+        """Of the rewriter."""
+        return self.builder().rewriter.provenance
+
+    def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
+        """Shares of rows that changed; the sheet for a reader is written beside the data."""
+        from fairlab.reporting.audit import write_sheet
+
+        write_sheet(manifest, self.record.folder)
+        return shares(manifest, self.values["seed"]), []
+
+
+def describe_on_axes(values: dict[str, Any]) -> dict[str, Any]:
+    """What makes an output on several axes.
+
+    Raises:
+        FairlabError: an axis or attributes were given as for the other augmentations.
+    """
+    if values["axis"] != "gender" or values["attributes"] is not None:
+        raise FairlabError(
+            "this augmentation takes its axes from augmentation.axes, such as augmentation.axes=[race]; leave out axis "
+            "and attributes"
+        )
+    node = values["augmentation"]
+    lexicons = [load_lexicon(axis) for axis in node["axes"]]
+    return {
+        "axis": ", ".join(lexicon.axis for lexicon in lexicons),
+        **{name: node[name] for name in ("sampling", "at_least") if name in node},
+        "lexicon_sha256": [lexicon.sha256 for lexicon in lexicons],
+        "field": values["field"],
+        "seed": values["seed"],
+    }
+
+
+def shares(manifest: Manifest, seed: int) -> list[Reading]:
+    """Per cent of rows that really changed, in all and by axis: table 13 of Qian et al. 2022."""
+    from fairlab.metrics.proportions import wilson_interval
+
+    readings = []
+    for axis in ("all", *manifest.made_by["axis"].split(", ")):
+        count = manifest.counts.get("perturbed" if axis == "all" else f"perturbed/{axis}", 0)
+        low, high = (100.0 * bound for bound in wilson_interval(count, manifest.read))
+        value = 100.0 * count / manifest.read
+        place = ("perturbation", axis, "perturbed")
+        readings.append(Reading(*place, value, "%", None, manifest.read, low, high, headline=axis == "all", seed=seed))
+    return readings
