@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlab.record import Reading, Record
-from fairlab.reporting.reproduction import Matrix, Table, cells, read_matrix, reasons, rendered
+from fairlab.reporting.reproduction import Cell, Matrix, Table, cells, read_matrix, reasons, rendered, shown
 from fairlab.reproduce import finished, normalise
 
 
@@ -33,7 +33,38 @@ def ideal(reading: Reading) -> str:
 
 
 def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bool = False) -> str:
-    """A table of a paper's matrix at quickstart scale, the mean over seeds, from the committed records.
+    """A table of a paper's matrix as it is printed, methods side by side; see :func:`measured`."""
+    table, rows = measured(folder, id_, runs, all_seeds=all_seeds)
+    return "\n\n".join([rendered(table, rows, "github"), *reasons(table, rows)])
+
+
+def methods_table(
+    folder: Path, id_: str, columns: Mapping[str, str], names: Mapping[str, str] | None = None, runs: str = "records"
+) -> str:
+    """Part of a table of a paper's matrix, a row for each method, without the printed numbers.
+
+    Args:
+        folder: as of :func:`measured`.
+        id_: as of :func:`measured`.
+        columns: their titles, by the column's key.
+        names: what rows are called, by their name in the matrix, in the order they are shown; None takes the rows and
+            their names as they are.
+        runs: as of :func:`measured`.
+    """
+    table, rows = measured(folder, id_, runs, all_seeds=True)
+    places = [table.columns.index(column) for column in columns]
+    by_name = dict(zip((row.name for row in table.rows), rows, strict=True))
+    lines = [
+        [name, *(shown(replace(by_name[row][place], published=None)) for place in places)]
+        for row, name in (names or {row: row for row in by_name}).items()
+    ]
+    return markdown(["", *columns.values()], lines)
+
+
+def measured(
+    folder: Path, id_: str, runs: str = "records", *, all_seeds: bool = False
+) -> tuple[Table, list[list[Cell]]]:
+    """A table of a paper's matrix at quickstart scale and its cells, means over seeds, from the committed records.
 
     Args:
         folder: of the paper, which holds its ``matrix.yaml``.
@@ -47,8 +78,7 @@ def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bo
     if not all_seeds:
         matrix = replace(matrix, seeds=seeds_run(table, records) or matrix.seeds)
     normalise(replace(matrix, tables={id_: table}), records)
-    rows = cells(table, matrix, records)
-    return "\n\n".join([rendered(table, rows, "github"), *reasons(table, rows)])
+    return table, cells(table, matrix, records)
 
 
 def with_runs(table: Table, matrix: Matrix) -> Table:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean, stdev
 
-from experiments.rendering import markdown, matrix_table
+from experiments.rendering import markdown, matrix_table, methods_table
 from fairlab.record import Record
 
 FOLDER = Path(__file__).parent
 TWINS = {"roberta": "text as it was", "fairberta": "perturbed text"}
+METHODS = {
+    "RoBERTa orig. 16GB": "text as it was, finetuned",
+    "RoBERTa fair 16GB": "text as it was, fairtuned",
+    "FairBERTa orig. 16GB": "perturbed text, finetuned",
+    "FairBERTa fair 16GB": "perturbed text, fairtuned",
+}
+TASKS = {"cola": "CoLA", "sst2": "SST-2", "rte": "RTE", "mrpc": "MRPC", "qnli_halves": "QNLI"}
+USEFUL = {task: f"{task}/dev/{'matthews' if task == 'cola' else 'accuracy'}" for task in TASKS}
+FAIR = {task: f"{task}_fairscore/dev/fairscore" for task in TASKS}
 
 
 def novels() -> str:
@@ -27,12 +37,45 @@ def novels() -> str:
     return markdown(header, rows)
 
 
+def fairtuning_changes() -> str:
+    """Fairtuned minus finetuned, of each twin on each task, seed by seed."""
+    rows = []
+    for task, name in TASKS.items():
+        for twin, about in TWINS.items():
+            fair, plain = of_seeds(f"{twin}_fair_{task}"), of_seeds(f"{twin}_orig_{task}")
+            changes = [
+                [fair[seed][column] - plain[seed][column] for seed in plain] for column in (USEFUL[task], FAIR[task])
+            ]
+            rows.append([name, about, *map(spread, changes)])
+    return markdown(["task", "twin", "accuracy (CoLA: Matthews)", "fairscore"], rows)
+
+
+def of_seeds(run: str) -> dict[str, dict[str, float]]:
+    """Values after training by column, by seed."""
+    found = {}
+    for file in sorted((FOLDER / "records" / run).glob("*/record.json")):
+        readings = [reading for reading in Record.load(file.parent).readings if reading.phase == "after"]
+        found[file.parent.name] = {reading.key.partition("/")[2]: reading.value for reading in readings}
+    return found
+
+
+def spread(values: list[float]) -> str:
+    """Mean and standard deviation over seeds, and every one of them."""
+    each = ", ".join(f"{value:+.1f}" for value in values)
+    return f"{fmean(values):+.1f} ± {stdev(values):.1f} ({each})"
+
+
 PAGES = {
+    "README.md": {
+        "fairtuned": lambda: methods_table(FOLDER, "4", {USEFUL[task]: TASKS[task] for task in TASKS}, METHODS),
+        "fairscores": lambda: methods_table(FOLDER, "5", {FAIR[task]: TASKS[task] for task in TASKS}, METHODS),
+    },
     "experiments/perturbation/README.md": {
         "novels": novels,
         "twins": lambda: matrix_table(FOLDER, "twins"),
         "table_4": lambda: matrix_table(FOLDER, "4"),
         "table_5": lambda: matrix_table(FOLDER, "5"),
+        "changes": fairtuning_changes,
         "table_13": lambda: matrix_table(FOLDER, "13"),
     },
 }
