@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import fmean, stdev
 
-from experiments.rendering import markdown, matrix_table, methods_table
+from experiments.rendering import interval, markdown, matrix_table, methods_table
 from fairlab.record import Record
 
 FOLDER = Path(__file__).parent
 TWINS = {"roberta": "text as it was", "fairberta": "perturbed text"}
+QUALITY = {"bleu": "BLEU", "rouge_2": "ROUGE-2", "levenshtein": "Levenshtein, words", "exact": "equal, %"}
 METHODS = {
     "RoBERTa orig. 16GB": "text as it was, finetuned",
     "RoBERTa fair 16GB": "text as it was, fairtuned",
@@ -35,6 +36,17 @@ def novels() -> str:
             rows.append([name, seed, f"{data['train_tokens']:,}", changed, *figures])
     header = ["trained on", "seed", "tokens", "passages changed", "perplexity", "masked words right, %"]
     return markdown(header, rows)
+
+
+def rewriters() -> str:
+    """How near rewriters come to the rule rewriter on pairs that the perturber did not see."""
+    found = {reading.key: reading for reading in Record.load(FOLDER / "records" / "perturber" / "seed_42").readings}
+    names = {"perturber": "perturber", "word_swap": "words swapped", "original": "unchanged"}
+    rows = [
+        [name, *(interval(found[f"after/perturber/{rewriter}/{quantity}"], 1) for quantity in QUALITY)]
+        for rewriter, name in names.items()
+    ]
+    return markdown(["", *QUALITY.values()], rows)
 
 
 def fairtuning_changes() -> str:
@@ -71,8 +83,11 @@ PAGES = {
         "fairscores": lambda: methods_table(FOLDER, "5", {FAIR[task]: TASKS[task] for task in TASKS}, METHODS),
     },
     "experiments/perturbation/README.md": {
+        "table_2": lambda: matrix_table(FOLDER, "2"),
+        "rewriters": rewriters,
         "novels": novels,
         "twins": lambda: matrix_table(FOLDER, "twins"),
+        "table_3": lambda: matrix_table(FOLDER, "3"),
         "table_4": lambda: matrix_table(FOLDER, "4"),
         "table_5": lambda: matrix_table(FOLDER, "5"),
         "changes": fairtuning_changes,

@@ -43,9 +43,9 @@ class SEAT:
 
     Quantity per test: ``effect_size`` (positive: the first targets lean to the first attributes, for the gender tests
     the stereotype), with the permutation test's p-value and that value adjusted for all tests asked. Over all tests,
-    subset ``average``: ``absolute_effect_size`` and ``share_significant`` (p < 0.01, not adjusted; its interval takes
-    the tests for independent). A test that cannot be run takes ``average`` and the adjusted p-values with it: they are
-    over the tests asked or not at all.
+    subset ``average``: ``absolute_effect_size`` and ``significant_tests`` (per cent with p < 0.01, not adjusted; its
+    interval takes the tests for independent). A test that cannot be run takes ``average`` and the adjusted p-values
+    with it: they are over the tests asked or not at all.
 
     Intervals resample targets; sentences made from one name by several templates are not independent, so intervals
     and p-values are smaller than for as many unrelated sentences. That of ``absolute_effect_size`` stays above 0 even
@@ -168,18 +168,18 @@ def quantities(results: Mapping[str, Result], complete: bool) -> list[Quantity]:
     significant = p_values < ALPHA
     size = float(np.mean([abs(result.effect_size) for result in results.values()]))
     draws = np.abs([result.draws for result in results.values()]).mean(axis=0)
-    share = float(significant.mean())
+    low, high = wilson_interval(significant.sum(), n)
     return [
         *of_tests,
         Quantity("average", "absolute_effect_size", size, draws, n, "effect size", 0.0, headline=True),
         Quantity(
             "average",
-            "share_significant",
-            share,
+            "significant_tests",
+            100.0 * float(significant.mean()),
             np.full(RESAMPLES, np.nan),
             n,
-            "share of tests",
+            "% of tests",
             0.0,
-            interval=wilson_interval(significant.sum(), n),
+            interval=(100.0 * low, 100.0 * high),
         ),
     ]

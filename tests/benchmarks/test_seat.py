@@ -58,7 +58,7 @@ def test_measuring_by_the_definition_one_text_at_a_time(small, tiny):
     assert readings["average/absolute_effect_size"].value == pytest.approx(np.abs(sizes).mean(), abs=1e-3)
     assert readings["6/effect_size"].n == 6
     assert readings["7b/effect_size"].n == 5
-    assert readings["average/absolute_effect_size"].n == readings["average/share_significant"].n == 2
+    assert readings["average/absolute_effect_size"].n == readings["average/significant_tests"].n == 2
     assert [key for key, reading in readings.items() if reading.headline] == ["average/absolute_effect_size"]
     assert not outcome.not_run
     for reading in readings.values():
@@ -117,7 +117,7 @@ def test_averages_by_hand():
     readings = by_key(outcome_of("seat", quantities(results, complete=True)).readings)
     assert readings["average/absolute_effect_size"].value == pytest.approx(0.6)
     assert readings["average/absolute_effect_size"].low == pytest.approx(0.6)
-    assert readings["average/share_significant"].value == pytest.approx(1 / 3)  # 0.01 is not below 0.01
+    assert readings["average/significant_tests"].value == pytest.approx(100 / 3)  # 0.01 is not below 0.01
     holm = [readings[f"{name}/effect_size"].p_holm for name in results]
     assert holm == pytest.approx([0.003, 0.8, 0.02])
 
@@ -195,4 +195,4 @@ def test_gender_tests_on_minilm():
         expected = definition(vectors.__getitem__, *test.sets)
         assert readings[f"{name}/effect_size"].value == pytest.approx(expected, abs=1e-6)
         assert readings[f"{name}/effect_size"].low < expected < readings[f"{name}/effect_size"].high
-    assert readings["average/share_significant"].value == pytest.approx(5 / 6)
+    assert readings["average/significant_tests"].value == pytest.approx(500 / 6)
