@@ -60,7 +60,8 @@ def augment(config: DictConfig, record: Record) -> None:
     values["field"] = fields_of(config.input, values["field"])
     plan = plan_of(values)(values, partial(read_rows, config.input, values["field"]), record)
     name = HydraConfig.get().runtime.choices["augmentation"]
-    manifest = Manifest(__version__, source, {"augmentation": name, **plan.made_by()})
+    made_by = {"augmentation": name, **plan.made_by(), "field": values["field"], "seed": config.seed}
+    manifest = Manifest(__version__, source, made_by)
     prepared = plan.prepare()
     if prepared is None:
         return

@@ -7,6 +7,8 @@ from statistics import fmean, stdev
 
 from experiments.rendering import interval, markdown, matrix_table, methods_table
 from fairlab.record import Record
+from fairlab.reporting.reproduction import read_matrix
+from fairlab.reproduce import finished
 
 FOLDER = Path(__file__).parent
 TWINS = {"roberta": "text as it was", "fairberta": "perturbed text"}
@@ -51,24 +53,23 @@ def rewriters() -> str:
 
 def fairtuning_changes() -> str:
     """Fairtuned minus finetuned, of each twin on each task, seed by seed."""
+    matrix = read_matrix(FOLDER / "matrix.yaml", "quickstart")
+    records = finished(FOLDER / "records", matrix)
     rows = []
     for task, name in TASKS.items():
         for twin, about in TWINS.items():
-            fair, plain = of_seeds(f"{twin}_fair_{task}"), of_seeds(f"{twin}_orig_{task}")
+            fair, plain = records[f"{twin}_fair_{task}"], records[f"{twin}_orig_{task}"]
             changes = [
-                [fair[seed][column] - plain[seed][column] for seed in plain] for column in (USEFUL[task], FAIR[task])
+                [after(fair[seed], column) - after(plain[seed], column) for seed in matrix.seeds]
+                for column in (USEFUL[task], FAIR[task])
             ]
             rows.append([name, about, *map(spread, changes)])
     return markdown(["task", "twin", "accuracy (CoLA: Matthews)", "fairscore"], rows)
 
 
-def of_seeds(run: str) -> dict[str, dict[str, float]]:
-    """Values after training by column, by seed."""
-    found = {}
-    for file in sorted((FOLDER / "records" / run).glob("*/record.json")):
-        readings = [reading for reading in Record.load(file.parent).readings if reading.phase == "after"]
-        found[file.parent.name] = {reading.key.partition("/")[2]: reading.value for reading in readings}
-    return found
+def after(record: Record, column: str) -> float:
+    """A value after training."""
+    return next(reading.value for reading in record.readings if reading.key == f"after/{column}")
 
 
 def spread(values: list[float]) -> str:

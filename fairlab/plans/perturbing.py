@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from fairlab.build import build_choosing, build_perturbation
 from fairlab.files import gather, sha256, write_whole
 from fairlab.lexicons import load_lexicon
+from fairlab.plans import refuse_axis
 from fairlab.record import Note, Reading, Record
-from fairlab.types import FairlabError, Row
+from fairlab.types import Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
     from fairlab.data.manifest import Manifest
@@ -29,7 +30,7 @@ class Perturbing:
         self.builder = partial(build_perturbation, values)
 
     def made_by(self) -> dict[str, Any]:
-        """The augmentation, its axes and the seed."""
+        """The axes and the settings of the draw."""
         return describe_on_axes(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
@@ -96,19 +97,13 @@ def describe_on_axes(values: dict[str, Any]) -> dict[str, Any]:
     Raises:
         FairlabError: an axis or attributes were given as for the other augmentations.
     """
-    if values["axis"] != "gender" or values["attributes"] is not None:
-        raise FairlabError(
-            "this augmentation takes its axes from augmentation.axes, such as augmentation.axes=[race]; leave out axis "
-            "and attributes"
-        )
+    refuse_axis(values, "this augmentation takes its axes from augmentation.axes, such as augmentation.axes=[race]")
     node = values["augmentation"]
     lexicons = [load_lexicon(axis) for axis in node["axes"]]
     return {
         "axis": ", ".join(lexicon.axis for lexicon in lexicons),
         **{name: node[name] for name in ("sampling", "at_least") if name in node},
         "lexicon_sha256": [lexicon.sha256 for lexicon in lexicons],
-        "field": values["field"],
-        "seed": values["seed"],
     }
 
 

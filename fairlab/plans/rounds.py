@@ -16,6 +16,7 @@ from omegaconf import OmegaConf
 from fairlab import cli
 from fairlab.build import build, build_llm, build_rewriter
 from fairlab.models import backbone_node
+from fairlab.plans import refuse_axis
 from fairlab.record import Note, Reading, Record
 from fairlab.types import FairlabError, Row
 
@@ -34,16 +35,13 @@ class Rounds:
         self.made_with: dict[str, Any] = {}
 
     def made_by(self) -> dict[str, Any]:
-        """The augmentation, its settings and the seed.
+        """The settings.
 
         Raises:
             FairlabError: an axis was given.
         """
-        values = self.values
-        if values["axis"] != "gender" or values["attributes"] is not None:
-            raise FairlabError("razor looks for shortcuts without an axis; leave out axis and attributes")
-        settings = {name: values["augmentation"][name] for name in MADE_BY}
-        return {**settings, "field": values["field"], "seed": values["seed"]}
+        refuse_axis(self.values, "razor looks for shortcuts without an axis")
+        return {name: self.values["augmentation"][name] for name in MADE_BY}
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
         """The rows, and what writes them, after the rounds in the folder ``rounds`` of the run.

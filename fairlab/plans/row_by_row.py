@@ -11,7 +11,7 @@ from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from fairlab.build import augment_lexicon, build, build_augmentation, build_llm, build_rewriter
-from fairlab.lexicons import Lexicon
+from fairlab.plans import refuse_axis
 from fairlab.plans.perturbing import describe_on_axes
 from fairlab.record import Note, Reading, Record
 from fairlab.types import FairlabError, Row
@@ -33,18 +33,16 @@ class RowByRow:
         return partial(build_augmentation, self.values, self.examples)
 
     def made_by(self) -> dict[str, Any]:
-        """The augmentation, its own identities or its lexicons, and the seed."""
+        """The augmentation's own identities, or its lexicons."""
         values, node = self.values, self.values["augmentation"]
         if "axes" in node:
             return describe_on_axes(values)
         target = get_object(node["_target_"])
-        if not hasattr(target, "describe"):
-            described = of_lexicon(augment_lexicon(values))
-        elif values["axis"] != "gender" or values["attributes"] is not None:
-            raise FairlabError(f"{target.name} has its own identities; leave out axis and attributes")
-        else:
-            described = target.describe(node)
-        return {**described, "field": values["field"], "seed": values["seed"]}
+        if hasattr(target, "describe"):
+            refuse_axis(values, f"{target.name} has its own identities")
+            return target.describe(node)
+        lexicon = augment_lexicon(values)
+        return {"axis": lexicon.axis, "attributes": list(lexicon.attributes), "lexicon_sha256": lexicon.sha256}
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
         """The rows as they are, and what builds the augmentation; a prompt is searched for first if that is asked."""
@@ -81,11 +79,6 @@ class RowByRow:
         if COPIES in manifest.counts or WITH_BIASER in manifest.counts:
             notes = [Note("augmentation", verdict(manifest.read, len(manifest.made_by["attributes"]), made))]
         return polarity(manifest, self.values["seed"]), notes
-
-
-def of_lexicon(lexicon: Lexicon) -> dict[str, Any]:
-    """What a manifest says of a lexicon."""
-    return {"axis": lexicon.axis, "attributes": list(lexicon.attributes), "lexicon_sha256": lexicon.sha256}
 
 
 def polarity(manifest: Manifest, seed: int) -> list[Reading]:
