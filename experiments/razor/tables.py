@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.rendering import interval, markdown, matrix_table
+from experiments.rendering import interval, markdown, matrix_table, methods_table
 from fairlab.record import Record
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
+TEST_SETS = {
+    "fever_symmetric/test/accuracy": "FEVER-Symmetric",
+    "vitaminc_two_way/test/accuracy": "VitaminC",
+    "mnli_two_way/dev/accuracy": "MNLI, two labels",
+}
 
 
-def seconds() -> str:
-    """Size and time of the records of the study and of inference, one row each."""
+def seconds(folder: str) -> str:
+    """Size and time of the runs of a folder of records, one row each."""
     rows = []
-    for file in sorted([*RECORDS.glob("study/*/*/record.json"), *RECORDS.glob("inference/*/*/record.json")]):
+    for file in sorted((RECORDS / folder).glob("*/*/record.json")):
         facts = Record.load(file.parent).provenance
         data, seed = facts["data"], file.parent.name.removeprefix("seed_")
         sizes = [f"{data['train_examples']:,}", f"{data.get('added', 0):,}", f"{data['validation_examples']:,}"]
@@ -24,25 +29,23 @@ def seconds() -> str:
     return markdown(["run", "seed", "trained on", "of them added", "held out", "seconds", "revision"], rows)
 
 
-def accuracies(experiment: str) -> str:
-    """Accuracy and macro-F1 of the classifiers of one experiment on every set, beside the commonest label."""
+def accuracies(run: str) -> str:
+    """Accuracy and macro-F1 of the classifier of one run on every set, beside the commonest label."""
+    found = {reading.key: reading for reading in Record.load(RECORDS / run).readings}
     rows = []
-    for file in sorted((RECORDS / experiment).glob("*/*/record.json")):
-        found = {reading.key: reading for reading in Record.load(file.parent).readings}
-        for key, reading in found.items():
-            place, _, quantity = key.rpartition("/")
-            if quantity in ("accuracy", "macro_f1"):
-                name = "majority" if quantity == "accuracy" else "majority_macro_f1"
-                other = interval(found[f"{place}/{name}"], 1) if f"{place}/{name}" in found else ""
-                run, seed = file.parent.parent.name, file.parent.name.removeprefix("seed_")
-                rows.append([run, seed, key.partition("/")[2], interval(reading, 1), other, str(reading.n)])
-    return markdown(["run", "seed", "reading", "value", "commonest label", "n"], rows)
+    for key, reading in found.items():
+        place, _, quantity = key.rpartition("/")
+        if quantity in ("accuracy", "macro_f1"):
+            name = "majority" if quantity == "accuracy" else "majority_macro_f1"
+            other = interval(found[f"{place}/{name}"], 1) if f"{place}/{name}" in found else ""
+            rows.append([key.partition("/")[2], interval(reading, 1), other, str(reading.n)])
+    return markdown(["reading", "value", "commonest label", "n"], rows)
 
 
-def planted_association() -> str:
-    """How far the association of any negation with the label fell, by data and score."""
+def association(kind: str) -> str:
+    """How far the association of any negation with the label fell in each data set of a folder of records."""
     rows = []
-    for folder in sorted((RECORDS / "planted").glob("*/")):
+    for folder in sorted((RECORDS / kind).glob("*/")):
         record = Record.load(folder)
         if "augmentation" not in record.config:
             continue
@@ -93,13 +96,16 @@ def planted_classifiers() -> str:
 
 
 PAGES = {
+    "README.md": {"shortcuts": lambda: methods_table(FOLDER, "study", TEST_SETS, runs="records/study")},
     "experiments/razor/README.md": {
         "planted_ranking": planted_ranking,
-        "planted_association": planted_association,
+        "planted_association": lambda: association("planted"),
         "planted_classifiers": planted_classifiers,
         "razor_study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
-        "razor_fever": lambda: accuracies("study"),
-        "razor_nli": lambda: accuracies("inference"),
-        "razor_seconds": seconds,
+        "study_data": lambda: association("made"),
+        "study_seconds": lambda: seconds("study"),
+        "razor_fever": lambda: accuracies("experiments/fever_original/seed_42"),
+        "razor_nli": lambda: accuracies("experiments/nli_original/seed_42"),
+        "razor_seconds": lambda: seconds("experiments"),
     },
 }
