@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.rendering import interval, markdown, matrix_table, methods_table
-from fairlab.record import Record
+from experiments.rendering import interval, markdown, matrix_table, methods_table, significant
+from fairlab.record import Reading, Record
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
@@ -67,6 +67,18 @@ def association(kind: str) -> str:
     return markdown(["rewritten by", "score", "accept", "rewritten", "before", "after", "fall"], rows)
 
 
+def xray() -> str:
+    """What gives the label of the claims away, before and after the rules rewrote them."""
+    rows: dict[tuple[str, str], dict[str, Reading]] = {}
+    for reading in Record.load(RECORDS / "xray" / "claims").readings:
+        rows.setdefault((reading.subset, reading.quantity), {})[reading.phase] = reading
+    shown = [
+        [f"{subset}/{quantity}", *(significant(found[phase]) for phase in ("original", "rewritten"))]
+        for (subset, quantity), found in rows.items()
+    ]
+    return markdown(["reading", "original", "rewritten"], shown)
+
+
 def planted_ranking() -> str:
     """How well each score ranks reviews with the planted shortcut before the others."""
     readings = Record.load(RECORDS / "planted" / "association_classifiers").readings
@@ -103,6 +115,7 @@ PAGES = {
         "planted_classifiers": planted_classifiers,
         "razor_study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
         "study_data": lambda: association("made"),
+        "xray": xray,
         "study_seconds": lambda: seconds("study"),
         "razor_fever": lambda: accuracies("experiments/fever_original/seed_42"),
         "razor_nli": lambda: accuracies("experiments/nli_original/seed_42"),

@@ -73,6 +73,11 @@ def test_a_row_without_a_label_is_named(file):
         Shortcuts().measure_data(str(file), ["evidence", "claim"], None, file.parent)
 
 
+def test_a_field_that_no_row_has_is_named_with_those_there_are(file):
+    with pytest.raises(FairlabError, match=r"no row of .* 'premise'; it has: evidence, claim, label; give field=NAME"):
+        Shortcuts().measure_data(str(file), ["premise", "claim"], None, file.parent)
+
+
 @pytest.mark.data
 def test_a_labelled_task(data_folder, tmp_path):
     found = Shortcuts(compat="official").measure_data("task:rte:dev", "text", None, tmp_path)
