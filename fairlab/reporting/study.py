@@ -37,7 +37,8 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
         notes = "".join(f"<p class='note'>{html.escape(note)}</p>" for note in reasons(table, rows))
         body = f"<p>{html.escape(table.setting)}</p><div style='overflow-x: auto'>{rendered(table, rows, 'html')}</div>"
         sections.append(section(f"{table.where}: {table.title}", body + notes + _sweep(table, rows, records)))
-    sections.append(section("Embeddings, before and after", _maps([table for table, _ in filled], matrix, records)))
+    if maps := _maps([table for table, _ in filled], matrix, records):
+        sections.append(section("Embeddings, before and after", maps))
     write_whole(path, without_secrets(page(f"fairlab: {matrix.paper}", sections)))
 
 
@@ -77,4 +78,4 @@ def _maps(tables: Sequence[Table], matrix: Matrix, records: Records) -> str:
         for run, name in names.items()
         if run in records and matrix.seeds[0] in records[run] and (drawn := tsne_figure(records[run][matrix.seeds[0]]))
     ]
-    return "".join(maps) or "<p>No run has embeddings.</p>"
+    return "".join(maps)

@@ -153,6 +153,7 @@ def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):
     assert "1 of 1 runs failed (ccd seed 1); start again" in done.stderr
     cells = json.loads((tmp_path / OUTPUT / "table_6.json").read_text())
     assert cells["CCD-CDA"]["cced/groups/gap"]["value"] is None
+    assert "Embeddings" not in (tmp_path / OUTPUT / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
