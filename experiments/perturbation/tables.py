@@ -60,16 +60,11 @@ def fairtuning_changes() -> str:
         for twin, about in TWINS.items():
             fair, plain = records[f"{twin}_fair_{task}"], records[f"{twin}_orig_{task}"]
             changes = [
-                [after(fair[seed], column) - after(plain[seed], column) for seed in matrix.seeds]
-                for column in (USEFUL[task], FAIR[task])
+                [fair[seed].metrics()[key] - plain[seed].metrics()[key] for seed in matrix.seeds]
+                for key in (f"after/{USEFUL[task]}", f"after/{FAIR[task]}")
             ]
             rows.append([name, about, *map(spread, changes)])
     return markdown(["task", "twin", "accuracy (CoLA: Matthews)", "fairscore"], rows)
-
-
-def after(record: Record, column: str) -> float:
-    """A value after training."""
-    return next(reading.value for reading in record.readings if reading.key == f"after/{column}")
 
 
 def spread(values: list[float]) -> str:

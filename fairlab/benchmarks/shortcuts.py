@@ -128,10 +128,10 @@ class Shortcuts:
         return outcome(NAME, quantities, items=items, notes=[Note(NAME, text) for text in notes])
 
     def _read(self, dataset: str, field: str | Sequence[str]) -> tuple[list[str], list[str], int]:
-        texts, labels, unread = list[str](), list[str](), list[str]()
+        texts, labels, unread, reason = list[str](), list[str](), 0, ""
         for row in dataset_rows(dataset, field):
             if not isinstance(row, Row):
-                unread.append(row.reason)
+                unread, reason = unread + 1, reason or row.reason
                 continue
             if row.extra.get(self.label) in (None, ""):
                 raise FairlabError(
@@ -141,8 +141,8 @@ class Shortcuts:
             texts.append(row.fields[-1])
             labels.append(str(row.extra[self.label]))
         if unread and not texts:
-            raise FairlabError(f"no row of {dataset} can be read: {unread[0]}; give field=NAME or [FIRST,SECOND]")
-        return texts, labels, len(unread)
+            raise FairlabError(f"no row of {dataset} can be read: {reason}; give field=NAME or [FIRST,SECOND]")
+        return texts, labels, unread
 
     def _probe(self, texts: Sequence[str], labels: Sequence[str]) -> list[Quantity] | str:
         """Accuracy of the probe and its gain over the commonest label; a sentence where there is too little data."""
