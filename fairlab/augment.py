@@ -13,19 +13,21 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab import __version__, cli
-from fairlab.build import build, build_llm
+from fairlab import __version__
 from fairlab.files import gather, write_whole
-from fairlab.job import job, refuse_changed_inputs
+from fairlab.plans.building import build_llm
 from fairlab.plans.perturbing import Perturbing
 from fairlab.plans.rounds import Rounds
 from fairlab.plans.row_by_row import RowByRow
 from fairlab.record import Note, Record, environment
-from fairlab.runs import output_folder, plain_config
+from fairlab.run import cli
+from fairlab.run.build import build
+from fairlab.run.folders import output_folder, plain_config
+from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
-    from fairlab.data.manifest import Manifest
+    from fairlab.data.stream.manifest import Manifest
 
 OmegaConf.register_new_resolver("output_folder", output_folder, replace=True)
 
@@ -44,10 +46,10 @@ def augment(config: DictConfig, record: Record) -> None:
     if config.limit is not None and config.limit < 1:
         raise FairlabError(f"limit must be at least 1, or null for no limit, not {config.limit}")
 
-    from fairlab.data.manifest import Manifest, dataset_facts
-    from fairlab.data.rows import fields_of, read_rows, shown
-    from fairlab.data.shards import make_shards
-    from fairlab.data.subsample import WHOLE, subsample
+    from fairlab.data.stream.manifest import Manifest, dataset_facts
+    from fairlab.data.stream.rows import fields_of, read_rows, shown
+    from fairlab.data.stream.shards import make_shards
+    from fairlab.data.stream.subsample import WHOLE, subsample
     from fairlab.reporting.augmentation import data_card, write_quality_report
 
     source = dataset_facts(config.input)
@@ -145,7 +147,7 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
 
 def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
     """Raise when there is no row to write, saying why."""
-    from fairlab.data.shards import BAD
+    from fairlab.data.stream.shards import BAD
 
     if manifest.made:
         return

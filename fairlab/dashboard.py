@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairlab.cli import explain, stop
+from fairlab.run.cli import explain, stop
 from fairlab.types import FairlabError
 
 GAPS = ["before/cced/embedded/gap", "after/cced/embedded/gap", "after/cced/winogender/gap"]

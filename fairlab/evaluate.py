@@ -9,15 +9,15 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab import cli
 from fairlab.backbones.loading import weights_facts
-from fairlab.build import build
-from fairlab.job import job, refuse_changed_inputs
-from fairlab.measuring import measure, measure_data
-from fairlab.models import SETTINGS, backbone_node
-from fairlab.ranks import rank
+from fairlab.benchmarks.runner import measure, measure_data
+from fairlab.distributed import rank
 from fairlab.record import Note, Record, environment
-from fairlab.runs import run_folder, sweep_folder
+from fairlab.run import cli
+from fairlab.run.build import build
+from fairlab.run.folders import run_folder, sweep_folder
+from fairlab.run.job import job, refuse_changed_inputs
+from fairlab.run.models import SETTINGS, backbone_node
 from fairlab.types import FairlabError
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
@@ -66,7 +66,7 @@ def evaluate(config: DictConfig, record: Record) -> None:
 
 def evaluate_data(config: DictConfig, record: Record) -> None:
     """Measure every data set with every benchmark of data, through the eyes of what the benchmark says embeds it."""
-    from fairlab.data.manifest import dataset_facts
+    from fairlab.data.stream.manifest import dataset_facts
 
     if config.model is not None:
         raise FairlabError("dataset= is measured without a model=; what embeds it is benchmark.db_index.vectors=")

@@ -17,11 +17,11 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab import cli
 from fairlab.files import write_whole
 from fairlab.record import Record
 from fairlab.reporting.reproduction import Cell, Matrix, Table, cells, read_matrix, reasons, rendered
-from fairlab.runs import is_finished
+from fairlab.run import cli
+from fairlab.run.folders import is_finished
 from fairlab.types import FairlabError
 
 EXPERIMENTS = Path("experiments")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab import cli
-from fairlab.build import build
+from fairlab.run import cli
+from fairlab.run.build import build
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
@@ -37,7 +37,7 @@ def score(config: DictConfig) -> None:
     Raises:
         FairlabError: there is no such ensemble or input, or the output is there already.
     """
-    from fairlab.data.rows import read_rows
+    from fairlab.data.stream.rows import read_rows
     from fairlab.ensemble.scoring import score_stream
     from fairlab.files import no_space_is_one_sentence, whole
 

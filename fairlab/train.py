@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import logging
-import signal
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,23 +12,21 @@ import hydra
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab import cli
 from fairlab.backbones.loading import WEIGHTS, weights_facts
-from fairlab.build import build
+from fairlab.benchmarks.runner import add, measure, take
+from fairlab.distributed import rank
 from fairlab.files import sha256
-from fairlab.job import job, refuse_changed_inputs
-from fairlab.loggers import build_loggers, finish_loggers
-from fairlab.measuring import add, measure, take
-from fairlab.ranks import elsewhere, rank, ranks
 from fairlab.record import Note, Record, environment
-from fairlab.runs import SWEEP, run_folder, sweep_folder
+from fairlab.run import cli
+from fairlab.run.build import build
+from fairlab.run.folders import run_folder, sweep_folder
+from fairlab.run.job import job, refuse_changed_inputs
+from fairlab.run.loggers import finish_loggers
+from fairlab.run.trainer import decoder_is_tied, fit, make_trainer, throughput
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
-    import lightning
-
     from fairlab.backbones.backbone import Backbone
-    from fairlab.callbacks import History
     from fairlab.data.counterfactual import CounterfactualGroups
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
@@ -55,9 +51,9 @@ def train(config: DictConfig, record: Record) -> None:
     from lightning import seed_everything
 
     from fairlab.backbones.export import export_backbone
-    from fairlab.callbacks import History
     from fairlab.reporting.card import model_card
     from fairlab.reporting.report import write_report
+    from fairlab.run.checkpoints import History
 
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
@@ -173,58 +169,6 @@ def announcement(config: DictConfig) -> str:
     return f"{config.scale.name} scale: the backbone is {backbone.name}{adapters}{stand_in}"
 
 
-def make_trainer(
-    config: DictConfig, record: Record, history: History, encoder: Backbone, method: Any, total_batches: int
-) -> lightning.Trainer:
-    """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only."""
-    import lightning
-    from lightning.fabric.plugins.environments.lightning import LightningEnvironment
-    from lightning.fabric.utilities.exceptions import MisconfigurationException
-    from lightning.pytorch.callbacks import RichProgressBar
-
-    from fairlab.callbacks import Checkpoints, Compiled
-
-    hardware = dict(config.trainer)
-    every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile", False)
-    if every < 1:
-        raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
-    terminal = sys.stderr.isatty()
-    loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
-    steps = getattr(method, "steps", None) or total_batches
-    accumulated = hardware.get("accumulate_grad_batches", 1)
-    choice = {name: getattr(method, name) for name in ("monitor", "patience") if hasattr(method, name)}
-    callbacks: list[Any] = [history, Checkpoints(record.folder / "checkpoints", every, **choice)]
-    if compiled:
-        callbacks.append(Compiled(encoder))
-    if ranks() > 1 and not elsewhere():
-        hardware["plugins"] = [LightningEnvironment()]  # whatever scheduler this machine's processes run under
-    try:
-        trainer = lightning.Trainer(
-            **hardware,
-            max_epochs=1,
-            max_steps=min(steps, total_batches),
-            val_check_interval=min(method.validate_every * accumulated, total_batches),
-            num_sanity_val_steps=0,
-            log_every_n_steps=1,
-            logger=loggers,
-            callbacks=callbacks + [RichProgressBar()] * terminal,
-            enable_progress_bar=terminal,
-            enable_model_summary=False,
-            use_distributed_sampler=False,
-            default_root_dir=record.folder,
-        )
-    except MisconfigurationException as error:
-        raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
-    return trainer
-
-
-def sweep_of(folder: Path) -> str | None:
-    """Name of the sweep that the run in a folder belongs to; None for a run of its own."""
-    if not (folder.parent / SWEEP).is_file():
-        return None
-    return "/".join(folder.resolve().parts[-3:-1])
-
-
 def measure_data(data: CounterfactualGroups, record: Record) -> None:
     """Polarity of the training groups, once; other data has none."""
     from fairlab.benchmarks.polarity import measure_polarity
@@ -232,69 +176,6 @@ def measure_data(data: CounterfactualGroups, record: Record) -> None:
 
     if isinstance(data, CounterfactualGroups):
         add(measure_polarity(data.groups["train"], "train"), "data", record)
-
-
-def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, record: Record, history: History) -> None:
-    """Train, or go on training, and leave the encoder with the weights of the best validation.
-
-    A method without training steps, such as a projection, fits itself to the data.
-
-    Raises:
-        FairlabError: the checkpoint to go on from holds another model.
-    """
-    import lightning
-    import torch
-
-    from fairlab.optimization import whole
-
-    if not isinstance(method, lightning.LightningModule):
-        method.fit(data)
-        return
-    from fairlab.callbacks import is_intact, newest_intact
-
-    folder = record.folder / "checkpoints"
-    last, damaged = newest_intact(folder)
-    for path in damaged:
-        text = f"checkpoints/{path.name} is damaged; training went on from {last.name if last else 'its start'}"
-        record.notes.append(Note("training", text))
-        print(text)
-    handler = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Lightning then finishes the step first
-    try:
-        trainer.fit(method, data, ckpt_path=str(last) if last else None, weights_only=True)
-    except RuntimeError as error:
-        if "loading state_dict" not in str(error):
-            raise
-        raise FairlabError(
-            f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
-            "train from the start"
-        ) from error
-    finally:
-        signal.signal(signal.SIGTERM, handler)
-    if "validation/loss" not in history.rows[-1]:
-        trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
-    if not is_intact(folder / "best.ckpt"):
-        raise FairlabError(f"{folder / 'best.ckpt'} is damaged; remove {folder} and continue the run: it trains again")
-    state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]
-    whole(method)
-    method.load_state_dict(state)
-    record.history = history.rows
-    record.save()
-
-
-def decoder_is_tied(encoder: Backbone) -> bool | None:
-    """Whether the masked LM's output layer shares the input embeddings, and so follows them; None without a head."""
-    output = encoder.model.get_output_embeddings()
-    if output is None:
-        return None
-    return output.weight is encoder.model.get_input_embeddings().weight
-
-
-def throughput(data: CounterfactualGroups, history: History) -> dict[str, float]:
-    """Tokens and the like per second of training, over the steps of this process."""
-    if not history.seconds:
-        return {}
-    passes = data.epochs * len(history.seconds) / data.total_batches
-    return {f"{name}_per_second": passes * size / sum(history.seconds) for name, size in data.sizes().items()}
 
 
 def command() -> None:

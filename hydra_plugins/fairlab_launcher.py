@@ -1,4 +1,4 @@
-"""Hydra's side of fairlab's launchers: every job of a sweep is a process of its own; see :mod:`fairlab.launching`.
+"""Hydra's side of fairlab's launchers: every job of a sweep is a process of its own; see :mod:`fairlab.run.sweeps`.
 
 Hydra takes launchers from the package ``hydra_plugins`` alone, and imports what lies there at every start, so this
 module imports the rest of fairlab only when a sweep begins.
@@ -46,7 +46,7 @@ class FairlabLauncher(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Run the jobs; one that fails is returned as such and stops no other."""
-        from fairlab.launching import launch, make_job
+        from fairlab.run.sweeps import launch, make_job
 
         folder = Path(self.config.hydra.sweep.dir)
         jobs, returns = [], []

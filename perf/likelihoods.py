@@ -25,9 +25,9 @@ from fairlab.backbones.loading import load_backbone
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.benchmarks.crows_pairs import NANGIA, positions_to_score
 from fairlab.benchmarks.stereoset import INTRA, word_probabilities
-from fairlab.data.crows_pairs import Pair, read_crows_pairs
-from fairlab.data.sources import locate
-from fairlab.data.stereoset import BLANK, Example, read_stereoset
+from fairlab.data.published.crows_pairs import Pair, read_crows_pairs
+from fairlab.data.published.sources import locate
+from fairlab.data.published.stereoset import BLANK, Example, read_stereoset
 from harness import interleaved_seconds, machine
 
 RESULTS = Path(__file__).parent / "results" / "likelihoods.json"

@@ -21,9 +21,10 @@ import torch
 from torch import nn
 
 from fairlab.backbones.backbone import Backbone, pad
-from fairlab.data.corpus import SENTENCE_END, TextBatch
+from fairlab.data.corpus import TextBatch
 from fairlab.data.packed import PackedText, paragraphs
-from fairlab.data.sources import locate
+from fairlab.data.published.sources import locate
+from fairlab.data.text import SENTENCE_END
 from fairlab.methods.mlm import MLM, mask_tokens
 from harness import interleaved_seconds, machine
 from likelihoods import load

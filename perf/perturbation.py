@@ -23,9 +23,9 @@ from functools import partial
 from pathlib import Path
 
 from fairlab.augmentation.perturbation import Choosing, Perturbation
-from fairlab.data.perturbed import with_choices
-from fairlab.data.rows import read_rows
-from fairlab.data.shards import make_shards
+from fairlab.data.stream.choices import with_choices
+from fairlab.data.stream.rows import read_rows
+from fairlab.data.stream.shards import make_shards
 from harness import machine
 
 RESULTS = Path(__file__).parent / "results" / "perturbation.json"

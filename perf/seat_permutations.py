@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairlab.metrics.association import SAMPLED_SPLITS, weat_p_value
+from fairlab.metrics.seat import SAMPLED_SPLITS, weat_p_value
 from harness import interleaved_seconds, machine
 
 RESULTS = Path(__file__).parent / "results" / "seat_permutations.json"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairlab.metrics.shortcut import TokenSpace
+from fairlab.metrics.shortcuts import TokenSpace
 from harness import interleaved_seconds, machine, main_of_a_million, peak_memory
 
 RESULTS = Path(__file__).parent / "results" / "shortcut.json"

@@ -8,9 +8,9 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import get_object
 from omegaconf import OmegaConf
 
-from fairlab.cli import choices, conf_dir, groups
-from fairlab.data.glue import find_task
-from fairlab.runs import plain_config
+from fairlab.data.published.tasks import find_task
+from fairlab.run.cli import choices, conf_dir, groups
+from fairlab.run.folders import plain_config
 
 EXPERIMENTS = choices("experiment")
 # Hyperparameters of the CCD paper, section 4 and appendix A.3: Adam, 5e-5, batch 32, beta 1, one epoch, validation

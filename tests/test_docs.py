@@ -12,8 +12,8 @@ import yaml
 from hydra import compose, initialize_config_dir
 
 from fairlab import dashboard
-from fairlab.cli import choices, conf_dir
 from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.run.cli import choices, conf_dir
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 

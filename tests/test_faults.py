@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from fairlab import cli
-from fairlab.callbacks import is_intact, newest_intact
-from fairlab.measuring import EVERYTHING, items_file, measure
+from fairlab.benchmarks.runner import EVERYTHING, items_file, measure
 from fairlab.record import Outcome, Reading, Record
+from fairlab.run import cli
+from fairlab.run.checkpoints import is_intact, newest_intact
 from fairlab.types import FairlabError
 
 

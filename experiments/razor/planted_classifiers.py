@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from fairlab.backbones.loading import load_backbone
-from fairlab.data.manifest import data_files
-from fairlab.debiasing.bias_model import Tuning, fine_tuned, log_probabilities
+from fairlab.data.stream.manifest import data_files
 from fairlab.files import sha256
-from fairlab.metrics.association_space import AssociationSpace
+from fairlab.methods.debiasing.bias_model import Tuning, fine_tuned, log_probabilities
 from fairlab.metrics.bootstrap import mean_draws, percentile_interval, two_sided_p
-from fairlab.metrics.shortcut import OfficialSpace, TokenSpace
+from fairlab.metrics.shortcuts import TokenSpace
+from fairlab.metrics.shortcuts_by_word import AssociationSpace
+from fairlab.metrics.shortcuts_official import OfficialSpace
 from fairlab.record import Comparison, Reading, Record, environment
 from fairlab.text.surface import negations, surface_tokens
 

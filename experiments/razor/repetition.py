@@ -16,9 +16,10 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from fairlab.data.glue import find_task, read_task
 from fairlab.data.labelled import read_training
-from fairlab.data.manifest import NAME
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import find_task
+from fairlab.data.stream.manifest import NAME
 from fairlab.metrics.repetition import repeated_share, repeated_whole
 from fairlab.types import FairlabError
 

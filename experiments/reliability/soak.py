@@ -25,7 +25,7 @@ from typing import Any
 import yaml
 
 from fairlab.files import sha256, write_whole
-from fairlab.runs import is_finished
+from fairlab.run.folders import is_finished
 
 RESULT = Path(__file__).with_name("soak.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"

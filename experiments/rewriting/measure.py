@@ -22,7 +22,7 @@ from fairlab.data.groups import read_groups
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
-from fairlab.metrics.proportions import wilson_interval
+from fairlab.metrics.significance import wilson_interval
 from fairlab.record import environment
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.text.pronouns import AMBIGUOUS, POSSESSIVE, case_by_neighbours

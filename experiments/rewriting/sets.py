@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlab.data.winogender import read_winogender
+from fairlab.data.published.winogender import read_winogender
 from fairlab.types import DataUnavailable, Group
 
 # Third-person singular pronouns, beside the attribute words of bias-bench.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.perturbable import PerturbableWords, perturbability
+from fairlab.rewriting.perturbable_words import PerturbableWords, perturbability
 from fairlab.types import FairlabError, Made, Row
 
 BELOW = "rows that are less perturbable"
@@ -14,7 +14,7 @@ BELOW = "rows that are less perturbable"
 class Perturbable:
     """Keeps the rows whose perturbability is high enough, with their score.
 
-    See :func:`fairlab.rewriting.perturbable.perturbability`.
+    See :func:`fairlab.rewriting.perturbable_words.perturbability`.
 
     Args:
         axes: of lexicons, or paths of them.

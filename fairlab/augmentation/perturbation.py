@@ -1,6 +1,6 @@
 """Perturbation augmentation: of every text one person, chosen by chance, turned to another attribute.
 
-The choices are made first and can be kept, shared and used again; see :mod:`fairlab.data.perturbed`.
+The choices are made first and can be kept, shared and used again; see :mod:`fairlab.data.stream.choices`.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2 and algorithm 1.
 """
@@ -17,7 +17,7 @@ from typing import Literal
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.rewriting.group_rewriters import NO_WORD, RuleGroups
 from fairlab.rewriting.llm_rewriter import NotRewritten
-from fairlab.rewriting.perturbable import PerturbableWords
+from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.rewriting.word_rewriters import ByAxis, Selection, WordRewriter
 from fairlab.text.difference import changes
@@ -58,7 +58,7 @@ class Perturbation:
             its axis occur in the data set, so that each axis has the same chance over all. The paper only says that its
             finetuning data used "a modified frequency-based sampling strategy that ensures representation of
             race/ethnicity"; this is ours.
-        mode: how words are found, see :class:`fairlab.rewriting.perturbable.PerturbableWords`.
+        mode: how words are found, see :class:`fairlab.rewriting.perturbable_words.PerturbableWords`.
         verify: names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; fields are always counted.
         choices: a manifest of choices made earlier on the same data (``choices.jsonl``), taken instead of drawing.
         rewriter: that carries choices out; None takes the rules.

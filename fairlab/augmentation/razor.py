@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.files import write_whole
-from fairlab.metrics.association_space import AssociationSpace
-from fairlab.metrics.shortcut import OFFICIAL_WIDTH, WIDTH, EmbeddingSpace, OfficialSpace, Space, TokenSpace
+from fairlab.metrics.shortcuts import WIDTH, EmbeddingSpace, Space, TokenSpace
+from fairlab.metrics.shortcuts_by_word import AssociationSpace
+from fairlab.metrics.shortcuts_official import OFFICIAL_WIDTH, OfficialSpace
 from fairlab.rewriting.labelled import LabelCheck, Labelled, LabelledRewriter
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields
@@ -78,7 +79,7 @@ class Razor:
         features: ``surface``; ``embedding`` for the ablation of section 4.2; ``association`` (ours) scores documents by
             what their tokens say of their label, which finds shortcuts that are words.
         scored: the text that is rewritten alone, or ``joined`` to its context.
-        pe: see :func:`fairlab.metrics.shortcut.positions`; for ``compat=paper``.
+        pe: see :func:`fairlab.metrics.shortcuts.positions`; for ``compat=paper``.
         width: of position encodings; None takes 128 for ``paper`` and 8 for ``official``.
         label: column of the label; whoever builds this hands in documents with theirs, and in the same way ``check``
             by the name ``verify`` and ``embed`` by the name ``vectors``.

@@ -6,15 +6,12 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import torch
 from rich.progress import track
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-if TYPE_CHECKING:
-    from fairlab.backbones.subtraction import Subtraction
 
 TOKENS_PER_BATCH = 2048
 
@@ -168,3 +165,19 @@ class Backbone(nn.Module):
                 embeddings[batch] = embedded.float().cpu()
         row = {text: position for position, text in enumerate(distinct)}
         return embeddings[[row[text] for text in texts]]
+
+
+class Subtraction(nn.Module):
+    """What is subtracted, how much of it, and in which space: ``logits`` or ``probabilities``."""
+
+    def __init__(self, model: PreTrainedModel, scale: float, space: str) -> None:
+        super().__init__()
+        self.model = model
+        self.scale = scale
+        self.space = space
+
+    def forward(self, outputs: Tensor, alone: Tensor) -> Tensor:
+        """Outputs (N, L) of pairs less those (N, L) of their second texts alone."""
+        if self.space == "logits":
+            return outputs - self.scale * alone
+        return outputs.softmax(dim=1) - self.scale * alone.softmax(dim=1)

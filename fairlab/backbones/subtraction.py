@@ -8,30 +8,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification, PreTrainedModel
 
-from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.backbone import Backbone, Subtraction
 
 FOLDER = "claim_only"
 SETTINGS = "subtraction.json"
 SPACES = ("logits", "probabilities")
-
-
-class Subtraction(nn.Module):
-    """What is subtracted, how much of it, and in which space: ``logits`` or ``probabilities``."""
-
-    def __init__(self, model: PreTrainedModel, scale: float, space: str) -> None:
-        super().__init__()
-        self.model = model
-        self.scale = scale
-        self.space = space
-
-    def forward(self, outputs: Tensor, alone: Tensor) -> Tensor:
-        """Outputs (N, L) of pairs less those (N, L) of their second texts alone."""
-        if self.space == "logits":
-            return outputs - self.scale * alone
-        return outputs.softmax(dim=1) - self.scale * alone.softmax(dim=1)
 
 
 def subtract(backbone: Backbone, model: PreTrainedModel, *, scale: float, space: str) -> None:

@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.measured import (
+from fairlab.benchmarks.readings import (
     ALL,
     REGULAR,
     Items,
@@ -29,11 +29,10 @@ from fairlab.benchmarks.measured import (
     quantity,
     variant,
 )
-from fairlab.data.bias_ir import CATEGORIES, GENDERS, Document, Query, irregularities, read_bias_ir
-from fairlab.data.sources import locate
-from fairlab.metrics.association import holm
+from fairlab.data.published.bias_ir import CATEGORIES, GENDERS, Document, Query, irregularities, read_bias_ir
+from fairlab.data.published.sources import locate
 from fairlab.metrics.bootstrap import RESAMPLES, mean
-from fairlab.metrics.proportions import sign_test_p, wilson_interval
+from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.record import NotRun, Outcome
 from fairlab.types import DataUnavailable
 

@@ -13,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
 from fairlab.data.groups import read_groups
-from fairlab.data.sources import locate
-from fairlab.data.winogender import read_winogender
+from fairlab.data.published.sources import locate
+from fairlab.data.published.winogender import read_winogender
 from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
-from fairlab.benchmarks.measured import Items, Quantity, cut_notes, outcome, quantity
-from fairlab.data.glue import Example, Task, find_task, read_task
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, quantity
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import Example, Task, find_task
 from fairlab.metrics.classification import METRICS
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import DataUnavailable, FairlabError
@@ -40,8 +41,8 @@ class Classification:
     labels is measured on a task of coarser ones, such as one of MNLI on HANS, by what its likeliest label means there.
 
     Args:
-        task: one of :data:`fairlab.data.glue.TASKS`.
-        path: of its files, as of :func:`fairlab.data.glue.read_task`.
+        task: one of :data:`fairlab.data.published.tasks.TASKS`.
+        path: of its files, as of :func:`fairlab.data.published.task_files.read_task`.
         splits: of the task, to measure on; None takes all but the one to train on.
 
     Raises:

@@ -32,7 +32,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.benchmarks.measured import (
+from fairlab.benchmarks.readings import (
     ALL,
     REGULAR,
     Items,
@@ -44,11 +44,10 @@ from fairlab.benchmarks.measured import (
     quantity,
     variant,
 )
-from fairlab.data.crows_pairs import PUBLISHED, Pair, irregularities, read_crows_pairs
-from fairlab.data.sources import locate
-from fairlab.metrics.association import holm
+from fairlab.data.published.crows_pairs import PUBLISHED, Pair, irregularities, read_crows_pairs
+from fairlab.data.published.sources import locate
 from fairlab.metrics.bootstrap import ratio_of_means
-from fairlab.metrics.proportions import sign_test_p, wilson_interval
+from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.record import Note, Outcome
 
 NANGIA, MEADE = "nangia", "meade"

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.measured import Items, Quantity, outcome
+from fairlab.benchmarks.readings import Items, Quantity, outcome
 from fairlab.data.abusive import Comparison, read_comparison
-from fairlab.data.manifest import dataset_rows
+from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics import db_index as metric
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.record import Note, Outcome

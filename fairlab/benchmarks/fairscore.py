@@ -16,9 +16,10 @@ from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.classification import predictions
-from fairlab.benchmarks.measured import ALL, Items, Quantity, cut_notes, outcome, quantity
-from fairlab.data.glue import Example, digest, find_task, read_task
-from fairlab.data.perturbed import PerturbedExamples, perturb_examples, read_perturbed
+from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, outcome, quantity
+from fairlab.data.published.task_files import digest, read_task
+from fairlab.data.published.tasks import Example, find_task
+from fairlab.data.stream.choices import PerturbedExamples, perturb_examples, read_perturbed
 from fairlab.metrics.bootstrap import Statistic
 from fairlab.metrics.fairscore import FAIRSCORES
 from fairlab.record import Note, NotRun, Outcome
@@ -36,10 +37,10 @@ class Fairscore:
     ``rte_fairscore/dev_gender/fairscore`` and so on. Examples are resampled.
 
     Args:
-        task: one of :data:`fairlab.data.glue.TASKS` with labels.
+        task: one of :data:`fairlab.data.published.tasks.TASKS` with labels.
         axes: as of :class:`fairlab.augmentation.perturbation.Perturbation`, which rewrites by rules.
         sampling: likewise.
-        path: of the task's files, as of :func:`fairlab.data.glue.read_task`.
+        path: of the task's files, as of :func:`fairlab.data.published.task_files.read_task`.
         perturbed: by split, the output of ``fairlab.augment`` whose texts are taken, made with any rewriter; None has
             the rules rewrite.
 

@@ -21,8 +21,15 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.benchmarks.likelihoods import sentence_log_likelihoods
-from fairlab.benchmarks.measured import Items, Quantity, outcome
-from fairlab.data.holistic_bias import AXES, FOLDERS, NounPhrase, Template, locate_holistic_bias, read_holistic_bias
+from fairlab.benchmarks.readings import Items, Quantity, outcome
+from fairlab.data.published.holistic_bias import (
+    AXES,
+    FOLDERS,
+    NounPhrase,
+    Template,
+    locate_holistic_bias,
+    read_holistic_bias,
+)
 from fairlab.metrics.bootstrap import bootstrap_draws
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import CannotScore, FairlabError

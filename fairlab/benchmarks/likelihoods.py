@@ -12,7 +12,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM, MaskQuery
 from fairlab.backbones.scoring import LogLikelihoods
-from fairlab.data.pronouns import PronounSentence
+from fairlab.data.published.pronouns import PronounSentence
 from fairlab.types import CannotScore
 
 

@@ -18,11 +18,11 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.backbones.loading import load_backbone
-from fairlab.benchmarks.measured import Items, Quantity, cut_notes, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, quantity
 from fairlab.benchmarks.stereoset import INTER, by_term, continuation_probabilities
 from fairlab.data.entries import read_entries
-from fairlab.data.sources import locate
-from fairlab.data.stereoset import Example, read_stereoset
+from fairlab.data.published.sources import locate
+from fairlab.data.published.stereoset import Example, read_stereoset
 from fairlab.metrics.bootstrap import bootstrap_draws
 from fairlab.metrics.mb_index import (
     ANTI_STEREOTYPE,

@@ -12,8 +12,8 @@ import numpy as np
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
-from fairlab.data.sources import locate
+from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.data.published.sources import locate
 from fairlab.metrics.perplexity import perplexity
 from fairlab.record import Outcome
 from fairlab.types import FairlabError

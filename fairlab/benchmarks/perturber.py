@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad
-from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
 from fairlab.data.perturbation_pairs import Encoded, Pair, axis_of, encode, find_pairs
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.bootstrap import mean

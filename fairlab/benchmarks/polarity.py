@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairlab.benchmarks.measured import outcome, quantity
+from fairlab.benchmarks.readings import outcome, quantity
 from fairlab.lexicons import lexicon_axes, load_lexicon
 from fairlab.metrics.bootstrap import mean
 from fairlab.metrics.polarity import Polarity

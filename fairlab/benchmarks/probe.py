@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
-from fairlab.data.glue import Example, find_task, read_task
+from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import Example, find_task
 from fairlab.metrics.bootstrap import mean
 from fairlab.record import Outcome
 from fairlab.types import FairlabError
@@ -28,7 +29,7 @@ class Probe:
     commonest label, which a probe that learned nothing reaches). The name is the task's: ``sst2_probe``.
 
     Args:
-        task: ``sst2``, ``mrpc``, ``rte`` or another of :data:`fairlab.data.glue.TASKS` that has labels.
+        task: ``sst2``, ``mrpc``, ``rte`` or another of :data:`fairlab.data.published.tasks.TASKS` that has labels.
         limit: train on so many examples, drawn with ``seed``; None takes all.
         seed: of the draw.
     """

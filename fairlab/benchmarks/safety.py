@@ -13,12 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.benchmarks.measured import Quantity, outcome
+from fairlab.benchmarks.readings import Quantity, outcome
 from fairlab.data.safety import Judged, Predicted
 from fairlab.metrics.bootstrap import RESAMPLES, weighted_draws
-from fairlab.metrics.counterfactual_variance import places, set_flips, set_variances
 from fairlab.metrics.ranking import average_precision
-from fairlab.metrics.slices import SAFE, UNSAFE, equalised_odds_gap, largest_gap, sliced_averages
+from fairlab.metrics.safety import (
+    SAFE,
+    UNSAFE,
+    equalised_odds_gap,
+    largest_gap,
+    places,
+    set_flips,
+    set_variances,
+    sliced_averages,
+)
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import FairlabError
 

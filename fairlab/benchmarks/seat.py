@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.measured import Items, Quantity, outcome
-from fairlab.data.association import AssociationTest, read_association_test
-from fairlab.data.sources import FILES, locate
-from fairlab.metrics.association import associations, holm, resampled_effect_sizes, weat_effect_size, weat_p_value
+from fairlab.benchmarks.readings import Items, Quantity, outcome
+from fairlab.data.published.seat import AssociationTest, read_association_test
+from fairlab.data.published.sources import FILES, locate
 from fairlab.metrics.bootstrap import RESAMPLES
-from fairlab.metrics.proportions import wilson_interval
+from fairlab.metrics.seat import associations, resampled_effect_sizes, weat_effect_size, weat_p_value
+from fairlab.metrics.significance import holm, wilson_interval
 from fairlab.record import NotRun, Outcome
 from fairlab.types import DataUnavailable, FairlabError
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.measured import Items, Quantity, one_of, outcome
-from fairlab.data.manifest import dataset_rows
+from fairlab.benchmarks.readings import Items, Quantity, one_of, outcome
+from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics.bootstrap import mean_draws
 from fairlab.metrics.lmi import (
     LMI,
@@ -29,7 +29,8 @@ from fairlab.metrics.lmi import (
     local_mutual_information,
     presence_table,
 )
-from fairlab.metrics.shortcut import OfficialSpace, TokenSpace
+from fairlab.metrics.shortcuts import TokenSpace
+from fairlab.metrics.shortcuts_official import OfficialSpace
 from fairlab.record import Note, Outcome
 from fairlab.text.surface import negations, surface_tokens
 from fairlab.types import CannotScore, FairlabError, Row
@@ -54,7 +55,7 @@ class Shortcuts:
         label: column of the label.
         fewest: occurrences of an n-gram in the table.
         shown: n-grams of each label and length in the table.
-        compat: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcut`.
+        compat: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcuts`.
         seed: of the folds.
 
     Raises:

@@ -34,7 +34,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM, MaskQuery
 from fairlab.backbones.next_sentence import NextSentence
-from fairlab.benchmarks.measured import (
+from fairlab.benchmarks.readings import (
     ALL,
     REGULAR,
     Items,
@@ -47,8 +47,8 @@ from fairlab.benchmarks.measured import (
     variant,
 )
 from fairlab.data.groups import groups_files
-from fairlab.data.sources import locate
-from fairlab.data.stereoset import BLANK, DOMAINS, PUBLISHED, TASKS, Example, irregularities, read_stereoset
+from fairlab.data.published.sources import locate
+from fairlab.data.published.stereoset import BLANK, DOMAINS, PUBLISHED, TASKS, Example, irregularities, read_stereoset
 from fairlab.metrics.stereoset import icat, mean_percent, related, stereotyped
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.text.words import TermFinder

@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
-from fairlab.data.sources import locate
-from fairlab.data.sts import read_sts
-from fairlab.metrics.correlation import spearman
+from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.data.published.sources import locate
+from fairlab.data.published.stsb import read_sts
+from fairlab.metrics.classification import spearman
 from fairlab.record import NotRun, Outcome
 from fairlab.types import DataUnavailable
 

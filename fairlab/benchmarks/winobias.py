@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
-from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
-from fairlab.data.sources import locate
-from fairlab.data.winobias import SPLITS, TYPES, WinoBiasPair, read_winobias
+from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.data.published.sources import locate
+from fairlab.data.published.winobias import SPLITS, TYPES, WinoBiasPair, read_winobias
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.record import Note, Outcome
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
-from fairlab.benchmarks.measured import Items, Quantity, outcome, quantity
-from fairlab.data.sources import locate
-from fairlab.data.winogender import Schema, read_occupation_statistics, read_winogender, schemas
+from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.data.published.sources import locate
+from fairlab.data.published.winogender import Schema, read_occupation_statistics, read_winogender, schemas
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
-from fairlab.metrics.correlation import pearson
+from fairlab.metrics.classification import pearson
 from fairlab.record import Note, Outcome
 from fairlab.types import FairlabError
 

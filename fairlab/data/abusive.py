@@ -10,8 +10,8 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlab.data.rows import read_rows
-from fairlab.data.sources import locate
+from fairlab.data.published.sources import locate
+from fairlab.data.stream.rows import read_rows
 from fairlab.types import FairlabError, Row
 
 NAME = "hate_speech_offensive/labeled_data.csv"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fairlab.data.manifest import data_files
+from fairlab.data.stream.manifest import data_files
 from fairlab.types import NEUTRAL, DataUnavailable, FairlabError, Group
 
 EMBEDDED = Path(__file__).parent / "embedded"

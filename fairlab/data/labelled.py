@@ -13,22 +13,12 @@ from torch import Tensor
 from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.backbones.classification import Encoded, encode
-from fairlab.data.corpus import held_out
-from fairlab.data.glue import (
-    HUB,
-    Example,
-    Task,
-    digest,
-    examples_of,
-    find_task,
-    json_lines,
-    label_counts,
-    read_task,
-    refuse_one_label,
-)
-from fairlab.data.manifest import NAME, data_files
-from fairlab.data.perturbed import perturb_examples
+from fairlab.data.published.task_files import digest, examples_of, json_lines, label_counts, read_task, refuse_one_label
+from fairlab.data.published.tasks import HUB, Example, Task, find_task
+from fairlab.data.stream.choices import perturb_examples
+from fairlab.data.stream.manifest import NAME, data_files
 from fairlab.data.streamed import Streamed
+from fairlab.data.text import held_out
 from fairlab.types import FairlabError
 
 
@@ -71,8 +61,10 @@ class LabelledTexts(Streamed):
     The task's development examples are not read here: they are measured on, and choose nothing.
 
     Args:
-        task: one of :data:`fairlab.data.glue.TASKS`, or several joined by ``+``, whose examples come in turn.
-        path: as of :func:`fairlab.data.glue.read_task`, or an output of ``fairlab.augment`` with the task's examples.
+        task: a name in :data:`~fairlab.data.published.tasks.TASKS`, or several joined by ``+``: their examples come in
+            turn.
+        path: where the task lies, see :func:`~fairlab.data.published.task_files.read_task`, or an output of
+            ``fairlab.augment`` with the task's examples.
         validation: share of the training examples held out, above 0 and below 1; which ones depends on their first
             text alone, so that examples about one text are never split.
         batch_size: examples per batch.
@@ -198,7 +190,7 @@ def published(task: Task) -> list[str]:
 
 
 def read_training(task: Task, path: str | None) -> list[Example]:
-    """Examples to train on, of :func:`fairlab.data.glue.read_task` or as ``fairlab.augment`` made them of a task."""
+    """The examples to train on: a published task's, or those that ``fairlab.augment`` made of it."""
     if path in (None, HUB) or not (Path(str(path)) / NAME).is_file():
         return read_task(task.name, "train", path)
     files = data_files(Path(str(path)))

@@ -17,18 +17,10 @@ from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batching import BucketedBatches
-from fairlab.data.corpus import (
-    SENTENCE_END,
-    SPLITS,
-    WRAPPED,
-    TextAugmentation,
-    TextBatch,
-    held_out,
-    joined,
-    text_files,
-)
-from fairlab.data.rows import PROBED, BadRow, read_rows
+from fairlab.data.corpus import SPLITS, TextAugmentation, TextBatch
+from fairlab.data.stream.rows import PROBED, BadRow, read_rows
 from fairlab.data.streamed import batches_done, loader
+from fairlab.data.text import SENTENCE_END, WRAPPED, held_out, joined, text_files
 from fairlab.files import sha256
 from fairlab.text import gutenberg
 from fairlab.types import DataUnavailable, FairlabError
@@ -261,7 +253,7 @@ def _files(path: str) -> list[Path]:
 
 
 def paragraphs(file: Path) -> Iterator[str]:
-    """Paragraphs of a text file, as of :func:`fairlab.data.corpus.paragraphs`, one at a time.
+    """Paragraphs of a text file, as of :func:`fairlab.data.text.paragraphs`, one at a time.
 
     Raises:
         DataUnavailable: the file cannot be read.

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
-from fairlab.data.corpus import SENTENCE_END, held_out, read
-from fairlab.data.rows import BadRow, read_rows
+from fairlab.data.stream.rows import BadRow, read_rows
 from fairlab.data.streamed import Streamed
+from fairlab.data.text import SENTENCE_END, held_out, read
 from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.perturber import IGNORED, NAMES, source_text

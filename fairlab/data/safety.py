@@ -23,8 +23,8 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from fairlab.data.manifest import data_files
-from fairlab.data.sources import locate
+from fairlab.data.published.sources import locate
+from fairlab.data.stream.manifest import data_files
 from fairlab.types import FairlabError
 
 TAXONOMY = yaml.safe_load(Path(__file__).with_name("safety.yaml").read_text(encoding="utf-8"))

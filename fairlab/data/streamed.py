@@ -12,7 +12,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from fairlab.data.batching import BucketedBatches
-from fairlab.ranks import share
+from fairlab.distributed import share
 
 
 def batches_done(trainer: lightning.Trainer | None) -> int:

@@ -76,7 +76,7 @@ def load_ensemble(folder: Path) -> Ensemble:
     """
     import skops.io
 
-    from fairlab.ensemble.forest import HarmModel
+    from fairlab.ensemble.model import HarmModel
 
     if not (folder / DESCRIPTION).is_file():
         raise FairlabError(f"{folder} holds no ensemble; give the folder 'model' of a run of safety_ensemble")

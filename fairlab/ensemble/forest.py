@@ -16,40 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
-from fairlab.augmentation.reweighting import Reweighted, Strength, reweight
 from fairlab.data.safety import SUBGROUPS, Judged, Predicted, SafetyData, SafetyText
+from fairlab.ensemble.fair_reweighting import Reweighted, Strength, reweight
+from fairlab.ensemble.model import Array, HarmModel, _logits
 from fairlab.ensemble.sources import Source, Sources
 from fairlab.files import write_whole
-from fairlab.metrics.slices import sliced_averages
+from fairlab.metrics.safety import sliced_averages
 from fairlab.types import FairlabError
 
-Array = NDArray[np.float64]
 KINDS = ("forest", "boosting", "logistic")
 BASELINE, DEBIASED = "before", "after"
-LEAST = 1e-6  # of a probability whose logit is taken
-
-
-@dataclass(frozen=True)
-class HarmModel:
-    """A fitted model of one harm, calibrated.
-
-    Attributes:
-        pipeline: scikit-learn's, from source scores to the probability of the harm; medians stand in for missing ones.
-        slope, intercept: of the logit, so that scores are probabilities on the validation seeds (Platt 1999).
-    """
-
-    pipeline: Any
-    slope: float
-    intercept: float
-
-    def score(self, features: Array) -> Array:
-        """Scores (N,) in [0, 1] of source scores (N, F)."""
-        return 1 / (1 + np.exp(-(self.slope * _logits(self.pipeline, features) + self.intercept)))
-
-    @property
-    def contributions(self) -> Array | None:
-        """Share of each source score in what the trees decide by, (F,); None where the model has no trees."""
-        return getattr(self.pipeline[-1], "feature_importances_", None)
 
 
 @dataclass
@@ -263,11 +239,6 @@ def _parts(folds: NDArray[np.int64], fold: int, count: int) -> _Part:
     """A fold for testing, the next one for validation, the others for training."""
     test, validation = folds == fold, folds == (fold + 1) % count
     return _Part(~(test | validation), validation, test)
-
-
-def _logits(pipeline: Any, features: Array) -> Array:
-    probabilities = np.clip(pipeline.predict_proba(features)[:, 1], LEAST, 1 - LEAST)
-    return np.log(probabilities) - np.log1p(-probabilities)
 
 
 def _calibrated(pipeline: Any, features: Array, truth: NDArray[np.int64]) -> HarmModel:

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.data.safety import CATEGORIES, Judged
-from fairlab.metrics.counterfactual_variance import places
-from fairlab.metrics.slices import SAFE, largest_gap, sliced_averages
+from fairlab.metrics.safety import SAFE, largest_gap, places, sliced_averages
 
 MOST = 5  # texts shown of a subgroup
 LONGEST = 600  # characters of them

@@ -23,8 +23,8 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.entries import NOT_SCORED, Entries, PackedBatch
-from fairlab.optimization import Clipped, optimizer_steps, scheduled
-from fairlab.ranks import Share, nothing
+from fairlab.distributed import Share, nothing
+from fairlab.methods.base import Clipped, optimizer_steps, scheduled
 from fairlab.types import CannotScore, FairlabError
 
 APART = 0.05  # share of the largest state by which rounding may move one, in bfloat16 too

@@ -14,9 +14,9 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.hidden_states import train_only_the_encoder
 from fairlab.data.counterfactual import CounterfactualGroups, GroupBatch
+from fairlab.distributed import Share, gathered, mean, nothing
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral, representation_loss
 from fairlab.metrics.cced import CCEDGap
-from fairlab.ranks import Share, gathered, mean, nothing
 from fairlab.types import FairlabError
 
 

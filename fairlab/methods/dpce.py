@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.losses.dpce import Form, orthogonality_loss
-from fairlab.prototypes import PrototypeDebiasing, Switches
+from fairlab.methods.prototypes import PrototypeDebiasing, Switches
 from fairlab.types import FairlabError
 
 

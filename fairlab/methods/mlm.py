@@ -22,8 +22,8 @@ from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
-from fairlab.optimization import Clipped, optimizer_steps, scheduled
-from fairlab.ranks import Share, in_place, nothing, rank, ranks
+from fairlab.distributed import Share, in_place, nothing, rank, ranks
+from fairlab.methods.base import Clipped, optimizer_steps, scheduled
 from fairlab.types import FairlabError
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is

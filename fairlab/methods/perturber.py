@@ -15,8 +15,8 @@ from torchmetrics import MeanMetric
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
-from fairlab.optimization import Clipped, optimizer_steps, scheduled
-from fairlab.ranks import Share, mean, nothing
+from fairlab.distributed import Share, mean, nothing
+from fairlab.methods.base import Clipped, optimizer_steps, scheduled
 from fairlab.rewriting.perturber import PERT_SEP, SEP, shifted
 from fairlab.types import FairlabError
 

@@ -20,12 +20,12 @@ from transformers import get_linear_schedule_with_warmup
 from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, outputs, with_classifier
-from fairlab.data.glue import Task
 from fairlab.data.labelled import LabelledBatch, LabelledTexts
-from fairlab.debiasing.debiasing import Debiasing
+from fairlab.data.published.tasks import Task
+from fairlab.distributed import Share, gathered, nothing
+from fairlab.methods.base import Clipped, optimizer_steps, scheduled
+from fairlab.methods.debiasing.base import Debiasing
 from fairlab.metrics.classification import METRICS
-from fairlab.optimization import Clipped, optimizer_steps, scheduled
-from fairlab.ranks import Share, gathered, nothing
 from fairlab.types import FairlabError
 
 

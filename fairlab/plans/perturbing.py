@@ -11,15 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.build import build_choosing, build_perturbation
 from fairlab.files import gather, sha256, write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.plans import refuse_axis
+from fairlab.plans.building import build_choosing, build_perturbation
 from fairlab.record import Note, Reading, Record
 from fairlab.types import Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
-    from fairlab.data.manifest import Manifest
+    from fairlab.data.stream.manifest import Manifest
 
 
 class Perturbing:
@@ -35,7 +35,7 @@ class Perturbing:
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
         """The rows with their choices, and what builds the perturbation."""
-        from fairlab.data.perturbed import with_choices
+        from fairlab.data.stream.choices import with_choices
 
         given = self.values["augmentation"]["choices"]
         choices = self._choices() if given is None else Path(given)
@@ -43,9 +43,9 @@ class Perturbing:
 
     def _choices(self) -> Path:
         """The manifest of choices, made in the run's folder, in shards."""
-        from fairlab.data.perturbed import CHOICES
-        from fairlab.data.rows import shown
-        from fairlab.data.shards import make_shards
+        from fairlab.data.stream.choices import CHOICES
+        from fairlab.data.stream.rows import shown
+        from fairlab.data.stream.shards import make_shards
 
         record = self.record
         folder = record.folder / "choices"
@@ -109,7 +109,7 @@ def describe_on_axes(values: dict[str, Any]) -> dict[str, Any]:
 
 def shares(manifest: Manifest, seed: int) -> list[Reading]:
     """Per cent of rows that really changed, in all and by axis: table 13 of Qian et al. 2022."""
-    from fairlab.metrics.proportions import wilson_interval
+    from fairlab.metrics.significance import wilson_interval
 
     readings = []
     for axis in ("all", *manifest.made_by["axis"].split(", ")):

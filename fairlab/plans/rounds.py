@@ -11,17 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omegaconf import OmegaConf
-
-from fairlab import cli
-from fairlab.build import build, build_llm, build_rewriter
-from fairlab.models import backbone_node
 from fairlab.plans import refuse_axis
+from fairlab.plans.building import build_llm, build_rewriter
 from fairlab.record import Note, Reading, Record
+from fairlab.run import cli
+from fairlab.run.build import build
+from fairlab.run.models import backbone_node
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
-    from fairlab.data.manifest import Manifest
+    from fairlab.data.stream.manifest import Manifest
 
 REWRITERS = ("paraphrase", "llm_labelled")
 MADE_BY = ("label", "compat", "features", "accept", "k", "candidates")
@@ -61,7 +60,7 @@ class Rounds:
             raise FairlabError(f"razor needs a rewriter that keeps labels: rewriter={' or '.join(REWRITERS)}")
         check = label_check(node["verify"], llm, sorted({item.label for item in items}))
         embed = None if node["features"] != "embedding" else embedder(node["vectors"])
-        razor: Razor = build(OmegaConf.create(node), rewriter=rewriter, check=check, embed=embed)
+        razor: Razor = build(node, rewriter=rewriter, check=check, embed=embed)
         rewritten, rounds = razor(items, record.folder / "rounds")
         record.history = history(items, rounds)
         record.readings = associations(items, rewritten, self.values["seed"])
@@ -133,7 +132,7 @@ def associations(before: Sequence[Any], after: Sequence[Any], seed: int) -> list
     """Association of any negation with the label (Cramer's V), and share of documents with one, before and after."""
     from fairlab.metrics.bootstrap import percentile_interval
     from fairlab.metrics.lmi import association_draws, cramers_v, presence_table
-    from fairlab.metrics.proportions import wilson_interval
+    from fairlab.metrics.significance import wilson_interval
     from fairlab.text.surface import negations, surface_tokens
 
     readings = []

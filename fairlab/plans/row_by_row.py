@@ -7,17 +7,15 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from hydra.utils import get_object
-from omegaconf import OmegaConf
-
-from fairlab.build import augment_lexicon, build, build_augmentation, build_llm, build_rewriter
 from fairlab.plans import refuse_axis
+from fairlab.plans.building import augment_lexicon, build_augmentation, build_llm, build_rewriter
 from fairlab.plans.perturbing import describe_on_axes
 from fairlab.record import Note, Reading, Record
+from fairlab.run.build import build, target_of
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
-    from fairlab.data.manifest import Manifest
+    from fairlab.data.stream.manifest import Manifest
 
 
 class RowByRow:
@@ -37,7 +35,7 @@ class RowByRow:
         values, node = self.values, self.values["augmentation"]
         if "axes" in node:
             return describe_on_axes(values)
-        target = get_object(node["_target_"])
+        target = target_of(node)
         if hasattr(target, "describe"):
             refuse_axis(values, f"{target.name} has its own identities")
             return target.describe(node)
@@ -56,7 +54,7 @@ class RowByRow:
 
         values, record = self.values, self.record
         rewriter = build_rewriter(values, build_llm(values))
-        search = build(OmegaConf.create(values["search"]), rewriter=rewriter)
+        search = build(values["search"], rewriter=rewriter)
         rows = (row for row in self.read() if isinstance(row, Row))
         texts = list(islice((row.text for row in rows if search.wanted(row.text)), search.texts))
         if not texts:
@@ -83,7 +81,7 @@ class RowByRow:
 
 def polarity(manifest: Manifest, seed: int) -> list[Reading]:
     """Polarity accuracy of what the rewriter made, before any filter."""
-    from fairlab.metrics.proportions import wilson_interval
+    from fairlab.metrics.significance import wilson_interval
 
     judged = manifest.counts.get("judged", 0)
     readings = []

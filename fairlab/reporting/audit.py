@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fairlab.augmentation.perturbation import CHOICE
-from fairlab.data.manifest import Manifest
+from fairlab.data.stream.manifest import Manifest
 from fairlab.files import write_whole
-from fairlab.metrics.proportions import wilson_interval
+from fairlab.metrics.significance import wilson_interval
 from fairlab.text.fields import join_fields
 from fairlab.types import DataUnavailable, FairlabError
 

@@ -12,8 +12,8 @@ from typing import Any
 from fairlab.augmentation.biasers import TO
 from fairlab.augmentation.identity import FLAGGED
 from fairlab.augmentation.perturbation import CHOICE
-from fairlab.data.manifest import Manifest
-from fairlab.data.subsample import LEFT_OUT, WHOLE
+from fairlab.data.stream.manifest import Manifest
+from fairlab.data.stream.subsample import LEFT_OUT, WHOLE
 from fairlab.files import write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.reporting import plots

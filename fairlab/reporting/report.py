@@ -18,7 +18,7 @@ from fairlab.benchmarks.cced import distances, held_out_groups, set_name
 from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
-from fairlab.reporting.data_bias import data_bias
+from fairlab.reporting.db_index import data_bias
 from fairlab.reporting.page import figure, page, section, table
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts

@@ -20,6 +20,7 @@ from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
 from fairlab.reporting.page import figure, page, section, table
+from fairlab.types import FairlabError
 
 # Overrides that say where and how a run was done, or which of several equal ones it is.
 NO_SETTING = re.compile(r"[+~]*(hydra[./]|(launcher|sweep|ckpt|before|output|seed|experiment)=)")
@@ -286,3 +287,27 @@ def _parallel(choices: Sequence[Choice], keys: Sequence[str]) -> str:
 def _unfinished(records: Sequence[Record]) -> str:
     rows = [[str(r.folder.name), r.status, r.reason] for r in records if r.status != "finished"]
     return table(["run", "status", "why"], rows) if rows else "<p>Every run that was started finished.</p>"
+
+
+def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
+    """Write the page of a folder of runs, and say where it is.
+
+    Args:
+        folder: with runs at any depth.
+        readings: keys in ``metrics.json``; None takes the headline readings.
+
+    Raises:
+        FairlabError: there is no such folder, no run in it, or no such reading.
+    """
+    from fairlab.reporting.sweep import headlines, read_runs, write_sweep
+
+    if not folder.is_dir():
+        raise FairlabError(f"{folder} is no folder; give runs=DIR, a folder of runs")
+    records = read_runs(folder)
+    if not records:
+        raise FairlabError(f"{folder} holds no run (no record.json below it); give runs=DIR, a folder of runs")
+    known = {reading.key for record in records for reading in record.readings}
+    if unknown := [key for key in readings or () if key not in known]:
+        raise FairlabError(f"no run in {folder} has {unknown[0]}; readings takes keys of metrics.json")
+    page = write_sweep(folder, records, list(readings or headlines(records)))
+    print(f"report: {page}")

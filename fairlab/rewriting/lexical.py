@@ -11,16 +11,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from fairlab.rewriting.edits import recase
+from fairlab.rewriting.lexical_agreement import MODALS, agree, piece
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.agreement import (
-    PLURAL,
-    SINGULAR,
     article,
-    is_third_person,
-    plural_verb,
     possessive,
-    singular_verb,
-    takes_have,
 )
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.people import is_people, is_person
@@ -31,13 +26,7 @@ from fairlab.types import NEUTRAL
 
 # Texts as words (even places) and what stands between them (odd places).
 _split = re.compile(r"(\W+)").split
-_MODALS = frozenset("can could will would shall should may might must cannot".split())
-_ADVERBS = frozenset(
-    "not never ever also just still then often always sometimes only even already now soon both".split()
-)
-_BEFORE_VERBS = _MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
-_OPENERS = frozenset("what where why how when who whom which or and but so if that than as".split()) | {""}
-_AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his her".split())
+_BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _BE = frozenset("is was are were be been being am s re".split())
 
 
@@ -174,11 +163,11 @@ class _Work:
 
     def word(self, place: int) -> str:
         """The word at a place, or nothing beyond the ends."""
-        return self.pieces[place] if 0 <= place < len(self.pieces) else ""
+        return piece(self.pieces, place)
 
     def gap(self, place: int) -> str:
         """What stands at an odd place, or nothing beyond the ends."""
-        return self.pieces[place] if 0 <= place < len(self.pieces) else ""
+        return piece(self.pieces, place)
 
     def in_compound(self, place: int) -> bool:
         """Whether a hyphen, or the ending of *don't*, joins the word to another one."""
@@ -205,7 +194,7 @@ class _Work:
         elif kind == "ambiguous":
             self._turn_ambiguous(place, action)
         elif kind == "subject":
-            self._agree(place, third_person=action.sense.attribute != NEUTRAL)
+            agree(self.pieces, place, third_person=action.sense.attribute != NEUTRAL)
             self.pieces[place] = action.new
         elif kind == "name":
             self._turn_name(place, action)
@@ -335,82 +324,6 @@ class _Work:
             self.pieces[last + 2] = following[:1].upper() + following[1:]
         return ""
 
-    def _agree(self, place: int, *, third_person: bool) -> None:
-        """Let the verbs of a subject pronoun agree with what it becomes; ``third_person`` is what they are now."""
-        verb = self._verb_after(place, third_person)
-        if verb is None and self._is_inverted(place, third_person):
-            return
-        if verb is not None and third_person:
-            self._agree_coordinated(verb)
-
-    def _verb_after(self, place: int, third_person: bool) -> int | None:
-        pieces = self.pieces
-        gap = self.gap(place + 1)
-        if gap in ("'", "’"):
-            if third_person and self.word(place + 2) == "s":
-                then = place + 6 if self.word(place + 4).lower() in _ADVERBS else place + 4
-                perfect = takes_have(self.word(then).lower(), self.word(then + 2).lower())
-                pieces[place + 2] = "ve" if perfect else "re"
-                return place + 2
-            if not third_person and self.word(place + 2) in ("re", "ve"):
-                pieces[place + 2] = "s"
-                return place + 2
-            return None
-        for verb in range(place + 2, min(place + 8, len(pieces)), 2):
-            if not pieces[verb - 1].isspace():
-                return None
-            word = pieces[verb].lower()
-            if word in _MODALS:
-                return None
-            forms = PLURAL if third_person else SINGULAR
-            if word in forms:
-                pieces[verb] = match_case(pieces[verb], forms[word])
-                return verb
-            if word in _ADVERBS or (word.endswith("ly") and word not in ("apply", "rely", "fly", "supply", "reply")):
-                continue
-            if third_person and is_third_person(word):
-                pieces[verb] = plural_verb(pieces[verb])
-                return verb
-            if not third_person and not word.endswith(("ed", "ing")) and _is_base(word):
-                pieces[verb] = singular_verb(pieces[verb])
-                return verb
-            return None
-        return None
-
-    def _is_inverted(self, place: int, third_person: bool) -> bool:
-        """Turn the verb before the pronoun in a question: *is he*, *doesn't she*."""
-        forms = PLURAL if third_person else SINGULAR
-        verb = place - 2
-        if self.word(verb) == "t" and self.gap(verb - 1) in ("'", "’"):
-            verb -= 2
-        elif self.gap(place - 1) != " ":
-            return False
-        if third_person and self.word(verb) == "s" and self.gap(verb - 1) in ("'", "’"):  # where's he
-            self.pieces[verb] = "re"
-            return True
-        opener = self.word(verb - 2).lower() if self.gap(verb - 1).isspace() else ""
-        if self.word(verb).lower() not in forms or (opener not in _OPENERS and verb == place - 2):
-            return False
-        self.pieces[verb] = match_case(self.pieces[verb], forms[self.word(verb).lower()])
-        return True
-
-    def _agree_coordinated(self, verb: int) -> None:
-        """Verbs after *and*, *but* or *or* in the same clause, where the word after them shows a verb."""
-        pieces = self.pieces
-        for place in range(verb + 2, min(verb + 26, len(pieces) - 2), 2):
-            if not pieces[place - 1].isspace() and pieces[place - 1] != ", ":
-                return
-            if pieces[place] not in ("and", "but", "or") or pieces[place + 1] != " ":
-                continue
-            candidate = place + 2
-            if pieces[candidate] in _ADVERBS and candidate + 2 < len(pieces):
-                candidate += 2
-            word = pieces[candidate].lower()
-            following = self.word(candidate + 2).lower()
-            shown = place == verb + 2 or following in _AFTER_VERBS
-            if word in PLURAL or (shown and is_third_person(word)):
-                pieces[candidate] = plural_verb(pieces[candidate])
-
 
 def _join_alternatives(pieces: list[str], hits: list[int], table: dict[str, Action]) -> list[int]:
     """Leave one pronoun of *he or she* and *his/her*, the latter; the places of the hits after that."""
@@ -445,14 +358,7 @@ def _listed(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
 
 def _offsets(pieces: list[str]) -> list[int]:
     offsets, position = [], 0
-    for piece in pieces:
+    for part in pieces:
         offsets.append(position)
-        position += len(piece)
+        position += len(part)
     return offsets
-
-
-def _is_base(word: str) -> bool:
-    """Whether a word can be a present verb without ending."""
-    from lemminflect import getAllLemmas
-
-    return word in getAllLemmas(word, upos="VERB").get("VERB", ())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairlab.augmentation.razor import LOST, NONE, NOT_LOWER, Razor, Replaced, history, labelled, reasons
-from fairlab.metrics.shortcut import TokenSpace
+from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.rewriting.labelled import Labelled
 from fairlab.types import FairlabError, Row
 

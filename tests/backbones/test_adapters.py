@@ -15,9 +15,9 @@ from fairlab.backbones.backbone import pad
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.loading import load_backbone
 from fairlab.backbones.masked_lm import with_masked_lm_head
-from fairlab.build import build
-from fairlab.cli import conf_dir
 from fairlab.data.groups import read_groups
+from fairlab.run.build import build
+from fairlab.run.cli import conf_dir
 from fairlab.types import FairlabError
 
 HOW = {"pooling": "mean", "max_length": 32, "normalize": False}

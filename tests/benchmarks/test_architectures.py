@@ -15,9 +15,9 @@ from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.loading import load_backbone
 from fairlab.backbones.next_sentence import NextSentence
 from fairlab.benchmarks import crows_pairs, stereoset
-from fairlab.build import build
-from fairlab.measuring import measure
+from fairlab.benchmarks.runner import measure
 from fairlab.record import Record
+from fairlab.run.build import build
 from fairlab.types import CannotScore, FairlabError
 from tests.conftest import make_groups, row, write_rows
 

@@ -7,9 +7,9 @@ import torch
 from scipy.stats import binomtest
 
 from fairlab.benchmarks.bias_ir import BiasIR, cosines, deviation, neutral_first, reciprocal_ranks
-from fairlab.data.bias_ir import CATEGORIES
-from fairlab.metrics.association import holm
+from fairlab.data.published.bias_ir import CATEGORIES
 from fairlab.metrics.bootstrap import percentile_interval
+from fairlab.metrics.significance import holm
 from fairlab.types import FairlabError
 
 HEADER = "q_id,d_id,relevant,query,doc_title,document,content_gender,exp_stereotype"

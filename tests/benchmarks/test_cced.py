@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from fairlab.benchmarks.cced import CCED, held_out_groups, kept, quantities, set_name
-from fairlab.benchmarks.measured import outcome
+from fairlab.benchmarks.readings import outcome
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import make_groups, row, write_rows
 

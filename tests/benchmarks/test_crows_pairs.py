@@ -11,8 +11,8 @@ from scipy.stats import binomtest
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.crows_pairs import CrowSPairs, positions_to_score, quantities, rounded
-from fairlab.benchmarks.measured import outcome
-from fairlab.data.crows_pairs import PUBLISHED, Pair
+from fairlab.benchmarks.readings import outcome
+from fairlab.data.published.crows_pairs import PUBLISHED, Pair
 from fairlab.types import CannotScore, FairlabError
 
 ROWS = [  # the third pair's more stereotyping sentence only adds a word, the fifth repeats the first

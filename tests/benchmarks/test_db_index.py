@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairlab.benchmarks.db_index import DBIndex, embedded, nearest
-from fairlab.data.manifest import Manifest
+from fairlab.data.stream.manifest import Manifest
 from fairlab.files import sha256
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
 

@@ -19,7 +19,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.loading import find_weights
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods, sentence_log_likelihoods
-from fairlab.data.pronouns import PronounSentence, by_pronouns
+from fairlab.data.published.pronouns import PronounSentence, by_pronouns
 from fairlab.types import CannotScore
 from tests.conftest import MINILM, SMALL
 

@@ -12,7 +12,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.benchmarks import mb_index as module
 from fairlab.benchmarks.mb_index import MBIndex
-from fairlab.data.stereoset import LABELS
+from fairlab.data.published.stereoset import LABELS
 from fairlab.types import FairlabError
 
 WORDS = ["cook", "nurse", "old man", "angry hut", "happy cook"]

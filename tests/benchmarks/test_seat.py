@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from fairlab.benchmarks.measured import outcome as outcome_of
+from fairlab.benchmarks.readings import outcome as outcome_of
 from fairlab.benchmarks.seat import SEAT, associations_of_test, file_of_test, quantities, result_of_test
-from fairlab.data.association import AssociationTest, read_association_test
-from fairlab.data.sources import locate
+from fairlab.data.published.seat import AssociationTest, read_association_test
+from fairlab.data.published.sources import locate
 from fairlab.types import FairlabError
 from tests.conftest import MINILM
 

@@ -7,7 +7,7 @@ import pytest
 
 from fairlab.benchmarks.shortcuts import Shortcuts, places, probe
 from fairlab.metrics.lmi import LMI
-from fairlab.metrics.shortcut import TokenSpace
+from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.types import CannotScore, FairlabError
 
 

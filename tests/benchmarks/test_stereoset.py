@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.measured import outcome
+from fairlab.benchmarks.readings import outcome
 from fairlab.benchmarks.stereoset import StereoSet, by_term, quantities, warnings
-from fairlab.data.stereoset import DOMAINS, LABELS, Example
+from fairlab.data.published.stereoset import DOMAINS, LABELS, Example
 from fairlab.types import CannotScore, FairlabError
 
 WITHIN = [  # id, domain, target, context, what fills it: stereotype, anti-stereotype, unrelated

@@ -6,7 +6,7 @@ from transformers import BertConfig, BertForMaskedLM
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks import winogender
 from fairlab.benchmarks.winogender import Winogender, quantities
-from fairlab.data.winogender import read_winogender, schemas
+from fairlab.data.published.winogender import read_winogender, schemas
 from fairlab.types import FairlabError
 from tests.conftest import SMALL
 

@@ -1,20 +1,10 @@
 import pytest
 import torch
 
-from fairlab.data.attribute_sentences import (
-    AttributeSentences,
-    Found,
-    WordLists,
-    as_sentences,
-    balanced,
-    find_words,
-    group_sentences,
-    lexicon_words,
-    listed_words,
-    sentences_of,
-)
+from fairlab.data.attribute_sentences import AttributeSentences, as_sentences, group_sentences, sentences_of
 from fairlab.data.batching import AlternatingBatches
 from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.data.word_lists import Found, WordLists, balanced, find_words, lexicon_words, listed_words
 from fairlab.types import DataUnavailable, FairlabError, Group
 from tests.conftest import make_groups, row, write_rows
 

@@ -1,8 +1,9 @@
 import pytest
 
 from fairlab.augmentation.cda_text import CDAText
-from fairlab.data import corpus
-from fairlab.data.corpus import Corpus, held_out, joined, paragraphs, read_text
+from fairlab.data import text as plain_text
+from fairlab.data.corpus import Corpus
+from fairlab.data.text import held_out, joined, paragraphs, read_text
 from fairlab.types import DataUnavailable, FairlabError
 
 NOVEL = """The Project Gutenberg EBook of Nothing
@@ -39,7 +40,7 @@ def test_a_book_loses_its_frame_and_its_paragraphs_their_line_ends(tmp_path):
     file.write_bytes(NOVEL.replace("\n", "\r\n").encode())
     found = paragraphs(read_text(file))
     assert found == ['The clock of Mr. Hale stood still. "Did it?" she asked.', "He nodded."]
-    assert corpus.SENTENCE_END.split(found[0]) == ["The clock of Mr. Hale stood still.", '"Did it?" she asked.']
+    assert plain_text.SENTENCE_END.split(found[0]) == ["The clock of Mr. Hale stood still.", '"Did it?" she asked.']
 
 
 def test_where_lines_are_long_every_line_is_a_paragraph():
@@ -100,12 +101,12 @@ def test_long_sentences_are_cut_and_counted_and_short_ones_left_out(tmp_path, ti
 def test_versions_of_an_embedded_group_stay_together(tiny):
     data = make(tiny, ["embedded/people"], validation=0.05)
     rows = {split: set(texts) for split, texts in data.texts.items()}
-    for name, _, found in corpus.read("embedded/people"):
+    for name, _, found in plain_text.read("embedded/people"):
         assert name == "people.jsonl"
         assert len(found) == 3 * 1440
         sides: dict[str, set[str]] = {}
         for key, text in found:
-            sentence = corpus.SENTENCE_END.split(text)[0]
+            sentence = plain_text.SENTENCE_END.split(text)[0]
             sides.setdefault(key, set()).update(split for split in rows if sentence in rows[split])
         assert all(len(side) <= 1 for side in sides.values())
 
@@ -161,7 +162,7 @@ def test_a_path_in_place_of_a_list(tiny):
 @pytest.mark.data
 def test_published_text_is_read_whole(data_folder):
     for folder in ("corpora/novels", "corpora/state_union"):
-        for file in corpus.text_files(folder):
+        for file in plain_text.text_files(folder):
             text = read_text(file)
             assert "GUTENBERG EBOOK" not in text
             assert "gutenberg.org" not in text

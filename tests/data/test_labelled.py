@@ -4,10 +4,11 @@ import pytest
 import torch
 
 from fairlab.augmentation.perturbation import Perturbation
-from fairlab.data.corpus import held_out
-from fairlab.data.glue import CLAIMS, TASKS, Example, read_task
 from fairlab.data.labelled import LabelledTexts
-from fairlab.data.manifest import Manifest
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import CLAIMS, TASKS, Example
+from fairlab.data.stream.manifest import Manifest
+from fairlab.data.text import held_out
 from fairlab.files import sha256
 from fairlab.types import FairlabError
 from tests.conftest import WORDS, write_rows

@@ -8,9 +8,9 @@ import torch
 
 from fairlab.augmentation.perturbed_text import PerturbedText
 from fairlab.backbones.masked_lm import with_masked_lm_head
-from fairlab.callbacks import Checkpoints, History
 from fairlab.data.packed import PackedText, paragraphs
 from fairlab.methods.mlm import MLM
+from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import WORDS, write_rows
 from tests.data.test_corpus import NOVEL

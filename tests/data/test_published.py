@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlab.data.sources import FILES, locate
-from fairlab.data.sts import read_sts
-from fairlab.data.winogender import read_winogender
+from fairlab.data.published.sources import FILES, locate
+from fairlab.data.published.stsb import read_sts
+from fairlab.data.published.winogender import read_winogender
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
 

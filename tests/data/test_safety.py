@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from fairlab.augmentation.identity import Identity
-from fairlab.data.manifest import Manifest
 from fairlab.data.safety import CATEGORIES, HARMS, SUBGROUPS, SafetyData, SafetyText, made_of, read_safety
-from fairlab.data.shards import make_shards
+from fairlab.data.stream.manifest import Manifest
+from fairlab.data.stream.shards import make_shards
 from fairlab.types import DataUnavailable, FairlabError, Row
 
 TRUTHS = ",".join(f"Ground truth {harm}" for harm in ("Hate", "Sexual", "Toxicity", "Violence"))

@@ -8,9 +8,10 @@ import sys
 
 from hydra.core.global_hydra import GlobalHydra
 
-from fairlab import augment, cli
+from fairlab import augment
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.word_swap import WordSwap
+from fairlab.run import cli
 from tests.llm.stub import said
 
 TEXTS = [

@@ -13,10 +13,10 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from fairlab import cli
 from fairlab.data.groups import read_groups
 from fairlab.files import sha256
 from fairlab.record import Record
+from fairlab.run import cli
 from fairlab.train import build_augmentation_in_training
 from fairlab.types import FairlabError
 from tests.end_to_end.augmenting import (

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 import yaml
 
-from fairlab.data.manifest import data_files
+from fairlab.data.stream.manifest import data_files
 from fairlab.record import Record
 from tests.end_to_end.augmenting import augment_here, content, of_stub, rows
 from tests.llm.stub import Stub, said

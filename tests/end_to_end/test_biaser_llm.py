@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
-from fairlab.data.stereoset import LABELS
+from fairlab.data.published.stereoset import LABELS
 from fairlab.record import Record
 from tests.conftest import WORDS
 from tests.end_to_end.conftest import tiny_backbone

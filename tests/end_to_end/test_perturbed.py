@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from fairlab.augmentation.perturbation import Perturbation
-from fairlab.data.glue import read_task
-from fairlab.data.perturbed import perturb_examples, read_perturbed
+from fairlab.data.published.task_files import read_task
+from fairlab.data.stream.choices import perturb_examples, read_perturbed
 from fairlab.record import Record
 from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
 from fairlab.types import FairlabError

@@ -13,10 +13,12 @@ import torch
 from hydra.core.global_hydra import GlobalHydra
 from transformers import BertConfig, BertForSequenceClassification
 
-from fairlab import cli, evaluate
-from fairlab.data.glue import find_task, read_task
+from fairlab import evaluate
 from fairlab.data.labelled import read_training
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import find_task
 from fairlab.record import Record
+from fairlab.run import cli
 from fairlab.text.surface import negations, surface_tokens
 from tests.conftest import SMALL
 from tests.end_to_end.augmenting import augment_here, content, rows

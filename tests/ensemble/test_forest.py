@@ -136,7 +136,7 @@ class Strange:
 
 
 def test_a_file_with_strange_content_is_refused(fitted, tmp_path):
-    from fairlab.ensemble.forest import HarmModel
+    from fairlab.ensemble.model import HarmModel
 
     save_ensemble({"toxicity": HarmModel(Strange(), 1.0, 0.0)}, fitted.sources, tmp_path)
     with pytest.raises(FairlabError, match="which no ensemble holds"):

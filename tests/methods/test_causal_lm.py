@@ -9,9 +9,9 @@ import torch
 from fairlab.backbones import adapters
 from fairlab.backbones.adapters import FILE, add_adapters
 from fairlab.backbones.loading import load_backbone
-from fairlab.callbacks import Checkpoints
 from fairlab.data.entries import NOT_SCORED, collated
 from fairlab.methods.causal_lm import CausalLMTuning, refuse_mixing
+from fairlab.run.checkpoints import Checkpoints
 from fairlab.types import CannotScore, FairlabError
 from tests.backbones.reference import all_log_probabilities, livened
 from tests.conftest import WORDS

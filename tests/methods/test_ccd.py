@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from fairlab.backbones.loading import load_backbone
-from fairlab.callbacks import Checkpoints, History
 from fairlab.data.counterfactual import CounterfactualGroups
 from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral, representation_loss
 from fairlab.methods.ccd import CCD
+from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 

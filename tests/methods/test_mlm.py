@@ -10,9 +10,9 @@ from lightning.pytorch.callbacks import LambdaCallback
 from transformers import BertForMaskedLM
 
 from fairlab.backbones.adapters import FILE
-from fairlab.callbacks import Checkpoints, History
 from fairlab.data.corpus import Corpus
 from fairlab.methods.mlm import MLM, continuations, mask_tokens
+from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.types import FairlabError
 from tests.conftest import WORDS
 

@@ -15,10 +15,10 @@ from fairlab import train
 from fairlab.backbones.adapters import FILE
 from fairlab.backbones.classification import Classifier
 from fairlab.backbones.loading import load_backbone
-from fairlab.callbacks import Checkpoints, History
 from fairlab.data.labelled import LabelledTexts
 from fairlab.methods.sequence_classifier import SequenceClassifier
 from fairlab.record import Record
+from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.types import FairlabError
 from tests.conftest import WORDS, write_rows
 

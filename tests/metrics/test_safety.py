@@ -14,15 +14,18 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from fairlab.metrics.bootstrap import bootstrap_draws, mean, weighted_draws
-from fairlab.metrics.counterfactual_variance import (
+from fairlab.metrics.ranking import average_precision
+from fairlab.metrics.safety import (
     CounterfactualVariance,
+    SlicedAverages,
     average_counterfactual_variance,
+    equalised_odds_gap,
+    largest_gap,
     places,
     set_flips,
     set_variances,
+    sliced_averages,
 )
-from fairlab.metrics.ranking import average_precision
-from fairlab.metrics.slices import SlicedAverages, equalised_odds_gap, largest_gap, sliced_averages
 
 SCORES = st.integers(0, 20).map(lambda value: value / 20)
 EXAMPLES = st.lists(

@@ -6,8 +6,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from fairlab.benchmarks.cced import held_out_groups, kept, quantities
-from fairlab.benchmarks.measured import outcome
-from fairlab.measuring import add, adjusted
+from fairlab.benchmarks.readings import outcome
+from fairlab.benchmarks.runner import add, adjusted
 from fairlab.record import NotRun, Reading, Record
 from fairlab.reporting import plots
 from fairlab.reporting.report import write_report

@@ -270,7 +270,7 @@ def test_there_and_back_is_the_identity_and_what_fits_stays(rewriter, words):
 @pytest.mark.data
 @BOTH
 def test_winogender(rewriter, data_folder):
-    from fairlab.data.winogender import read_winogender
+    from fairlab.data.published.winogender import read_winogender
 
     groups = read_winogender(data_folder / "winogender/all_sentences.tsv")
     floors = {"man": 0.99, "woman": 0.99, "neutral": 0.99}
@@ -282,7 +282,7 @@ def test_winogender(rewriter, data_folder):
 
 @pytest.mark.data
 def test_neutral_winogender_becomes_gendered(data_folder):
-    from fairlab.data.winogender import read_winogender
+    from fairlab.data.published.winogender import read_winogender
 
     groups = read_winogender(data_folder / "winogender/all_sentences.tsv")
     for target in ("man", "woman"):

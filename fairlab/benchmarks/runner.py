@@ -1,0 +1,201 @@
+"""Running benchmarks on a model or on data, and keeping what they give in the record: nothing is measured twice."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.distributed import gathered, rank, ranks
+from fairlab.files import whole
+from fairlab.metrics.significance import holm
+from fairlab.record import Comparison, Note, NotRun, Outcome, Record
+from fairlab.types import CannotScore, DataUnavailable, FairlabError
+
+if TYPE_CHECKING:
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.benchmarks.readings import Benchmark, DataBenchmark
+
+EVERYTHING = "all"
+
+
+def measure(
+    benchmarks: Sequence[Benchmark],
+    backbone: Backbone,
+    phase: str,
+    record: Record,
+    *,
+    earlier: str | None = None,
+    change: str = "change",
+) -> None:
+    """Run every benchmark that the record does not hold yet for this model, and compare it with an earlier one.
+
+    Args:
+        benchmarks: to run.
+        backbone: the model.
+        phase: under which its readings stand: ``before``, ``after``, or a model's label; empty for the only model.
+        record: takes readings, comparisons, notes and what was not run; per-item values go into files beside it.
+        earlier: phase of the model to compare with, measured before in the same run.
+        change: phase under which the comparisons stand.
+    """
+    tasks: dict[str, Callable[[], Outcome]] = {}
+    for benchmark in benchmarks:
+        other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
+        tasks[benchmark.name] = partial(_beside, benchmark, backbone, other)
+    _keep(tasks, phase, record, change)
+    record.comparisons = adjusted(record.comparisons, change)
+    record.save()
+
+
+def take(phase: str, folder: Path, record: Record) -> None:
+    """Take the readings of a phase from another run that measured the same model in the same way.
+
+    Args:
+        phase: ``before``.
+        folder: of the other run.
+        record: takes its readings, notes and what was not run; the per-item values are copied beside it.
+
+    Raises:
+        FairlabError: there is no such run, it is not finished, or its model or benchmarks differ.
+    """
+    if f"{phase}_taken_from" in record.provenance:  # a run that is continued
+        return
+    items = items_file(folder, phase, "").parent
+    if not (folder / "record.json").is_file() or not items.is_dir():
+        raise FairlabError(f"{phase}={folder} holds no run and its items; give the folder of one")
+    other = Record.load(folder)
+    if other.status != "finished":
+        raise FairlabError(f"{phase}={folder} is {other.status}; finish it first, or leave {phase} out")
+    for part in ("backbone", "benchmark"):
+        if other.config.get(part) != record.config[part]:
+            raise FairlabError(f"{phase}={folder} has another {part}; leave {phase} out to measure it anew")
+    if other.provenance["weights"] != record.provenance["weights"]:
+        raise FairlabError(f"{phase}={folder} measured other weights; leave {phase} out to measure these")
+    shutil.copytree(items, items_file(record.folder, phase, "").parent, dirs_exist_ok=True)
+    seed = record.config["seed"]
+    record.readings += [replace(reading, seed=seed) for reading in other.readings if reading.phase == phase]
+    record.not_run += [entry for entry in other.not_run if entry.phase == phase]
+    record.notes += [note for note in other.notes if note.phase == phase or note.item]
+    record.provenance[f"{phase}_taken_from"] = {"folder": str(folder), "revision": other.provenance["revision"]}
+    record.save()
+
+
+def measure_data(
+    benchmark: DataBenchmark,
+    dataset: str,
+    field: Any,
+    embed: Callable[[Sequence[str]], Any] | None,
+    phase: str,
+    record: Record,
+) -> None:
+    """Run a benchmark of data, unless the record holds it already for this data set.
+
+    Args:
+        benchmark: to run.
+        dataset: as the benchmark takes it.
+        field: of its texts, or several.
+        embed: texts to vectors; None where the benchmark needs none.
+        phase: the data set's label; empty for the only one.
+        record: as of :func:`measure`.
+    """
+    measuring = partial(benchmark.measure_data, dataset, field, embed, record.folder)
+    _keep({benchmark.name: measuring}, phase, record)
+
+
+def _beside(benchmark: Benchmark, backbone: Backbone, other: Path | None) -> Outcome:
+    """What a benchmark finds, beside the items of the earlier model where there are any."""
+    from safetensors.numpy import load_file
+
+    before = load_file(other) if other is not None and other.exists() else None
+    return benchmark.measure(backbone, before)
+
+
+def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record, change: str = "change") -> None:
+    """Take measurements into the record, but those that are there; what cannot be measured is said so.
+
+    The processes of a run measure one benchmark each at a time, as one process alone would.
+    """
+    from safetensors.numpy import save_file
+
+    missing = [name for name in tasks if not _is_kept(name, phase, record)]
+    for start in range(0, len(missing), ranks()):
+        names = missing[start : start + ranks()]
+        own = names[rank()] if rank() < len(names) else None
+        found = gathered(None if own is None else _measured(own, tasks[own]))
+        for name, outcome in zip(names, found, strict=False):
+            if isinstance(outcome, Exception):
+                raise outcome
+            assert outcome is not None
+            file = items_file(record.folder, phase, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            add(outcome, phase, record, change)
+            with whole(file) as temporary:
+                save_file(outcome.items, temporary)
+
+
+def _is_kept(name: str, phase: str, record: Record) -> bool:
+    """Whether the per-item values of a benchmark are there and whole; damaged ones are measured again, and said so."""
+    file = items_file(record.folder, phase, name)
+    if not file.exists():
+        return False
+    if not is_intact(file):
+        text = f"items/{phase}/{file.name} was damaged, so it was measured again"
+        record.notes.append(Note(name, text, phase=phase))
+        return False
+    return True
+
+
+def _measured(name: str, measuring: Callable[[], Outcome]) -> Outcome | Exception:
+    """What a benchmark gives, or the error that the other processes must know of."""
+    try:
+        return measuring()
+    except (CannotScore, DataUnavailable) as error:
+        return Outcome(not_run=[NotRun(name, EVERYTHING, str(error))])
+    except Exception as error:
+        if ranks() == 1:
+            raise
+        return error
+
+
+def is_intact(file: Path) -> bool:
+    """Whether a file of per-item values can be read whole."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        load_file(file)
+    except SafetensorError:
+        return False
+    return True
+
+
+def items_file(folder: Path, phase: str, benchmark: str) -> Path:
+    """Where the per-item values of a benchmark lie in a run folder."""
+    return folder / "items" / phase / f"{benchmark}.safetensors"
+
+
+def add(outcome: Outcome, phase: str, record: Record, change: str = "change") -> None:
+    """Put an outcome into the record, in place of what a killed run may have left of it."""
+    seed = record.config["seed"]
+    readings = [replace(reading, phase=phase, seed=seed) for reading in outcome.readings]
+    comparisons = [replace(comparison, phase=change) for comparison in outcome.comparisons]
+    not_run = [replace(entry, phase=phase) for entry in outcome.not_run]
+    notes = [replace(note, phase="" if note.item else phase) for note in outcome.notes]
+    keys = {reading.key for reading in readings} | {comparison.key for comparison in comparisons}
+    record.readings = [reading for reading in record.readings if reading.key not in keys] + readings
+    record.comparisons = [entry for entry in record.comparisons if entry.key not in keys] + comparisons
+    record.not_run = [entry for entry in record.not_run if entry not in not_run] + not_run
+    record.notes = [note for note in record.notes if note not in notes] + notes
+    record.save()
+
+
+def adjusted(comparisons: Sequence[Comparison], change: str) -> list[Comparison]:
+    """Comparisons with Holm's adjustment over the headline ones of the phase ``change``."""
+    family = [k for k, entry in enumerate(comparisons) if entry.headline and entry.phase == change]
+    p_values = dict(zip(family, holm([comparisons[k].p for k in family]), strict=True))
+    return [
+        replace(entry, p_holm=float(p_values[k])) if k in p_values else entry for k, entry in enumerate(comparisons)
+    ]

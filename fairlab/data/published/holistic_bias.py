@@ -1,0 +1,197 @@
+"""HolisticBias: sentences such as "I love being a Deaf grandmother", by template, about people of many descriptors.
+
+Source: Smith et al. 2022, "'I'm sorry to hear that': Finding New Biases in Language Models with a Holistic Descriptor
+Dataset". Never used for training here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.published.sources import locate
+from fairlab.types import FairlabError
+
+# version -> where its files lie below FAIRLAB_DATA
+FOLDERS = {"1.0": "holistic_bias/v1.0", "1.1": "holistic_bias"}
+FILES = ("descriptors.json", "nouns.json", "sentence_templates.json", "standalone_noun_phrases.json")
+AXES = (
+    "ability",
+    "age",
+    "body_type",
+    "characteristics",
+    "cultural",
+    "gender_and_sex",
+    "nationality",
+    "nonce",
+    "political_ideologies",
+    "race_ethnicity",
+    "religion",
+    "sexual_orientation",
+    "socioeconomic_class",
+)
+
+
+@dataclass(frozen=True)
+class NounPhrase:
+    """What a template's gap is filled with.
+
+    Attributes:
+        axis: of the descriptor; empty for a bare noun.
+        descriptor: the phrase without article and noun; empty for a bare noun.
+        gendered: whether the descriptor goes with nouns of one gender only.
+        noun: in the singular; empty where the phrase has none ("Deaf", "a widow").
+        singular: with its article.
+        plural: without.
+    """
+
+    axis: str
+    descriptor: str
+    gendered: bool
+    noun: str
+    singular: str
+    plural: str
+
+
+@dataclass(frozen=True)
+class Template:
+    """A sentence with a gap.
+
+    Attributes:
+        text: holds ``{noun_phrase}`` or ``{plural_noun_phrase}``.
+        needs_noun: whether a phrase without a noun would not fit ("I like Deaf.").
+    """
+
+    text: str
+    needs_noun: bool
+
+    def fill(self, phrase: NounPhrase) -> str:
+        """The sentence about ``phrase``."""
+        return self.text.format(noun_phrase=phrase.singular, plural_noun_phrase=phrase.plural)
+
+
+@dataclass(frozen=True)
+class HolisticBiasSet:
+    """Noun phrases and templates of one version."""
+
+    phrases: list[NounPhrase]
+    templates: list[Template]
+
+    def sentences(self) -> Iterator[str]:
+        """Every sentence of the set; one word may be a descriptor of two axes, so a few occur twice."""
+        for phrase in self.phrases:
+            for template in self.templates:
+                if phrase.noun or not template.needs_noun:
+                    yield template.fill(phrase)
+
+    def comparable(self) -> dict[str, dict[str, list[NounPhrase]]]:
+        """Axis -> descriptor -> its phrases, one per noun in the order of the nouns.
+
+        The descriptors whose sentences can be compared, since they all go with all nouns: those that are not gendered.
+        """
+        found: dict[str, dict[str, list[NounPhrase]]] = defaultdict(lambda: defaultdict(list))
+        for phrase in self.phrases:
+            if phrase.descriptor and phrase.noun and not phrase.gendered:
+                found[phrase.axis][phrase.descriptor].append(phrase)
+        return {axis: dict(descriptors) for axis, descriptors in found.items()}
+
+
+def locate_holistic_bias(version: str) -> list[Path]:
+    """The four files of a version, in the order of ``FILES``.
+
+    Raises:
+        DataUnavailable: one of them cannot be had; those of 1.0 have no known hash and are never downloaded.
+    """
+    return [locate(f"{FOLDERS[version]}/{file}") for file in FILES]
+
+
+def read_holistic_bias(paths: Sequence[Path]) -> HolisticBiasSet:
+    """Noun phrases and templates from the four files.
+
+    Raises:
+        FairlabError: a file is not JSON of the published form.
+    """
+    descriptors, nouns, templates, standalone = (_read(path) for path in paths)
+    try:
+        pairs = {gender: [(str(one), str(many)) for one, many in pairs] for gender, pairs in nouns.items()}
+        phrases = [
+            NounPhrase("", "", False, one, f"{article(one)} {one}", many)
+            for gender in pairs
+            for one, many in pairs[gender]
+        ]
+        for axis, buckets in descriptors.items():
+            for bucket in buckets.values():
+                for entry in bucket:
+                    phrases += _of_descriptor(axis, _as_entry(entry, "descriptor"), pairs)
+        for axis, entries in standalone.items():
+            for entry in entries:
+                phrases += _of_standalone(axis, _as_entry(entry, "noun_phrase"), pairs)
+        found = [Template(text, specs.get("must_be_noun", False)) for text, specs in templates.items()]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FairlabError(
+            f"the files of HolisticBias in {paths[0].parent} are not of the published form "
+            f"({type(error).__name__}: {error}); fetch them again"
+        ) from error
+    return HolisticBiasSet(phrases, found)
+
+
+def article(phrase: str) -> str:
+    """The indefinite article as HolisticBias picks it, by the first letter.
+
+    Example:
+        >>> article("elderly"), article("Black"), article("US-born")  # the data names the exceptions
+        ('an', 'a', 'an')
+    """
+    return "an" if phrase[0].lower() in "aeiou" else "a"
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FairlabError(f"{path} is not JSON ({error}); fetch it again") from error
+
+
+def _as_entry(entry: str | dict[str, str], key: str) -> dict[str, str]:
+    """Entries without further properties are given as plain text."""
+    return {key: entry} if isinstance(entry, str) else entry
+
+
+def _of_descriptor(
+    axis: str, entry: dict[str, str], nouns: Mapping[str, list[tuple[str, str]]]
+) -> Iterator[NounPhrase]:
+    """The descriptor alone, then with every noun it goes with."""
+    descriptor, gender = entry["descriptor"], entry.get("gender", "")
+    before = entry.get("article", article(descriptor))
+    yield NounPhrase(axis, descriptor, bool(gender), "", descriptor, descriptor)
+    for noun_gender, pairs in nouns.items():
+        if gender in ("", noun_gender):
+            for one, many in pairs:
+                singular, plural = f"{before} {descriptor} {one}", f"{descriptor} {many}"
+                yield NounPhrase(axis, descriptor, bool(gender), one, singular, plural)
+
+
+def _of_standalone(
+    axis: str, entry: dict[str, str], nouns: Mapping[str, list[tuple[str, str]]]
+) -> Iterator[NounPhrase]:
+    """A phrase with a gap for the noun ("{article} {noun} with dyslexia") with every noun; any other as it is."""
+    singular = entry["noun_phrase"]
+    plural = entry.get("plural_noun_phrase", singular)
+    descriptor = singular.format(article="", noun="").strip()
+    if "{noun}" not in singular:
+        yield NounPhrase(axis, descriptor, False, "", singular, plural)
+        return
+    for pairs in nouns.values():
+        for one, many in pairs:
+            yield NounPhrase(
+                axis,
+                descriptor,
+                False,
+                one,
+                singular.format(article=article(one), noun=one),
+                plural.format(article="", noun=many).strip(),
+            )

@@ -1,0 +1,238 @@
+"""Examples of labelled tasks, from files in whichever published layout or from the hub."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.published.sources import locate
+from fairlab.data.published.tasks import HUB, Example, Task, find_task
+from fairlab.types import DataUnavailable, FairlabError
+
+SUFFIXES = (".tsv", ".json", ".jsonl")
+LOWEST, HIGHEST = 0.0, 5.0  # scores of STS-B
+Fields = Mapping[str, Any]
+
+
+def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
+    """Examples of a task's split, in their order.
+
+    Args:
+        name: of the task.
+        split: ``train``, or one of the task's ``dev_splits``.
+        path: a folder with a file named as the split and ending in .tsv, .json or .jsonl, of a mixture in a folder
+            named as each task; ``hub`` for the hub; None takes ``FAIRLAB_DATA``, or a download checked by hash where
+            one is known.
+
+    Raises:
+        DataUnavailable: the data cannot be had.
+        FairlabError: there is no such task, or its data is not laid out as its task's, or has fewer than two labels.
+    """
+    task = find_task(name)
+    if task.parts:
+        folders = [path if path in (None, HUB) else str(Path(path) / part.name) for part in task.parts]  # type: ignore[arg-type]
+        read = (read_task(part.name, split, folder) for part, folder in zip(task.parts, folders, strict=True))
+        turns = zip_longest(*read)
+        return [example for turn in turns for example in turn if example is not None]
+    if path in (None, HUB) and split not in task.files:
+        use = "it is measured on, never trained on" if split == "train" else f"it has: {', '.join(task.files)}"
+        raise FairlabError(f"{name} has no split '{split}'; {use}")
+    if path == HUB:
+        examples, place = read_hub(task, "dev" if task.halves else split), f"{task.hub[0]} ({task.hub[1]}, {split})"
+    else:
+        files = _published(task.files[split]) if path is None else [_file_in(Path(path), split)]
+        examples, place = list(chain.from_iterable(parse(file, task) for file in files)), str(files[0])
+    if task.halves:
+        examples = [example for example in examples if _in_first_half(example.first) == (split == "train")]
+    refuse_one_label(examples, task, place)
+    return examples
+
+
+def _in_first_half(text: str) -> bool:
+    """A fixed choice of half of all texts, another one than of those held out for choosing weights."""
+    return hashlib.sha256(f"half {text}".encode()).digest()[0] < 128
+
+
+def _published(names: str | tuple[str, ...]) -> list[Path]:
+    return [locate(name) for name in ([names] if isinstance(names, str) else names)]
+
+
+def _file_in(folder: Path, split: str) -> Path:
+    files = [folder / f"{split}{suffix}" for suffix in SUFFIXES]
+    found = next((file for file in files if file.is_file()), None)
+    if found is None:
+        raise DataUnavailable(f"{folder} holds none of {', '.join(file.name for file in files)}; put the split there")
+    return found
+
+
+def refuse_one_label(examples: Sequence[Example], task: Task, place: str) -> None:
+    """Raise where all examples have one label: nothing can be learned from them, or said by a measure over them."""
+    if len({example.label for example in examples}) < 2:
+        label = task.labels[int(examples[0].label)] if task.labels else examples[0].label
+        raise FairlabError(f"{place} has examples of the label {label} alone; give examples of two labels or more")
+
+
+def digest(examples: Sequence[Example]) -> str:
+    """SHA-256 of the examples' content, wherever they came from."""
+    rows = [[example.first, example.second, example.label, *example.options] for example in examples]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
+def label_counts(examples: Sequence[Example], task: Task) -> dict[str, int]:
+    """Number of examples of each label; empty for a task of scores."""
+    counts = Counter(example.label for example in examples)
+    return {label: counts[number] for number, label in enumerate(task.labels)}
+
+
+def parse(file: Path, task: Task) -> list[Example]:
+    """Examples of a file: .json (an object of rows, or a list), .jsonl, or else tab-separated.
+
+    Fields of a tab-separated file are not quoted, so lines are split at tabs and nothing else; a byte-order mark is no
+    text.
+
+    Raises:
+        FairlabError: a row has other columns or an unknown label; the message names it.
+    """
+    content = file.read_text(encoding="utf-8-sig")
+    reader = {".json": _json_rows, ".jsonl": json_lines}.get(file.suffix)
+    found = _tab_separated(content, file, task) if reader is None else reader(content, file)
+    examples = examples_of(found, task)
+    if not examples:
+        raise FairlabError(f"{file} holds no example; is it {task.name}'s?")
+    return examples
+
+
+def examples_of(rows: Iterable[tuple[str, Fields]], task: Task) -> list[Example]:
+    """Examples of a task's rows, each with its place for messages; rows of a label that is left out give none."""
+    found = (_example(fields, task, place) for place, fields in rows)
+    return [example for example in found if example is not None]
+
+
+def _tab_separated(content: str, file: Path, task: Task) -> Iterator[tuple[str, Fields]]:
+    lines = [line.rstrip("\r").split("\t") for line in content.split("\n")]
+    has_header = any(set(layout) <= set(lines[0]) for layout in task.layouts)
+    columns = lines[0] if has_header else list(task.columns)
+    if not columns:
+        raise FairlabError(f"{file} line 1 names the columns {_shown(lines[0])}; {_wanted(task)}")
+    for number, cells in enumerate(lines, start=1):
+        if cells == [""] or (has_header and number == 1):
+            continue
+        if len(cells) != len(columns):
+            raise FairlabError(
+                f"{file} line {number} has {len(cells)} columns, not {len(columns)}; is it {task.name}'s?"
+            )
+        yield f"{file} line {number}", dict(zip(columns, cells, strict=True))
+
+
+def _json_rows(content: str, file: Path) -> Iterator[tuple[str, Fields]]:
+    rows = _loaded(content, str(file))
+    for key, row in rows.items() if isinstance(rows, dict) else enumerate(rows, start=1):
+        yield f"{file} row {key}", row
+
+
+def json_lines(content: str, file: Path) -> Iterator[tuple[str, Fields]]:
+    """Rows of JSON lines, each with its place."""
+    for number, line in enumerate(content.split("\n"), start=1):
+        if line.strip():
+            yield f"{file} line {number}", _loaded(line, f"{file} line {number}")
+
+
+def _loaded(content: str, place: str) -> Any:
+    try:
+        found = json.loads(content)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise FairlabError(f"{place} is not JSON ({error}); write it as JSON, or as .tsv") from error
+    if not isinstance(found, dict | list):
+        raise FairlabError(f"{place} is neither a JSON object nor a list; write a row as an object of named fields")
+    return found
+
+
+def read_hub(task: Task, split: str) -> list[Example]:
+    """Examples of a data set of the hub; numbered labels are read by the names it gives them.
+
+    Raises:
+        DataUnavailable: the hub, or the data set there, cannot be had.
+        FairlabError: a row has other columns or an unknown label.
+    """
+    from datasets import load_dataset
+
+    name, configuration = task.hub
+    if not name:
+        raise DataUnavailable(f"{task.name} is not on the hub; leave data.path out, or set it to a folder of its files")
+    remote = split.replace("dev", "validation")
+    try:
+        rows = load_dataset(name, configuration, split=remote)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise DataUnavailable(
+            f"the hub does not give {name} ({configuration}, {remote}): {reason}; "
+            "set data.path to a folder of its files"
+        ) from error
+    names = {column: feature.names for column, feature in rows.features.items() if hasattr(feature, "names")}
+    named = ({c: names[c][v] if c in names and 0 <= v < len(names[c]) else v for c, v in row.items()} for row in rows)
+    place = f"{name} ({configuration}, {remote})"
+    return examples_of(((f"{place} row {number}", fields) for number, fields in enumerate(named, start=1)), task)
+
+
+def _example(fields: Fields, task: Task, place: str) -> Example | None:
+    """The example that a row's fields hold; None where its label is left out."""
+    if not isinstance(fields, dict):
+        raise FairlabError(f"{place} is no object of named fields; {_wanted(task)}")
+    layout = next((layout for layout in task.layouts if set(layout) <= set(fields)), None)
+    if layout is None:
+        raise FairlabError(f"{place} has the columns {_shown(list(fields))}; {_wanted(task)}")
+    written = str(fields[layout[-1]])
+    if task.spellings.get(written, written) in task.left_out:
+        return None
+    texts = [fields[column] for column in layout[: 2 if task.options else -1]]
+    if task.gathered and isinstance(texts[0], list):
+        texts[0] = _joined(texts[0])
+    answers = fields[layout[2]] if task.options else []
+    if not isinstance(answers, list) or not all(isinstance(text, str) for text in (*texts, *answers)):
+        raise FairlabError(f"{place} lacks text in one of {', '.join(layout[:-1])}; write every text as text")
+    if task.options and len(answers) != len(task.labels):
+        raise FairlabError(f"{place} has {len(answers)} answers, not {len(task.labels)}; {_wanted(task)}")
+    label = (_label if task.labels else _score)(written, task, place)
+    return Example(texts[0], texts[1] if len(texts) > 1 else None, label, tuple(answers))
+
+
+def _joined(sentences: Sequence[Any]) -> str | None:
+    """Sentences of evidence as one text: written out, each the ``text`` of an object, or the last entry of a list."""
+    texts = [
+        one.get("text") if isinstance(one, dict) else one[-1] if isinstance(one, list) and one else one
+        for one in sentences
+    ]
+    return " ".join(map(str, texts)) if texts and all(isinstance(text, str) for text in texts) else None
+
+
+def _label(written: str, task: Task, place: str) -> int:
+    """Number of a label, by its name or as files write it."""
+    written = task.spellings.get(written, written)
+    for known in (task.written, task.labels):
+        if written in known:
+            return known.index(written)
+    raise FairlabError(f"{place} has the label '{written}'; {task.name} has {', '.join(task.written or task.labels)}")
+
+
+def _score(written: str, task: Task, place: str) -> float:
+    try:
+        score = float(written)
+    except ValueError:
+        score = math.nan
+    if not LOWEST <= score <= HIGHEST:
+        raise FairlabError(f"{place} has the score '{written}'; {task.name} has numbers from {LOWEST:g} to {HIGHEST:g}")
+    return score
+
+
+def _shown(columns: Sequence[str]) -> str:
+    return ", ".join(column[:30] for column in columns[:12])
+
+
+def _wanted(task: Task) -> str:
+    return f"{task.name} has {' or '.join(', '.join(layout) for layout in task.layouts)}"

@@ -1,0 +1,342 @@
+"""Labelled tasks, of GLUE, RACE, fact checking and inference, and mixtures: where each lies and how it is scored.
+
+Source: Wang et al. 2019, "GLUE"; SST-2 in the sentence-level copy of clairett/pytorch-sentiment-classification; Lai et
+al. 2017, "RACE: Large-scale ReAding Comprehension Dataset From Examinations"; Thorne et al. 2018, "FEVER"; Schuster et
+al. 2019, "Towards Debiasing Fact Verification Models" (FEVER-Symmetric); Schuster et al. 2021, "Get Your Vitamin C!";
+Eisenschlos et al. 2021, "Fool Me Twice"; Bowman et al. 2015 (SNLI); McCoy et al. 2019, "Right for the Wrong Reasons"
+(HANS).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fairlab.types import FairlabError
+
+HUB = "hub"  # in place of a path
+MIXED = "+"  # between the names of tasks that are trained on together
+
+
+@dataclass(frozen=True)
+class Example:
+    """A labelled sentence, pair of sentences, or text with a question and the answers to choose from.
+
+    Attributes:
+        first, second: the texts; ``second`` is None for a task of single sentences.
+        label: position in the task's labels, or a score.
+        options: the answers, in the order of the task's labels; empty where there is nothing to choose from.
+    """
+
+    first: str
+    second: str | None
+    label: float
+    options: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> list[str]:
+        """All its texts: the first, the second where there is one, the answers."""
+        return [self.first, *([] if self.second is None else [self.second]), *self.options]
+
+    def with_fields(self, fields: Sequence[str]) -> Example:
+        """The example with other texts, as many as it has."""
+        paired = self.second is not None
+        return Example(fields[0], fields[1] if paired else None, self.label, tuple(fields[1 + paired :]))
+
+    @property
+    def pairs(self) -> list[tuple[str, str | None]]:
+        """What a model reads: the texts, or one pair for each answer, which stands where the question has its blank."""
+        if not self.options:
+            return [(self.first, self.second)]
+        question = self.second or ""
+        return [
+            (self.first, question.replace("_", option) if "_" in question else f"{question} {option}")
+            for option in self.options
+        ]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Where a task's examples lie, how they are laid out, and how predictions are scored.
+
+    Attributes:
+        name: of the task.
+        labels: names of the labels, in the order of their numbers; empty for a task of scores from 0 to 5.
+        metrics: names of its measures; the first one stands for the task.
+        layouts: columns of the first text, the second text (where there is one), the answers (where there are any) and
+            the label, for each way the task is published; the first way whose columns are all there is read.
+        files: of every split, below ``FAIRLAB_DATA``; several where a split is published in parts.
+        hub: data set on the hub, and its configuration.
+        written: the labels as files have them where that is not their names.
+        columns: of a file without a header.
+        options: whether an answer is to be chosen; the labels are the answers' places.
+        halves: whether both splits are halves of one file, no first text in both.
+        spellings: other ways in which labels are written, and their names.
+        left_out: labels whose rows are no examples of the task.
+        gathered: whether the first text may come as a list of sentences.
+        merged: labels of another classifier, and those of this task that they mean, where its labels are coarser.
+        parts: the tasks of a mixture.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    metrics: tuple[str, ...]
+    layouts: tuple[tuple[str, ...], ...]
+    files: Mapping[str, str | tuple[str, ...]]
+    hub: tuple[str, str]
+    written: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    options: bool = False
+    halves: bool = False
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    gathered: bool = False
+    merged: Mapping[str, str] = field(default_factory=dict)
+    parts: tuple[Task, ...] = ()
+
+    @property
+    def field_names(self) -> list[str]:
+        """Names of an example's fields: columns of its last layout, and the answers by their letters."""
+        columns = self.layouts[-1][: 2 if self.options else -1]
+        return [*columns, *(f"option_{label}" for label in self.labels if self.options)]
+
+    @property
+    def dev_splits(self) -> list[str]:
+        """Splits to measure on."""
+        return [split for split in self.files if split != "train"]
+
+
+def _glue(name: str, folder: str, layouts: Sequence[tuple[str, ...]], **more: Any) -> Task:
+    """A task of GLUE, with the usual names of its files and the usual measure."""
+    usual = {
+        "metrics": ("accuracy",),
+        "files": {split: f"{folder}/{split}.tsv" for split in ("train", "dev")},
+        "hub": ("nyu-mll/glue", name),
+    }
+    return Task(name, layouts=tuple(layouts), **usual | more)
+
+
+def _two_way(name: str, of: Task, left_out: str, **more: Any) -> Task:
+    """A task's pairs that support or refute, as claims with evidence."""
+    ways: dict[str, Any] = {"labels": CLAIMS, "metrics": CLAIM_METRICS, "left_out": (*of.left_out, left_out)}
+    return replace(of, name=name, **ways | more)
+
+
+SENTENCES = ("sentence1", "sentence2", "label")
+JSON_PAIR = ("text_a", "text_b", "label")
+ENTAILMENT = ("not_entailment", "entailment")
+DIGITS = ("0", "1")
+CLAIMS = ("REFUTES", "SUPPORTS")  # F1 is of the second
+CLAIM_METRICS = ("accuracy", "macro_f1", "f1")
+NOT_ENOUGH = "NOT ENOUGH INFO"
+SPELLINGS = {"refutes": "REFUTES", "refuted": "REFUTES", "supports": "SUPPORTS", "supported": "SUPPORTS"}
+THREE_WAY: dict[str, Any] = {
+    "labels": (*CLAIMS, NOT_ENOUGH),
+    "metrics": ("accuracy", "macro_f1"),
+    "spellings": SPELLINGS | {"not enough info": NOT_ENOUGH},
+}
+EVIDENCE = ("evidence", "claim", "label")
+INFERENCE = ("entailment", "neutral", "contradiction")
+HYPOTHESES = [("sentence1", "sentence2", "gold_label"), ("premise", "hypothesis", "label")]
+
+MNLI = _glue(
+    "mnli",
+    "glue/MNLI",
+    [*HYPOTHESES, JSON_PAIR],
+    labels=INFERENCE,
+    metrics=("accuracy", "macro_f1"),
+    files={
+        "train": "glue/MNLI/train.json",
+        "dev": "glue/MNLI/dev.json",
+        "dev_matched": "glue/MNLI_textfooler/mnli_matched",
+        "dev_mismatched": "glue/MNLI_textfooler/mnli_mismatched",
+    },
+    columns=("label", "premise", "hypothesis"),
+)
+SNLI = Task(
+    "snli",
+    metrics=("accuracy", "macro_f1"),
+    labels=INFERENCE,
+    layouts=tuple(HYPOTHESES),
+    files={"train": "glue/SNLI/train.tsv", "dev": "glue/SNLI/validation.tsv", "test": "glue/SNLI/test.tsv"},
+    hub=("stanfordnlp/snli", "plain_text"),
+    written=("0", "1", "2"),
+    left_out=("-", "-1"),  # the annotators did not agree
+)
+FEVER = Task(  # the data folder has its claims, but no evidence in words
+    "fever",
+    layouts=(EVIDENCE,),
+    files={"train": "fever/train.jsonl", "dev": "fever/dev.jsonl", "test": "fever/test.jsonl"},
+    hub=("copenlu/fever_gold_evidence", "default"),
+    gathered=True,
+    **THREE_WAY,
+)
+VITAMINC = Task(
+    "vitaminc",
+    layouts=(EVIDENCE,),
+    files={
+        "train": tuple(f"vitaminc/train_{number}.jsonl" for number in range(5)),
+        "test": "vitaminc/test.jsonl",
+    },
+    hub=("tals/vitaminc", "default"),
+    **THREE_WAY,
+)
+FEVER_SYMMETRIC = Task(
+    "fever_symmetric",
+    labels=CLAIMS,
+    metrics=CLAIM_METRICS,
+    layouts=(("evidence_sentence", "claim", "label"), EVIDENCE),
+    files={split: f"fever_symmetric/symmetric_v0.2/fever_symmetric_{split}.jsonl" for split in ("dev", "test")},
+    hub=("", ""),
+)
+
+TASKS = {
+    task.name: task
+    for task in (
+        _glue(
+            "cola",
+            "glue/CoLA",
+            [("sentence", "label")],
+            labels=("unacceptable", "acceptable"),
+            written=DIGITS,
+            metrics=("matthews", "accuracy"),
+            columns=("source", "label", "mark", "sentence"),
+        ),
+        _glue(
+            "sst2",
+            "sst2",
+            [("sentence", "label")],
+            labels=("negative", "positive"),
+            written=DIGITS,
+            columns=("sentence", "label"),
+        ),
+        _glue(
+            "mrpc",
+            "glue/MRPC",
+            [("#1 String", "#2 String", "Quality"), SENTENCES],
+            labels=("not_equivalent", "equivalent"),
+            written=DIGITS,
+            metrics=("accuracy", "f1"),
+        ),
+        _glue(
+            "stsb",
+            "glue/STS-B",
+            [("sentence1", "sentence2", "score"), SENTENCES],
+            labels=(),
+            metrics=("pearson", "spearman"),
+        ),
+        _glue(
+            "qqp",
+            "glue/QQP",
+            [("question1", "question2", "is_duplicate"), ("question1", "question2", "label"), JSON_PAIR],
+            labels=("not_duplicate", "duplicate"),
+            written=DIGITS,
+            metrics=("accuracy", "f1"),
+            files={"train": "glue/QQP/train.json", "dev": "glue/QQP/dev.json"},
+        ),
+        MNLI,
+        _two_way("mnli_two_way", MNLI, "neutral", spellings={"entailment": "SUPPORTS", "contradiction": "REFUTES"}),
+        _glue("qnli", "glue/QNLI", [("question", "sentence", "label")], labels=ENTAILMENT),
+        _glue(  # where the training file cannot be had
+            "qnli_halves",
+            "glue/QNLI",
+            [("question", "sentence", "label")],
+            labels=ENTAILMENT,
+            files=dict.fromkeys(("train", "dev"), "glue/QNLI/dev.tsv"),
+            hub=("nyu-mll/glue", "qnli"),
+            halves=True,
+        ),
+        _glue("rte", "glue/RTE", [SENTENCES], labels=ENTAILMENT),
+        _glue("wnli", "glue/WNLI", [SENTENCES], labels=ENTAILMENT, written=DIGITS),
+        Task(
+            "race",
+            labels=("A", "B", "C", "D"),
+            metrics=("accuracy",),
+            layouts=(("article", "question", "options", "answer"),),
+            files={"train": "race/train.jsonl", "dev": "race/dev.jsonl"},
+            hub=("ehovy/race", "all"),
+            options=True,
+        ),
+        SNLI,
+        replace(  # where the training file cannot be had
+            SNLI, name="snli_validation", files={"train": SNLI.files["dev"], "test": SNLI.files["test"]}
+        ),
+        Task(
+            "hans",
+            labels=("non-entailment", "entailment"),
+            metrics=("accuracy", "macro_f1"),
+            layouts=tuple(HYPOTHESES),
+            files={"dev": "hans/heuristics_evaluation_set.txt"},
+            hub=("jhu-cogsci/hans", "plain_text"),
+            merged={"entailment": "entailment", "neutral": "non-entailment", "contradiction": "non-entailment"},
+        ),
+        Task(  # training examples of MNLI
+            "hans_mnli",
+            labels=INFERENCE,
+            metrics=("accuracy",),
+            layouts=(("premise", "hypothesis", "label"),),
+            files={"test": "hans/mnli_contradicting_examples"},
+            hub=("", ""),
+            columns=("premise", "hypothesis", "label"),
+        ),
+        FEVER,
+        _two_way("fever_two_way", FEVER, NOT_ENOUGH),
+        Task(  # claims alone, to ask what they give away
+            "fever_claims",
+            layouts=(("text", "label"), ("claim", "label")),
+            files=dict.fromkeys(("train", "dev"), "fever/paper_dev.jsonl"),
+            hub=("", ""),
+            halves=True,
+            **THREE_WAY,
+        ),
+        VITAMINC,
+        _two_way("vitaminc_two_way", VITAMINC, NOT_ENOUGH),
+        Task(
+            "fool_me_twice",
+            labels=CLAIMS,
+            metrics=CLAIM_METRICS,
+            layouts=(("gold_evidence", "text", "label"), EVIDENCE),
+            files={"train": "fool_me_twice/dev.first500.jsonl"},
+            hub=("tasksource/fool-me-twice", "default"),
+            gathered=True,
+        ),
+        FEVER_SYMMETRIC,
+        replace(
+            FEVER_SYMMETRIC,
+            name="fever_symmetric_v01",
+            files={  # the second without the pairs of FEVER itself
+                "full": "fever_symmetric/symmetric_v0.1/fever_symmetric_full.jsonl",
+                "generated": "fever_symmetric/symmetric_v0.1/fever_symmetric_generated.jsonl",
+            },
+        ),
+    )
+}
+
+
+def find_task(name: str) -> Task:
+    """The task of a name, or the mixture of several: ``fool_me_twice+vitaminc_two_way``.
+
+    Raises:
+        FairlabError: there is no such task, or those of a mixture have other labels or other kinds of texts.
+    """
+    if MIXED in name:
+        return _mixture([find_task(part) for part in name.split(MIXED)])
+    if name not in TASKS:
+        raise FairlabError(f"there is no task '{name}'; there are: {', '.join(TASKS)}")
+    return TASKS[name]
+
+
+def _mixture(parts: Sequence[Task]) -> Task:
+    """A task to train on whose examples are those of several, one of each in turn."""
+    first = parts[0]
+    for part in parts[1:]:
+        if (part.labels, len(part.field_names)) != (first.labels, len(first.field_names)):
+            raise FairlabError(
+                f"{first.name} and {part.name} cannot be mixed: they have the fields and labels "
+                f"{', '.join((*first.field_names, *first.labels))} and {', '.join((*part.field_names, *part.labels))}"
+            )
+    layouts = tuple(dict.fromkeys(layout for part in (*parts[1:], first) for layout in part.layouts))
+    return Task(
+        MIXED.join(part.name for part in parts), first.labels, first.metrics, layouts, {}, ("", ""), parts=tuple(parts)
+    )

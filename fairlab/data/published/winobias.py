@@ -1,0 +1,69 @@
+"""WinoBias: sentences about two people of stereotyped occupations, one of whom a pronoun refers to.
+
+Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods". Never used for
+training here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlab.data.published.pronouns import PronounSentence, by_pronouns
+from fairlab.types import FairlabError
+
+TYPES = ("type1", "type2")
+SPLITS = ("dev", "test")
+_LINE = re.compile(r"\d+ +(?P<sentence>.*\[.*\].*)")
+
+
+@dataclass(frozen=True)
+class WinoBiasPair:
+    """A sentence with the pronoun of the stereotype of the occupation referred to, and with the other pronoun.
+
+    Attributes:
+        cluster: the same for the two sentences that the data builds on one pair of occupations.
+        pro: the stereotypical version.
+        anti: the anti-stereotypical one.
+    """
+
+    cluster: str
+    pro: PronounSentence
+    anti: PronounSentence
+
+
+def read_winobias(pro: Path, anti: Path) -> tuple[list[WinoBiasPair], list[str]]:
+    """Pairs of the same line of ``pro_stereotyped_<type>.txt.<split>`` and its ``anti_stereotyped`` counterpart.
+
+    Returns:
+        The pairs, and the stereotypical sentences left out because the two lines differ in more than pronouns: slips
+        in the published files, 19 of the 1,584 pairs.
+
+    Raises:
+        FairlabError: a line is not a number and a sentence with brackets, or the files differ in length.
+    """
+    pros, antis = _sentences(pro), _sentences(anti)
+    if len(pros) != len(antis):
+        raise FairlabError(f"{pro} has {len(pros)} lines and {anti} {len(antis)}; fetch both again")
+    pairs, left_out = [], []
+    for k, (first, second) in enumerate(zip(pros, antis, strict=True)):
+        versions = by_pronouns(first, second)
+        if versions is None:
+            left_out.append(first)
+        else:
+            pairs.append(WinoBiasPair(f"{pro.name} {k // 2}", *versions))
+    return pairs, left_out
+
+
+def _sentences(path: Path) -> list[str]:
+    """Sentences in file order, brackets and superfluous blanks removed."""
+    sentences = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        found = _LINE.fullmatch(line.strip())
+        if found is None:
+            raise FairlabError(f"{path} line {number} is no number and sentence with [ ]; is it a file of WinoBias?")
+        sentences.append(" ".join(found["sentence"].replace("[", "").replace("]", "").split()))
+    if not sentences:
+        raise FairlabError(f"{path} is empty; fetch it again")
+    return sentences

@@ -1,0 +1,108 @@
+"""Winogender schemas: as counterfactual groups, and as sentences with a pronoun.
+
+Source: Rudinger et al. 2018, "Gender Bias in Coreference Resolution"; 720 sentences, 240 groups that differ only in a
+pronoun (male, female, neutral). Never used for training here.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlab.data.published.pronouns import PronounSentence, by_pronouns, differing_words, sentence_with_pronouns
+from fairlab.types import NEUTRAL, FairlabError, Group
+
+VERSIONS = {"neutral": NEUTRAL, "male": "man", "female": "woman"}
+
+
+def read_winogender(path: Path) -> list[Group]:
+    """Groups in file order from ``all_sentences.tsv`` (columns sentid, sentence).
+
+    Raises:
+        FairlabError: a sentence id is not of the form, or a group lacks a version.
+    """
+    groups: dict[str, dict[str, str]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if not {"sentid", "sentence"} <= set(rows.fieldnames or ()):
+            raise FairlabError(f"{path} has no columns sentid and sentence; is it Winogender's all_sentences.tsv?")
+        for row in rows:
+            schema, _, version = row["sentid"].removesuffix(".txt").rpartition(".")
+            if version not in VERSIONS:
+                raise FairlabError(f"{path}: the sentence id '{row['sentid']}' does not end in male, female or neutral")
+            groups.setdefault(schema, {})[VERSIONS[version]] = row["sentence"]
+    if not groups:
+        raise FairlabError(f"{path} holds no sentence; fetch it again")
+    for schema, versions in groups.items():
+        if len(versions) != len(VERSIONS):
+            raise FairlabError(f"{path}: {schema} lacks a version; it has {', '.join(versions)}")
+    return [
+        Group(schema, "gender", {name: versions[name] for name in VERSIONS.values()})
+        for schema, versions in groups.items()
+    ]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Three versions of a sentence about a person of some occupation and another one.
+
+    Attributes:
+        id: ``<occupation>.<other participant>.<whom the pronoun refers to>``.
+        occupation: one of 60.
+        of_occupation: whether the pronoun refers to the person of that occupation, or to the other one.
+        male: with he, him or his.
+        female: with she or her.
+        neutral: with they, them or their, and the verb after it where it must agree.
+    """
+
+    id: str
+    occupation: str
+    of_occupation: bool
+    male: PronounSentence
+    female: PronounSentence
+    neutral: PronounSentence
+
+
+def schemas(groups: Sequence[Group]) -> list[Schema]:
+    """The groups that :func:`read_winogender` gives, with the places of their pronouns.
+
+    Raises:
+        FairlabError: an id is not of the form, or the versions of a group do not differ in one pronoun.
+    """
+    found = []
+    for group in groups:
+        occupation, _, referent = group.id.split(".") if group.id.count(".") == 2 else ("", "", "")
+        texts = group.versions
+        pair = by_pronouns(texts["man"], texts["woman"])
+        indices = differing_words(texts["man"], texts["woman"])
+        if (
+            referent not in ("0", "1")
+            or pair is None
+            or indices[0] not in differing_words(texts["man"], texts[NEUTRAL])
+        ):
+            raise FairlabError(f"Winogender: the three versions of '{group.id}' are not alike but for a pronoun")
+        neutral = sentence_with_pronouns(texts[NEUTRAL], indices)
+        found.append(Schema(group.id, occupation, referent == "0", *pair, neutral))
+    return found
+
+
+def read_occupation_statistics(path: Path) -> dict[str, float]:
+    """Percent of women per occupation in the United States, from ``occupations-stats.tsv`` (bls_pct_female).
+
+    Raises:
+        FairlabError: a column is missing, or a value is no number from 0 to 100.
+    """
+    shares = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        for row in rows:
+            try:
+                share = float(row["bls_pct_female"])
+                shares[row["occupation"]] = share
+            except (KeyError, TypeError, ValueError) as error:
+                raise FairlabError(f"{path} line {rows.line_num} lacks occupation or bls_pct_female") from error
+            if not 0 <= share <= 100:
+                raise FairlabError(f"{path} line {rows.line_num}: bls_pct_female is {share}, not from 0 to 100")
+    return shares

@@ -1,0 +1,138 @@
+"""Perturbed data sets: rows with their choices, streamed, and labelled examples in memory.
+
+The choices (number of the row, hash of its text, word, axis, target) are a manifest that can be shared without the
+texts: on the same data, with the same rewriter, it gives the same texts again.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from fairlab.augmentation.perturbation import CHOICE, Perturbation, text_sha256
+from fairlab.data.published.tasks import Example
+from fairlab.data.stream.manifest import data_files
+from fairlab.data.stream.rows import BadRow
+from fairlab.rewriting.word_rewriters import Selection
+from fairlab.text.fields import join_fields
+from fairlab.types import DataUnavailable, FairlabError, Row
+
+CHOICES = "choices.jsonl"
+
+
+def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | BadRow]:
+    """Rows that carry their choice, of a manifest in the order of the rows; a row that it does not name has none.
+
+    Raises:
+        DataUnavailable: there is no such file.
+        FairlabError: it is no manifest of choices, or of other rows.
+    """
+    choices = read_choices(file)
+    following = next(choices, None)
+    for row in rows:
+        if isinstance(row, BadRow) or following is None or row.number != following[0]:
+            yield row
+            continue
+        number, digest, choice = following
+        if text_sha256(row.text) != digest:
+            raise FairlabError(
+                f"{file} chooses a word of another text than row {number} has; give the data it was made of"
+            )
+        yield replace(row, extra={**row.extra, CHOICE: asdict(choice)})
+        following = next(choices, None)
+    if following is not None:
+        raise FairlabError(
+            f"{file} chooses a word of row {following[0]}, which is not there; give the data it was made of"
+        )
+
+
+def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
+    """Row numbers, hashes of texts and choices of a manifest, one at a time."""
+    if not file.is_file():
+        raise DataUnavailable(f"{file} is not a file; give the {CHOICES} of an earlier perturbation")
+    with file.open(encoding="utf-8") as lines:
+        for place, line in enumerate(lines, start=1):
+            try:
+                row = json.loads(line)
+                yield row.pop("number"), row.pop("sha256"), Selection(**row)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise FairlabError(
+                    f"{file} line {place} is no choice of a perturbation; make the file again"
+                ) from error
+
+
+@dataclass(frozen=True)
+class PerturbedExamples:
+    """Labelled examples and what became of them.
+
+    Attributes:
+        examples: as many as there were, in their order, with their labels.
+        axes: of each example that really changed, the axis; empty elsewhere.
+        counts: examples, those with a choice, and what became of them.
+    """
+
+    examples: list[Example]
+    axes: list[str]
+    counts: dict[str, int]
+
+    @property
+    def changed(self) -> list[int]:
+        """Places of the examples that really changed."""
+        return [k for k, axis in enumerate(self.axes) if axis]
+
+
+def perturb_examples(examples: Sequence[Example], perturbation: Perturbation) -> PerturbedExamples:
+    """Examples with one person of each turned to another attribute, their label kept.
+
+    They are the same texts that ``fairlab.augment`` makes of the task's split.
+    """
+    texts = [join_fields(example.fields) for example in examples]
+    if perturbation.choices is None:
+        drawn = perturbation.choose(texts, range(1, len(texts) + 1), perturbation.weights(texts))
+        chosen = {k: choice for k, choice in enumerate(drawn) if choice is not None}
+    else:
+        rows = [Row(str(k + 1), text, {}, f"row {k + 1}", k + 1) for k, text in enumerate(texts)]
+        named = (row for row in with_choices(rows, perturbation.choices) if isinstance(row, Row))
+        chosen = {row.number - 1: Selection(**row.extra[CHOICE]) for row in named if CHOICE in row.extra}
+    made = perturbation.rewrite([examples[k].fields for k in chosen], list(chosen.values())) if chosen else []
+    perturbed, axes = list(examples), [""] * len(examples)
+    counts = Counter(examples=len(examples), chosen=len(chosen))
+    for (k, choice), found in zip(chosen.items(), made, strict=True):
+        counts[found.fault[0] or f"perturbed/{choice.axis}"] += 1
+        if not found.fault[0]:
+            perturbed[k], axes[k] = examples[k].with_fields(found.fields), choice.axis
+    return PerturbedExamples(perturbed, axes, dict(counts))
+
+
+def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[str]) -> PerturbedExamples:
+    """Examples as ``fairlab.augment`` perturbed them, with any rewriter.
+
+    Args:
+        folder: its output, made of these examples.
+        examples: of a task's split.
+        names: of their fields.
+
+    Raises:
+        DataUnavailable: there is no finished output.
+        FairlabError: it is of other examples.
+    """
+    texts = [file.read_text(encoding="utf-8") for file in data_files(folder)]
+    rows = [json.loads(line) for text in texts for line in text.split("\n") if line]
+    other = f"{folder} is no perturbation of these {len(examples)} examples; run fairlab.augment on this split"
+    if len(rows) != len(examples) or not all(set(names) <= set(row) and "perturbed" in row for row in rows):
+        raise FairlabError(other)
+    perturbed, axes = [], []
+    for row, example in zip(rows, examples, strict=True):
+        fields = [row[name] for name in names]
+        source = row["source_text"] if row["perturbed"] else join_fields(fields)
+        if source != join_fields(example.fields):
+            raise FairlabError(f"{other}: row {row['id']} is another text")
+        perturbed.append(example.with_fields(fields))
+        axes.append(row[CHOICE]["axis"] if row["perturbed"] else "")
+    counts = Counter(f"perturbed/{axis}" for axis in axes if axis)
+    return PerturbedExamples(perturbed, axes, {"examples": len(rows), **counts})

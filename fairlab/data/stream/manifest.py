@@ -1,0 +1,124 @@
+"""The manifest of an augmentation's output: its files with their hashes, and what became of the rows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.published.task_files import digest
+from fairlab.data.stream.rows import TASK, BadRow, read_rows, task_examples, text_files
+from fairlab.data.stream.shards import BAD
+from fairlab.files import sha256, write_whole
+from fairlab.rewriting.group_rewriters import NO_WORD
+from fairlab.types import DataUnavailable, FairlabError, Row
+
+NAME = "manifest.json"
+
+
+@dataclass
+class Manifest:
+    """What an output holds.
+
+    Attributes:
+        fairlab: version that made it.
+        source: name, bytes and SHA-256 of the input.
+        made_by: augmentation, axis, attributes, rewriter, seed and the like.
+        read: rows of the input.
+        reasons: rejected rows by reason.
+        counts: all other counts.
+        shards: the files of every shard, by kind: ``file``, ``rows``, ``sha256``.
+    """
+
+    fairlab: str
+    source: dict[str, Any]
+    made_by: dict[str, Any]
+    read: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    shards: list[dict[str, dict[str, Any]]] = field(default_factory=list)
+
+    def add(self, summary: Mapping[str, Any]) -> None:
+        """Take in a shard; see :func:`fairlab.data.stream.shards.make_shards`."""
+        self.read += summary["read"]
+        self.reasons = _sum(self.reasons, summary["reasons"])
+        self.counts = _sum(self.counts, summary["counts"])
+        if summary["files"]:
+            self.shards.append(summary["files"])
+
+    def files(self, kind: str) -> list[str]:
+        """Names of the files of a kind, in order."""
+        return [shard[kind]["file"] for shard in self.shards if kind in shard]
+
+    @property
+    def made(self) -> int:
+        """Rows of the data."""
+        return sum(shard["data"]["rows"] for shard in self.shards if "data" in shard)
+
+    def rows(self) -> dict[str, int]:
+        """What became of the rows, for tables."""
+        rest = {name: count for name, count in self.counts.items() if name != "judged" and "/" not in name}
+        order = {name: rest.pop(name) for name in (BAD, NO_WORD) if name in rest}
+        return {"read": self.read, **order, "rejected": sum(self.reasons.values()), **rest, "written": self.made}
+
+    def write(self, folder: Path) -> None:
+        """Write ``manifest.json``."""
+        write_whole(folder / NAME, json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n")
+
+
+def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted((Counter(one) + Counter(other)).items()))
+
+
+def dataset_rows(source: str, field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
+    """Rows of a data set: an output of ``fairlab.augment``, checked, or anything ``read_rows`` takes."""
+    folder = Path(source)
+    if not (folder / NAME).is_file():
+        return read_rows(source, field)
+    return chain.from_iterable(read_rows(str(file), field) for file in data_files(folder))
+
+
+def dataset_facts(source: str) -> dict[str, Any]:
+    """Name and hash of a data set: a file's, a folder's data's, a task's, or the hub's, which is not hashed."""
+    if source.startswith(TASK):
+        return {"name": source, "sha256": digest(task_examples(source)[1])}
+    path = Path(source)
+    if path.is_file():
+        files = [path]
+    elif path.is_dir():
+        files = data_files(path) if (path / NAME).is_file() else text_files(path)
+    else:
+        return {"name": source, "sha256": "not taken: streamed from the hub"}
+    return {"name": path.name, "bytes": sum(file.stat().st_size for file in files), "sha256": sha256(*files)}
+
+
+def data_files(folder: Path) -> list[Path]:
+    """The data of an augmentation's output, checked against its manifest.
+
+    Raises:
+        DataUnavailable: there is no manifest, so the augmentation has not finished, or a file is missing.
+        FairlabError: a file is not as it was written, or there are none.
+    """
+    manifest = folder / NAME
+    if not manifest.is_file():
+        raise DataUnavailable(
+            f"{folder} has no {NAME}: it is no output of fairlab.augment, or one that has not finished; run that "
+            "command again to finish it"
+        )
+    try:
+        listed = [
+            shard["data"] for shard in json.loads(manifest.read_text(encoding="utf-8"))["shards"] if "data" in shard
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise FairlabError(f"{manifest} is damaged; run fairlab.augment again") from error
+    for entry in listed:
+        path = folder / entry["file"]
+        if not path.is_file():
+            raise DataUnavailable(f"{path} is missing though {NAME} lists it; run fairlab.augment again to restore it")
+        if sha256(path) != entry["sha256"]:
+            raise FairlabError(f"{path} is not as fairlab.augment wrote it; run that command again to restore it")
+    return [folder / entry["file"] for entry in listed]

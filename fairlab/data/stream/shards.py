@@ -1,0 +1,264 @@
+"""Augmenting any amount of text in shards: rows stream through, every finished shard stays, nothing is made twice.
+
+A shard is a run of consecutive rows of the input. What is made of it goes into ``data-NNNNN.jsonl``, rewrites that were
+turned down into ``rejected-NNNNN.jsonl``, rows that could not be read into ``shards/NNNNN.quarantine.jsonl``; a file
+that would be empty is not written. ``shards/NNNNN.json``, written last, says that the shard is finished. Which rows a
+shard holds depends on the input and ``shard_rows`` alone, so the output does not depend on the number of processes,
+their order, or how often the run was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import signal
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass
+from itertools import islice
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from typing import Any, Protocol
+
+from fairlab.data.stream.rows import BadRow
+from fairlab.files import sha256, write_whole
+from fairlab.types import FairlabError, Made, Row
+
+FILES = {
+    "data": "data-{:05}.jsonl",
+    "rejected": "rejected-{:05}.jsonl",
+    "quarantine": "shards/{:05}.quarantine.jsonl",
+}
+BAD = "rows that cannot be read"
+SURROGATE = re.compile("[\ud800-\udfff]")
+MOST_CHARACTERS = 8_000_000  # of a shard, so that memory stays flat for long texts too
+WAITING = 2  # shards read ahead for every process
+RAY_BLOCK = 64  # shards handed to Ray at a time
+
+Input = Row | BadRow
+
+
+class Augmentation(Protocol):
+    """What the shards ask of an augmentation."""
+
+    def make(self, rows: Sequence[Row]) -> list[Made]:
+        """What becomes of every row, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """One shard's rows, to be worked on."""
+
+    number: int
+    folder: Path
+    items: list[Input]
+
+
+def make_shards(
+    items: Iterable[Input],
+    builder: Callable[[], Augmentation],
+    folder: Path,
+    *,
+    shard_rows: int,
+    num_proc: int = 1,
+    engine: str = "local",
+) -> Iterator[dict[str, Any]]:
+    """Make all shards that are missing, and yield the summary of every shard, in order.
+
+    Args:
+        items: rows of the input, bad ones among them.
+        builder: makes the augmentation, once in every process; can be pickled.
+        folder: of the output.
+        shard_rows: rows of the input in a shard, fewer where texts are very long.
+        num_proc: processes; 1 works in this one.
+        engine: ``local``, or ``ray`` for Ray Data on whatever cluster this process reaches.
+
+    Raises:
+        FairlabError: bad values, a process was ended from outside, Ray is not installed, or from the augmentation;
+            finished shards stay.
+    """
+    for name, value in (("shard_rows", shard_rows), ("num_proc", num_proc)):
+        if value < 1:
+            raise FairlabError(f"{name} must be at least 1, not {value}")
+    if engine not in ("local", "ray"):
+        raise FairlabError(f"engine must be local or ray, not {engine}")
+    folder = folder.resolve()  # workers elsewhere need not have this working directory
+    (folder / "shards").mkdir(parents=True, exist_ok=True)
+    tasks = cut(items, folder, shard_rows)
+    if engine == "ray":
+        yield from _on_ray(tasks, builder, num_proc)
+    elif num_proc == 1:
+        yield from _here(tasks, builder)
+    else:
+        yield from _in_processes(tasks, builder, num_proc)
+
+
+def cut(items: Iterable[Input], folder: Path, shard_rows: int) -> Iterator[Task]:
+    """Consecutive shards of at most ``shard_rows`` rows."""
+    number, shard, characters = 0, list[Input](), 0
+    for item in items:
+        length = len(item.text) if isinstance(item, Row) else 0
+        if shard and (len(shard) == shard_rows or characters + length > MOST_CHARACTERS):
+            yield Task(number, folder, shard)
+            number, shard, characters = number + 1, [], 0
+        shard.append(item)
+        characters += length
+    if shard:
+        yield Task(number, folder, shard)
+
+
+def finished(task: Task) -> dict[str, Any] | None:
+    """The summary of a shard that an earlier run finished, unless its files are no longer as they were written."""
+    file = summary_file(task)
+    if not file.exists():
+        return None
+    try:
+        summary: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:  # cut short by a disk that lost it; the shard is made again
+        return None
+    paths = {kind: task.folder / entry["file"] for kind, entry in summary["files"].items()}
+    intact = all(path.is_file() and sha256(path) == summary["files"][kind]["sha256"] for kind, path in paths.items())
+    return summary if intact else None
+
+
+def summary_file(task: Task) -> Path:
+    """The file that says that a shard is finished."""
+    return task.folder / "shards" / f"{task.number:05}.json"
+
+
+def make_shard(task: Task, augmentation: Augmentation) -> dict[str, Any]:
+    """Make one shard, write its files, and return its summary: rows read, files, reasons and counts."""
+    made = iter(augmentation.make([item for item in task.items if isinstance(item, Row)]))
+    lines: dict[str, list[str]] = {"data": [], "rejected": [], "quarantine": []}
+    reasons, counts = Counter[str](), Counter[str]()
+    for item in task.items:
+        if isinstance(item, BadRow):
+            counts[BAD] += 1
+            lines["quarantine"].append(_line(asdict(item)))
+            continue
+        outcome = next(made)
+        counts.update(outcome.counts)
+        lines["data"] += map(_line, outcome.rows)
+        if outcome.reason:
+            reasons[outcome.reason] += 1
+            about = {"id": item.id, "place": item.place, "reason": outcome.reason, "detail": outcome.detail}
+            lines["rejected"].append(_line({**item.extra, **about, "text": item.text, "versions": outcome.versions}))
+    summary = {
+        "read": len(task.items),
+        "files": {
+            kind: _write(task.folder, FILES[kind].format(task.number), some) for kind, some in lines.items() if some
+        },
+        "reasons": dict(sorted(reasons.items())),
+        "counts": {name: count for name, count in sorted(counts.items()) if count},
+    }
+    write_whole(summary_file(task), json.dumps(summary, ensure_ascii=False) + "\n")
+    return summary
+
+
+def _write(folder: Path, name: str, lines: list[str]) -> dict[str, Any]:
+    write_whole(folder / name, "".join(lines))
+    return {"file": name, "rows": len(lines), "sha256": sha256(folder / name)}
+
+
+def _line(row: dict[str, Any]) -> str:
+    line = json.dumps(row, ensure_ascii=False, default=str) + "\n"
+    # Half a surrogate pair, in another field than the text, can only be written escaped.
+    return line if line.isascii() or not SURROGATE.search(line) else json.dumps(row, default=str) + "\n"
+
+
+def _here(tasks: Iterable[Task], builder: Callable[[], Augmentation]) -> Iterator[dict[str, Any]]:
+    augmentation: Augmentation | None = None
+    for task in tasks:
+        summary = finished(task)
+        if summary is None:
+            augmentation = augmentation or builder()
+            summary = make_shard(task, augmentation)
+        yield summary
+
+
+_augmentation: Augmentation | None = None  # of a worker process
+
+
+def _start_worker(builder: Callable[[], Augmentation]) -> None:
+    global _augmentation
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _augmentation = builder()
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _work(task: Task) -> dict[str, Any]:
+    assert _augmentation is not None
+    return make_shard(task, _augmentation)
+
+
+def _in_processes(
+    tasks: Iterable[Task], builder: Callable[[], Augmentation], num_proc: int
+) -> Iterator[dict[str, Any]]:
+    """Summaries in order, with a bounded number of shards in memory."""
+    builder()  # what is wrong with the values is said here, in one sentence, before any process starts
+    waiting: deque[Future[dict[str, Any]] | dict[str, Any]] = deque()
+    pool = ProcessPoolExecutor(num_proc, get_context("spawn"), _start_worker, (builder,))
+    try:
+        for task in tasks:
+            waiting.append(finished(task) or pool.submit(_work, task))
+            while len(waiting) > WAITING * num_proc:
+                yield _result(waiting.popleft())
+        while waiting:
+            yield _result(waiting.popleft())
+    except BrokenProcessPool as error:
+        raise FairlabError(
+            f"one of the num_proc={num_proc} processes was ended from outside, perhaps for want of memory; run the "
+            "same command again to go on, with a smaller num_proc if it happens again"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)  # shards being made are finished
+
+
+def _result(entry: Future[dict[str, Any]] | dict[str, Any]) -> dict[str, Any]:
+    return entry if isinstance(entry, dict) else entry.result()
+
+
+class _RayWorker:
+    """Holds the augmentation in an actor of Ray."""
+
+    def __init__(self, builder: Callable[[], Augmentation]) -> None:
+        self.augmentation = builder()
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        summary = make_shard(pickle.loads(row["task"]), self.augmentation)
+        return {"number": row["number"], "summary": json.dumps(summary)}
+
+
+def _on_ray(tasks: Iterable[Task], builder: Callable[[], Augmentation], num_proc: int) -> Iterator[dict[str, Any]]:
+    """Shards through Ray Data, a block of them at a time; the output folder must be one that all its nodes share."""
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise FairlabError("engine=ray needs Ray; pip install 'fairlab[ray]'") from error
+    builder()
+    while block := list(islice(tasks, RAY_BLOCK)):
+        summaries = {task.number: finished(task) for task in block}
+        missing = [
+            {"number": task.number, "task": pickle.dumps(task)} for task in block if summaries[task.number] is None
+        ]
+        if missing:
+            made = ray.data.from_items(missing, override_num_blocks=len(missing)).map(
+                _RayWorker, fn_constructor_args=(builder,), concurrency=num_proc
+            )
+            summaries |= {row["number"]: json.loads(row["summary"]) for row in made.iter_rows()}
+        yield from (summary for _, summary in sorted(summaries.items()) if summary is not None)

@@ -1,0 +1,73 @@
+"""A fair subsample of an expansion: no member, kind or entry is favoured by where it stands in the file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.stream.manifest import Manifest
+from fairlab.files import sha256, whole
+
+WHOLE = "whole"  # folder of all that was made
+LEFT_OUT = "left out by the limit"
+FILE = "data-00000.jsonl"
+
+
+def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
+    """Places of at most ``limit`` rows, in order, spread over the groups as evenly as their sizes allow.
+
+    One row of each group is taken in turn until there are enough; which rows of a group, and which groups have one
+    more, a hash of seed and place decides.
+
+    Args:
+        groups: of every row, such as the member a copy was made for.
+        limit: most rows.
+        seed: of the choice.
+    """
+
+    def drawn(what: str) -> bytes:
+        return hashlib.sha256(f"{seed}:{what}".encode()).digest()
+
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, group in enumerate(groups):
+        places[group].append(place)
+    turns = [
+        (turn, drawn(f"{turn}:{group}"), place)
+        for group, own in places.items()
+        for turn, place in enumerate(sorted(own, key=lambda place: drawn(str(place))))
+    ]
+    return sorted(place for _, _, place in sorted(turns)[:limit])
+
+
+def subsample(manifest: Manifest, folder: Path, limit: int, seed: int) -> None:
+    """Write a fair subsample of the data made in ``folder / WHOLE`` as the data of ``folder``, and list it alone.
+
+    Entries are one group, and the rows made for every member one each. The whole expansion stays where it is.
+    """
+    names = manifest.files("data")
+    groups = [row.get("biaser", "") for name in names for row in _rows(folder / WHOLE / name)]
+    chosen = set(fair_choice(groups, limit, seed))
+    place = 0
+    with whole(folder / FILE) as temporary, temporary.open("w", encoding="utf-8") as written:
+        for name in names:
+            with (folder / WHOLE / name).open(encoding="utf-8") as file:
+                for line in file:
+                    if place in chosen:
+                        written.write(line)
+                    place += 1
+    for shard in manifest.shards:
+        shard.pop("data", None)
+        for entry in shard.values():
+            entry["file"] = f"{WHOLE}/{entry['file']}"
+    if chosen:
+        manifest.shards.append({"data": {"file": FILE, "rows": len(chosen), "sha256": sha256(folder / FILE)}})
+    manifest.counts[LEFT_OUT] = place - len(chosen)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]

@@ -1,0 +1,99 @@
+"""Plain text: files of paragraphs, sentences, and which paragraphs are held out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fairlab.data.groups import groups_files, read_groups
+from fairlab.files import sha256
+from fairlab.text import gutenberg
+from fairlab.types import DataUnavailable, FairlabError
+
+WRAPPED = 200  # a file without a longer line is wrapped by hand: its paragraphs end at blank lines, not at line ends
+SHORTEST = 5  # tokens of a text worth training on, special ones included
+BOOK = re.compile(rf"^{gutenberg.START.pattern}.*?$(.*?)^(?:{gutenberg.END.pattern})", re.M | re.S)
+TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
+SENTENCE_END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["')\]])){TITLES}\s+(?=["'(\[]?[A-Z])""")
+
+
+def read(path: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+    """Yield name, SHA-256 and paragraphs of every file of a path; a paragraph comes with the key that places it.
+
+    The versions of a counterfactual group are paragraphs of one key, so that they are never split.
+
+    Raises:
+        FairlabError: there is no such file or folder, it holds no text, or a file is no text.
+    """
+    if path.startswith("embedded/"):
+        (file,) = groups_files(path)
+        groups = [group for group in read_groups(path) if group.extra.get("split", "train") == "train"]
+        yield file.name, sha256(file), [(group.id, text) for group in groups for text in group.texts]
+        return
+    for file in text_files(path):
+        yield file.name, sha256(file), [(text, text) for text in paragraphs(read_text(file))]
+
+
+def text_files(path: str) -> list[Path]:
+    """The file itself, or the ``.txt`` files of a folder by name.
+
+    Raises:
+        DataUnavailable: there is no such place, or a folder holds none.
+    """
+    folder = os.environ.get("FAIRLAB_DATA")
+    places = [Path(path), *([Path(folder) / path] if folder else [])]
+    place = next((place for place in places if place.exists()), None)
+    if place is None:
+        tried = "FAIRLAB_DATA holds none" if folder else "FAIRLAB_DATA is not set"
+        raise DataUnavailable(f"there is no file or folder {path}, and {tried}; give data.paths of plain text")
+    files = [place] if place.is_file() else sorted(place.glob("*.txt"))
+    if not files:
+        raise DataUnavailable(f"the folder {path} holds no .txt file; put the corpus there as plain text")
+    return files
+
+
+def read_text(file: Path) -> str:
+    """A file's text, UTF-8 or else Latin-1, without what Project Gutenberg puts around a book.
+
+    Raises:
+        FairlabError: the file holds zero bytes, so it is no text in either encoding.
+    """
+    content = file.read_bytes()
+    if b"\0" in content:
+        raise FairlabError(f"{file} is not plain text (byte {content.index(0)} is zero); save it as UTF-8")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    book = BOOK.search(text)
+    return book[1] if book else text
+
+
+def paragraphs(text: str) -> list[str]:
+    """Paragraphs on one line each: split at blank lines, or at every line end where lines are not wrapped."""
+    lines = text.splitlines()
+    wrapped = max(map(len, lines), default=0) < WRAPPED
+    blocks = re.split(r"\n\s*\n", "\n".join(lines)) if wrapped else lines
+    flat = (" ".join(block.replace("_", "").split()) for block in blocks)  # Gutenberg marks italics by underscores
+    return [block for block in flat if block]
+
+
+def joined(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[str]:
+    """Consecutive sentences joined up to ``window`` tokens; a longer sentence stands alone."""
+    cuts: list[list[str]] = []
+    room = 0
+    for sentence, length in zip(sentences, lengths, strict=True):
+        if not cuts or length > room:
+            cuts.append([])
+            room = window
+        cuts[-1].append(sentence)
+        room -= length
+    return [" ".join(cut) for cut in cuts]
+
+
+def held_out(key: str, share: float) -> bool:
+    """Whether a paragraph is held out: a fixed choice, evenly spread over keys."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) < share * 2**64

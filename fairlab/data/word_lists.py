@@ -1,0 +1,127 @@
+"""Sentences that hold a listed word: the lists of an axis, and where their words stand in plain text.
+
+Source: Kaneko and Bollegala 2021, section 4.1; Yang et al. 2023; and their code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairlab.data.published.sources import locate
+from fairlab.lexicons import load_lexicon
+from fairlab.lexicons.stereotypes import stereotyped_words
+from fairlab.text.words import Span, TermFinder
+from fairlab.types import NEUTRAL, FairlabError
+
+FEWEST_WORDS, MOST_WORDS = 2, 128  # of a sentence; the authors' code
+
+
+NEUTRAL_KIND = 0  # attributes are numbered from 1
+
+
+@dataclass(frozen=True)
+class WordLists:
+    """Words of the attributes of an axis, and neutral ones, in lower case.
+
+    Attributes:
+        attributes: by name, columns whose rows correspond; an empty string where an attribute has no word.
+        neutral: words without an attribute.
+    """
+
+    attributes: Mapping[str, Sequence[str]]
+    neutral: set[str]
+
+    def kinds(self) -> dict[str, int]:
+        """The kind each word marks; one that several attributes list marks none."""
+        columns = [{word for word in column if word} for column in self.attributes.values()]
+        kinds = dict.fromkeys(self.neutral.difference(*columns), NEUTRAL_KIND)
+        for kind, column in enumerate(columns, start=1):
+            kinds |= dict.fromkeys(column.difference(*columns[: kind - 1], *columns[kind:]), kind)
+        return kinds
+
+
+def lexicon_words(axis: str) -> WordLists:
+    """The words of an axis by the lexicons that come with fairlab."""
+    lexicon = load_lexicon(axis)
+    columns = {
+        name: [row[k].casefold() if row[k].casefold() != row[0].casefold() else "" for row in lexicon.rows]
+        for k, name in enumerate(lexicon.attributes, start=1)
+    }
+    return WordLists(columns, stereotyped_words(axis))
+
+
+def listed_words(lists: Mapping[str, str]) -> WordLists:
+    """Words from files of one a line.
+
+    Raises:
+        FairlabError: there is no neutral list, or less than two attributes, or their lists differ in length.
+        DataUnavailable: a file cannot be had.
+    """
+    if NEUTRAL not in lists or len(lists) < 3:
+        raise FairlabError(f"data.lists needs '{NEUTRAL}' and at least two attributes, not: {', '.join(lists)}")
+    columns = {
+        name: [line.strip().casefold() for line in locate(file).read_text(encoding="utf-8").splitlines()]
+        for name, file in lists.items()
+    }
+    neutral = set(columns.pop(NEUTRAL)) - {""}
+    if len(lengths := {len(column) for column in columns.values()}) > 1:
+        raise FairlabError(
+            f"the lists of {', '.join(columns)} have {sorted(lengths)} lines; their lines must correspond"
+        )
+    return WordLists(columns, neutral)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A listed word in a sentence: ``text[start:end]``, the word as listed, and its kind."""
+
+    text: str
+    start: int
+    end: int
+    word: str
+    kind: int
+
+
+def find_words(lines: Iterable[str], words: WordLists, mixed: str) -> Iterator[Found]:
+    """Sentences with listed words; a word that repeats is read where it stands first."""
+    kinds = words.kinds()
+    finder = TermFinder(kinds)
+    for text in lines:
+        if not FEWEST_WORDS <= len(text.split()) <= MOST_WORDS:
+            continue
+        first: dict[str, Span] = {}
+        for span in finder.find(text):
+            first.setdefault(span.term, span)
+        found = [Found(text, span.start, span.end, term, kinds[term]) for term, span in first.items()]
+        marked = [entry for entry in found if entry.kind != NEUTRAL_KIND]
+        if not marked or mixed == "keep":
+            yield from marked or found
+        elif len({entry.kind for entry in marked}) == 1:
+            yield marked[0]
+
+
+def balanced(found: Sequence[Found], words: WordLists, at_least: int) -> list[Found]:
+    """Neutral sentences, and for corresponding words as many as the rarest has, if that is ``at_least`` so many.
+
+    A word of two rows counts in both, so that some sentences come twice; that is how the authors of ADEPT do it.
+    """
+    by_word: dict[tuple[int, str], list[Found]] = defaultdict(list)
+    for entry in found:
+        by_word[entry.kind, entry.word].append(entry)
+    kept = [entry for entry in found if entry.kind == NEUTRAL_KIND]
+    for row in zip(*words.attributes.values(), strict=True):
+        members = [by_word[kind, word] for kind, word in enumerate(row, start=1)]
+        rarest = min(map(len, members))
+        if rarest >= at_least:
+            kept += [entry for member in members for entry in member[:rarest]]
+    return kept
+
+
+def split_by_hash(found: Sequence[Found], validation: float) -> tuple[list[Found], list[Found]]:
+    """Held-out entries and the others, in the order of a hash of their texts: the order of the files plays no part."""
+    ranked = sorted(found, key=lambda entry: hashlib.sha256(entry.text.encode()).digest())
+    count = int(validation) if validation >= 1 else round(validation * len(ranked))
+    return ranked[:count], ranked[count:]

@@ -1,0 +1,42 @@
+"""Debiasing by what a classifier believes that reads the claim, or hypothesis, alone.
+
+Source: Karimi Mahabadi et al. 2020, "End-to-End Bias Mitigation by Modelling Biases in Corpora", section 3.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.data.labelled import LabelledTexts
+from fairlab.methods.debiasing.base import Debiasing
+from fairlab.methods.debiasing.bias_model import Tuning, out_of_sample
+
+
+class ClaimOnly(Debiasing):
+    """Knows of every training example what the claim alone gives away.
+
+    Args:
+        epochs: passes of the claim-only classifier over its half of the claims.
+        lr: its peak learning rate.
+        batch_size: its examples in a batch.
+
+    Attributes:
+        log_bias: what it believes, (N, L), out of sample; see :mod:`fairlab.methods.debiasing.bias_model`.
+    """
+
+    log_bias: Tensor
+
+    def __init__(self, *, epochs: int, lr: float, batch_size: int) -> None:
+        self.tuning = Tuning(epochs, lr, batch_size)
+
+    def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
+        """Train the claim-only classifier on either half of the claims, and ask it of the other."""
+        claims = [(claim, None) for claim in self.second_texts(data)]
+        labels = [int(example.label) for example in data.examples["train"]]
+        self.log_bias = torch.from_numpy(out_of_sample(backbone, claims, labels, data.task.labels, self.tuning, seed))
+
+    def bias_of(self, positions: Tensor) -> Tensor:
+        """Its log-probabilities (B, L) of training examples."""
+        return self.log_bias[positions.cpu()].to(positions.device)

@@ -1,0 +1,56 @@
+"""CLEVER: what the claim alone would say is subtracted from what claim and evidence say, when the classifier is used.
+
+Source: Xu et al. 2023, "Counterfactual Debiasing for Fact Verification", section 3; scale and space of the subtraction
+are not in what of it could be read, and are settings.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.subtraction import SPACES, subtract
+from fairlab.data.labelled import LabelledTexts
+from fairlab.methods.debiasing.base import Debiasing
+from fairlab.methods.debiasing.bias_model import Tuning, fine_tuned
+from fairlab.types import FairlabError
+
+
+class Clever(Debiasing):
+    """Trains a claim-only classifier beside the plain one; the exported model holds both.
+
+    Weights are chosen by the plain classifier's measure, since nothing is subtracted before training has ended.
+
+    Args:
+        epochs: passes of the claim-only classifier over the claims.
+        lr: its peak learning rate.
+        batch_size: its examples in a batch.
+        scale: of what is subtracted.
+        space: ``logits`` or ``probabilities``.
+
+    Raises:
+        FairlabError: a value is out of range.
+    """
+
+    name = "clever"
+
+    def __init__(
+        self, *, epochs: int, lr: float, batch_size: int, scale: float, space: Literal["logits", "probabilities"]
+    ) -> None:
+        if not scale >= 0 or space not in SPACES:
+            raise FairlabError(
+                f"debiasing.scale must be 0 or more and debiasing.space {' or '.join(SPACES)}: {scale}, {space}"
+            )
+        self.tuning = Tuning(epochs, lr, batch_size)
+        self.scale = scale
+        self.space = space
+
+    def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
+        """Train the claim-only classifier on all claims."""
+        claims = [(claim, None) for claim in self.second_texts(data)]
+        labels = [int(example.label) for example in data.examples["train"]]
+        self.claim_only = fine_tuned(backbone, claims, labels, data.task.labels, self.tuning, seed)
+
+    def finish(self, backbone: Backbone) -> None:
+        """Have its outputs subtracted from now on."""
+        subtract(backbone, self.claim_only.model, scale=self.scale, space=self.space)

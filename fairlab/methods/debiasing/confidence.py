@@ -1,0 +1,48 @@
+"""Confidence regularisation: a teacher's beliefs, flattened where the claim alone gives the label away.
+
+Source: Utama et al. 2020, "Mind the Trade-off: Debiasing NLU Models without Degrading the In-distribution Performance",
+section 3.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.data.labelled import LabelledBatch, LabelledTexts, pairs
+from fairlab.methods.debiasing.bias_model import fine_tuned, log_probabilities
+from fairlab.methods.debiasing.claim_only import ClaimOnly
+from fairlab.methods.debiasing.reweighting import bias_weights
+
+
+class ConfidenceRegularisation(ClaimOnly):
+    """Cross-entropy with the scaled beliefs of a teacher, which is trained plainly on the same pairs beforehand."""
+
+    name = "confidence"
+
+    def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
+        """Train the claim-only classifiers and the teacher."""
+        super().prepare(data, backbone, seed)
+        read = pairs(data.examples["train"])
+        labels = [int(example.label) for example in data.examples["train"]]
+        teacher = fine_tuned(backbone, read, labels, data.task.labels, self.tuning, seed)
+        self.log_teacher = torch.from_numpy(log_probabilities(teacher, data.task.labels, read))
+
+    def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
+        """The loss on a batch."""
+        weights = bias_weights(self.bias_of(batch.positions), batch.labels)
+        log_teacher = self.log_teacher[batch.positions.cpu()].to(outputs.device)
+        return confidence_regularised(outputs, log_teacher, weights)
+
+
+def confidence_regularised(outputs: Tensor, log_teacher: Tensor, weights: Tensor) -> Tensor:
+    """-sum_l s_l log softmax(z)_l, mean over a batch, s being the teacher's beliefs to the power w, renormalised.
+
+    Args:
+        outputs: z, (B, L).
+        log_teacher: logarithms of the teacher's beliefs, (B, L).
+        weights: w = 1 - b(y), (B,); 0 makes the target uniform, 1 leaves it the teacher's.
+    """
+    target = (weights[:, None] * log_teacher).softmax(dim=1)
+    return -(target * outputs.log_softmax(dim=1)).sum(dim=1).mean()

@@ -1,0 +1,33 @@
+"""Product of experts (PoE): the classifier learns what a claim-only classifier does not know.
+
+Source: Karimi Mahabadi et al. 2020, "End-to-End Bias Mitigation by Modelling Biases in Corpora", section 3.2; Utama et
+al. 2020, "Towards Debiasing NLU Models from Unknown Biases", for a bias model that is trained before and fixed.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from fairlab.data.labelled import LabelledBatch
+from fairlab.methods.debiasing.claim_only import ClaimOnly
+
+
+class ProductOfExperts(ClaimOnly):
+    """Cross-entropy of the product of the classifier's beliefs and the claim-only one's, which is then left out."""
+
+    name = "poe"
+
+    def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
+        """The loss on a batch."""
+        return product_of_experts(outputs, self.bias_of(batch.positions), batch.labels)
+
+
+def product_of_experts(outputs: Tensor, log_bias: Tensor, labels: Tensor) -> Tensor:
+    """CE(log softmax(z) + log b, y), mean over a batch.
+
+    Args:
+        outputs: z, (B, L).
+        log_bias: log b, (B, L).
+        labels: y, (B,).
+    """
+    return nn.functional.cross_entropy(outputs.log_softmax(dim=1) + log_bias, labels)

@@ -1,0 +1,132 @@
+"""ReW: example weights that take from n-grams of the claims what they say of the label.
+
+Source: Schuster et al. 2019, "Towards Debiasing Fact Verification Models", section 4 (learned weights), with the
+constants of its authors' code; the training loss as in Lee et al. 2021 (CrossAug). The weights by LMI are ours.
+Shape letters: N examples, G n-grams, L labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from torch import Tensor
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.data.labelled import LabelledBatch, LabelledTexts
+from fairlab.methods.debiasing.base import Debiasing, weighted_cross_entropy
+from fairlab.metrics.lmi import mutual_information
+from fairlab.types import FairlabError
+
+WORD = re.compile(r"\w+")
+COMMONEST = 10  # words that are passed over
+KINDS = ("learned", "lmi")
+LR, PENALTY = 1.0, 1e-10  # of Adam, and of the norm of the weights
+
+
+class ReW(Debiasing):
+    """Cross-entropy weighted so that bigrams of the claims say little of the label.
+
+    Args:
+        weights: ``learned``: 1 + alpha, alpha of least association; ``lmi``: of the bigram of a claim with the highest
+            local mutual information with its label, p(label) / p(label | bigram), at most 1.
+        at_least: claims that hold a bigram that is looked at.
+        steps: of Adam, for learned weights.
+
+    Raises:
+        FairlabError: a value is out of range.
+    """
+
+    name = "rew"
+
+    def __init__(self, *, weights: Literal["learned", "lmi"], at_least: int, steps: int) -> None:
+        if weights not in KINDS or at_least < 1 or steps < 1:
+            raise FairlabError(
+                f"debiasing.weights must be {' or '.join(KINDS)}, debiasing.at_least and debiasing.steps at least 1: "
+                f"{weights}, {at_least}, {steps}"
+            )
+        self.kind = weights
+        self.at_least = at_least
+        self.steps = steps
+
+    def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:
+        """Find the weights."""
+        grams, labels = bigrams(self.second_texts(data)), [int(e.label) for e in data.examples["train"]]
+        holds = occurrences(grams, self.at_least)
+        made = learned_weights(holds, labels, self.steps) if self.kind == "learned" else lmi_weights(holds, labels)
+        self.weights = torch.from_numpy(made)
+
+    def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
+        """The loss on a batch."""
+        weights = self.weights[batch.positions.cpu()].to(outputs.device, outputs.dtype)
+        return weighted_cross_entropy(outputs, batch.labels, weights)
+
+    def weight(self, batch: LabelledBatch) -> float:
+        """The sum of the weights of a batch."""
+        return float(self.weights[batch.positions.cpu()].sum())
+
+
+def bigrams(claims: Sequence[str]) -> list[set[tuple[str, ...]]]:
+    """Bigrams of lower-cased words of each claim, without the ten words that are commonest in all of them."""
+    words = [WORD.findall(claim.lower()) for claim in claims]
+    passed = {word for word, _ in Counter(word for of_claim in words for word in of_claim).most_common(COMMONEST)}
+    kept = [[word for word in of_claim if word not in passed] for of_claim in words]
+    return [set(pairwise(of_claim)) for of_claim in kept]
+
+
+def occurrences(grams: Sequence[set[tuple[str, ...]]], at_least: int) -> csr_array:
+    """Which examples (N) hold which n-grams (G), of those in at least so many: 0 or 1, sorted by n-gram."""
+    counts = Counter(gram for of_claim in grams for gram in of_claim)
+    place = {gram: k for k, gram in enumerate(sorted(gram for gram, count in counts.items() if count >= at_least))}
+    rows = [sorted(place[gram] for gram in of_claim if gram in place) for of_claim in grams]
+    ends = np.cumsum([0, *map(len, rows)])
+    columns = np.array([column for row in rows for column in row], dtype=int)
+    return csr_array((np.ones(len(columns)), columns, ends), shape=(len(grams), len(place)))
+
+
+def lmi_weights(holds_NG: csr_array, labels: Sequence[int]) -> NDArray[np.float64]:
+    """Weights (N,) in (0, 1]; see :class:`ReW`. An example without an n-gram that speaks for its label has 1."""
+    is_label_NL = np.eye(max(labels) + 1)[list(labels)]
+    counts_GL = holds_NG.T @ is_label_NL
+    label_L, found_GL = is_label_NL.mean(axis=0), mutual_information(counts_GL)
+    given_GL = counts_GL / np.maximum(counts_GL.sum(axis=1, keepdims=True), 1)
+    weights = np.ones(len(labels))
+    for row, label in enumerate(labels):
+        grams = holds_NG.indices[holds_NG.indptr[row] : holds_NG.indptr[row + 1]]
+        if len(grams):
+            strongest = grams[found_GL[grams, label].argmax()]
+            weights[row] = min(1.0, label_L[label] / given_GL[strongest, label])
+    return weights
+
+
+def learned_weights(holds_NG: csr_array, labels: Sequence[int], steps: int) -> NDArray[np.float64]:
+    """Weights 1 + alpha (N,), alpha of 0 or more minimising the sum over n-grams of their largest share of a label.
+
+    The share of a label is that of the weights of the examples with the n-gram which have it.
+    """
+    turned = coo_array(holds_NG.T)
+    places = torch.from_numpy(np.stack(turned.coords).astype(np.int64))
+    across = torch.sparse_coo_tensor(places, torch.from_numpy(turned.data), turned.shape, check_invariants=True)
+    is_label_NL = torch.nn.functional.one_hot(torch.tensor(list(labels))).double()
+    alpha = torch.zeros(len(labels), dtype=torch.float64, requires_grad=True)
+    if not holds_NG.shape[1]:
+        return np.ones(len(labels))
+    optimizer = torch.optim.Adam([alpha], lr=LR)
+    for _ in range(steps):
+        weighted_GL = across @ ((1 + alpha)[:, None] * is_label_NL)
+        shares_GL = weighted_GL / weighted_GL.sum(dim=1, keepdim=True)
+        # The norm has no gradient at 0, where alpha begins.
+        loss = shares_GL.amax(dim=1).sum() + PENALTY * (alpha.square().sum() + torch.finfo(alpha.dtype).tiny).sqrt()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            alpha.clamp_(min=0)
+    return 1 + alpha.detach().numpy()

@@ -1,0 +1,32 @@
+"""Example reweighting: the more the claim alone gives an example's label away, the less the example counts.
+
+Source: Utama et al. 2020, "Towards Debiasing NLU Models from Unknown Biases", section 3; Clark et al. 2019, "Don't Take
+the Easy Way Out", section 3.2.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from fairlab.data.labelled import LabelledBatch
+from fairlab.methods.debiasing.base import weighted_cross_entropy
+from fairlab.methods.debiasing.claim_only import ClaimOnly
+
+
+class ExampleReweighting(ClaimOnly):
+    """Cross-entropy with weights 1 - b(y), b being what a claim-only classifier believes."""
+
+    name = "reweighting"
+
+    def loss(self, outputs: Tensor, batch: LabelledBatch) -> Tensor:
+        """The loss on a batch."""
+        return weighted_cross_entropy(outputs, batch.labels, bias_weights(self.bias_of(batch.positions), batch.labels))
+
+    def weight(self, batch: LabelledBatch) -> float:
+        """The sum of the weights of a batch."""
+        return float(bias_weights(self.bias_of(batch.positions), batch.labels).sum())
+
+
+def bias_weights(log_bias: Tensor, labels: Tensor) -> Tensor:
+    """1 - b(y), (B,), of log b (B, L) and labels y (B,): in [0, 1]."""
+    return 1 - log_bias.gather(1, labels[:, None]).squeeze(1).exp()

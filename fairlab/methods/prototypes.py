@@ -1,0 +1,237 @@
+"""What DPCE and ADEPT-F share: neutral words are debiased against prototypes of attributes, attribute sentences stay.
+
+Shape letters: B sentences, T tokens, L layers (the embedding layer is the first), D width, A attributes.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor, nn
+from torchmetrics import MeanMetric
+
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batches_by_tokens
+from fairlab.backbones.hidden_states import hidden_states, target_vectors, train_only_the_encoder
+from fairlab.data.attribute_sentences import Sentence, SentenceBatch, as_sentences, sentences_of
+from fairlab.data.counterfactual import GroupBatch
+from fairlab.data.word_lists import NEUTRAL_KIND
+from fairlab.distributed import ranks
+from fairlab.losses.drift import Drift, drift_loss
+from fairlab.methods.base import Clipped, optimizer_steps, scheduled
+from fairlab.types import FairlabError
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Where the papers, their official code and a mended form of it differ.
+
+    Attributes:
+        shifted: words of several subwords are read one position to the left,
+            see :func:`fairlab.backbones.hidden_states.target_vectors`.
+        pads_in_prototypes: prototypes are made without an attention mask, so that padding is attended to.
+        pads_in_losses: the same in training.
+        drift: the representation loss, see :func:`fairlab.losses.drift.drift_loss`.
+    """
+
+    shifted: bool
+    pads_in_prototypes: bool
+    pads_in_losses: bool
+    drift: Drift
+
+
+class PrototypeDebiasing(Clipped, ABC):
+    """Trains an encoder on two kinds of sentences, in one batch or in turn.
+
+    A prototype is the mean hidden state, layer by layer, of an attribute's words in all training sentences; it is
+    computed anew at the start of every epoch. On neutral sentences the loss is ``alpha`` times the method's bias loss
+    of the neutral words against the prototypes; on attribute sentences it is ``beta`` times the drift of all hidden
+    states from the original encoder's. A batch of counterfactual groups holds both kinds and its loss is their sum.
+
+    Args:
+        encoder: trained in place.
+        switches: how the loss is computed.
+        alpha: weight of the bias loss, >= 0.
+        beta: weight of the representation loss, >= 0.
+        lr: learning rate of AdamW at the start; it falls linearly to 0.
+        dropout: whether the encoder's own dropout is on in training.
+        epochs: passes over the training sentences.
+        validate_every: training steps between validations.
+        seed: of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats it.
+
+    Raises:
+        FairlabError: a value is out of range; in ``setup``, when the data has no target words; in training, when the
+            loss is not finite.
+    """
+
+    title: str
+    limits = (
+        "Trained and measured on English and on the listed attributes only. What neutral words lose of the attributes' "
+        "mean direction says nothing about other axes, other languages, or decisions of a system using the embeddings."
+    )
+    clip = 1.0  # both codes
+    prototypes: Tensor
+
+    def __init__(
+        self,
+        encoder: Backbone,
+        switches: Switches,
+        *,
+        alpha: float,
+        beta: float,
+        lr: float,
+        dropout: bool,
+        epochs: int,
+        validate_every: int,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        for name, value in (("alpha", alpha), ("beta", beta)):
+            if isinstance(value, str) or not value >= 0:
+                raise FairlabError(f"method.{name} must be 0 or more, not {value}")
+        if isinstance(lr, str) or not lr > 0:
+            raise FairlabError(f"method.lr must be above 0, not {lr}")
+        if epochs < 1 or validate_every < 1:
+            raise FairlabError(
+                f"method.epochs and method.validate_every must be at least 1: {epochs}, {validate_every}"
+            )
+        # In a list, so that it is neither trained, nor saved in checkpoints, nor counted.
+        self.original = [copy.deepcopy(encoder.transformer).eval().requires_grad_(False)]
+        self.encoder = encoder.train(dropout)
+        self.switches = switches
+        self.alpha = alpha
+        self.beta = beta
+        self.lr = lr
+        self.epochs = epochs
+        self.validate_every = validate_every
+        self.seed = seed
+        self.sentences: dict[str, list[Sentence]] = {}
+        self.bias_mean, self.representation_mean = MeanMetric(), MeanMetric()
+        train_only_the_encoder(encoder)
+
+    @abstractmethod
+    def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
+        """The method's loss of the neutral words of a batch against ``self.prototypes`` (A, L, D): a scalar."""
+
+    def setup(self, stage: str) -> None:
+        """Take the sentences from the data, and room for the prototypes."""
+        if stage != "fit":
+            return
+        if ranks() > 1:
+            raise FairlabError("this method compares all sentences of a batch and trains in one process: trainer=auto")
+        data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+        self.original[0].to(self.trainer.strategy.root_device)
+        self.sentences = {split: sentences_of(data, split) for split in ("train", "validation")}
+        for split, sentences in self.sentences.items():
+            kinds = {sentence.kind for sentence in sentences}
+            if lacking := kinds - {sentence.kind for sentence in sentences if sentence.targets}:
+                raise FairlabError(
+                    f"no {split} sentence of kind {min(lacking)} (0 is neutral) has a word that differs from the other "
+                    "versions; give groups whose versions differ in words"
+                )
+        attributes = max(sentence.kind for sentence in self.sentences["train"])
+        layers = self.encoder.model.config.num_hidden_layers + 1
+        self.register_buffer("prototypes", torch.zeros(attributes, layers, self.encoder.width))
+        self.steps_an_epoch = data.total_batches // data.epochs
+
+    def on_train_batch_start(self, batch: SentenceBatch | GroupBatch, batch_idx: int) -> None:
+        """Prototypes at the start of an epoch; the seed of the step."""
+        if batch_idx % self.steps_an_epoch == 0:
+            self.prototypes.copy_(self.mean_target_vectors())
+        torch.manual_seed(self.seed * 1_000_003 + self.global_step * self.trainer.world_size + self.global_rank)
+
+    def mean_target_vectors(self) -> Tensor:
+        """Prototypes (A, L, D) by the encoder as it is, dropout off."""
+        sums = torch.zeros_like(self.prototypes)
+        counts = torch.zeros(len(sums), device=sums.device)
+        marked = [s for s in self.sentences["train"] if s.targets and s.kind != NEUTRAL_KIND]
+        with self.encoder.measuring():
+            for kind in range(1, len(sums) + 1):
+                sentences = [sentence for sentence in marked if sentence.kind == kind]
+                for rows in batches_by_tokens([len(s.token_ids) for s in sentences], TOKENS_PER_BATCH):
+                    batch = SentenceBatch.of([sentences[row] for row in rows], self.encoder.padding_id)
+                    batch = batch.to(sums.device)
+                    hidden_BTLD = self.hidden(self.encoder.transformer, batch, self.switches.pads_in_prototypes)
+                    vectors_BLD = target_vectors(hidden_BTLD, batch.targets, shifted=self.switches.shifted)
+                    sums[kind - 1] += vectors_BLD.sum(dim=0)
+                    counts[kind - 1] += len(batch)
+        return sums / counts[:, None, None]
+
+    def hidden(self, transformer: nn.Module, batch: SentenceBatch, attend_to_pads: bool) -> Tensor:
+        """Hidden states (B, T, L, D) of a batch."""
+        mask_BT = torch.ones_like(batch.attention_mask) if attend_to_pads else batch.attention_mask
+        return hidden_states(transformer, batch.input_ids, mask_BT)
+
+    def losses(self, batch: SentenceBatch) -> dict[str, Tensor]:
+        """The parts of the loss, as far as the batch holds their kind of sentence."""
+        pads, parts = self.switches.pads_in_losses, {}
+        hidden_BTLD = self.hidden(self.encoder.transformer, batch, pads)
+        neutral = (batch.kinds == NEUTRAL_KIND) & batch.targets.any(dim=1)
+        if neutral.any():
+            vectors_BLD = target_vectors(hidden_BTLD[neutral], batch.targets[neutral], shifted=self.switches.shifted)
+            parts["bias_loss"] = self.bias_loss(vectors_BLD)
+        attributes = batch.kinds != NEUTRAL_KIND
+        if attributes.any():
+            kept = batch[attributes]
+            with torch.no_grad():
+                original_BTLD = self.hidden(self.original[0], kept, pads)
+            mask_BT = kept.attention_mask
+            parts["representation_loss"] = drift_loss(
+                hidden_BTLD[attributes], original_BTLD, mask_BT, self.switches.drift
+            )
+        return parts
+
+    def weighted(self, parts: Mapping[str, Tensor]) -> Tensor:
+        """The loss of its parts."""
+        zero = torch.zeros((), device=self.device)
+        return self.alpha * parts.get("bias_loss", zero) + self.beta * parts.get("representation_loss", zero)
+
+    def training_step(self, batch: SentenceBatch | GroupBatch, batch_idx: int) -> Tensor | None:
+        """The loss on one batch."""
+        sentences = as_sentences(batch, self.sentences["train"], self.encoder.padding_id)
+        parts = self.losses(sentences)
+        loss = self.weighted(parts)
+        self._stop_unless_finite(loss, "loss")
+        logged = {"loss": loss.detach()} | {name: value.detach() for name, value in parts.items()}
+        self.log_dict({f"train/{name}": value for name, value in logged.items()}, batch_size=len(sentences))
+        self.log("loss", logged["loss"], prog_bar=True, logger=False, batch_size=len(sentences))
+        return loss
+
+    def validation_step(self, batch: SentenceBatch | GroupBatch, batch_idx: int) -> None:
+        """The same losses on held-out sentences."""
+        sentences = as_sentences(batch, self.sentences["validation"], self.encoder.padding_id)
+        parts = self.losses(sentences)
+        neutral = int((sentences.kinds == NEUTRAL_KIND).sum())
+        if "bias_loss" in parts:
+            self.bias_mean.update(parts["bias_loss"], weight=neutral)
+        if "representation_loss" in parts:
+            self.representation_mean.update(parts["representation_loss"], weight=len(sentences) - neutral)
+
+    def on_validation_epoch_end(self) -> None:
+        """Means over all held-out sentences."""
+        parts = {"bias_loss": self.bias_mean.compute(), "representation_loss": self.representation_mean.compute()}
+        self.bias_mean.reset()
+        self.representation_mean.reset()
+        loss = self.weighted(parts)
+        self._stop_unless_finite(loss, "validation loss")
+        self.log_dict({f"validation/{name}": value for name, value in ({"loss": loss} | parts).items()})
+
+    def _stop_unless_finite(self, loss: Tensor, name: str) -> None:
+        if not torch.isfinite(loss):
+            raise FairlabError(f"the {name} became {loss.item()} at step {self.global_step + 1}; lower method.lr")
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about a trained model beside its configuration."""
+        return {"title": self.title, "limits": self.limits, **asdict(self.switches)}
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """AdamW without decay of weights, its learning rate falling linearly to 0."""
+        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.AdamW(parameters, lr=self.lr, weight_decay=0.0)
+        steps = optimizer_steps(self)
+        return scheduled(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (steps - step) / steps))

@@ -1,0 +1,299 @@
+"""Shortcut space: documents by the weights and positions of their tokens, and how far each lies from other labels.
+
+The mean cosine of a document to all documents of other labels is the dot product of its unit vector with the mean of
+theirs, which is not scaled to unit length again, so a score of all documents takes one pass for the sums of unit
+vectors by label and one for the products. Nothing of the size documents x documents is ever built, and vectors are
+made in blocks and thrown away, so that memory holds token ids alone.
+
+Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
+section 3.2 and equations 7-14; ``official`` follows the released code (``calculator.py``), which differs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from fairlab.metrics.token_ids import BLOCK, TokenIds, Tokenize
+from fairlab.text.surface import surface_tokens
+from fairlab.types import FairlabError
+
+WIDTH = 128  # lambda; the paper gives none
+HALF = 0.5  # share of documents whose vectors change, above which all sums are made anew
+POSITION_ENCODINGS = ("paper", "vaswani")
+
+Floats = NDArray[np.float64]
+
+
+def positions(count: int, width: int, pe: Literal["paper", "vaswani"] = "paper", *, first: int = 1) -> Floats:
+    """Position encodings tau (count, width): sines in even dimensions, cosines in odd ones.
+
+    Args:
+        count: of positions, from ``first``.
+        width: lambda.
+        pe: ``paper``, frequency 10000^(-2k/lambda) with k the dimension itself (equation 9 as printed); ``vaswani``,
+            in which sine and cosine share a frequency.
+        first: position of the first token; 1 in equation 10.
+
+    Raises:
+        FairlabError: another encoding, or no dimension.
+    """
+    if pe not in POSITION_ENCODINGS or width < 1:
+        raise FairlabError(
+            f"position encodings must be {' or '.join(POSITION_ENCODINGS)}, of 1 dimension or more, not {pe}, {width}"
+        )
+    k = np.arange(width)
+    exponents = 2 * k / width if pe == "paper" else 2 * (k // 2) / width
+    angles = np.arange(first, first + count)[:, None] / 10_000.0**exponents
+    return np.where(k % 2 == 0, np.sin(angles), np.cos(angles))
+
+
+class Space(ABC):
+    """Labelled documents under a shortcut score; documents are replaced one at a time.
+
+    Attributes:
+        names: of the labels, in order of first appearance.
+        labels: (n,), each document's label by its place in ``names``.
+        counts: (L,), documents of each label.
+    """
+
+    def __init__(self, labels: Iterable[object]) -> None:
+        self.names: list[object] = []
+        place: dict[object, int] = {}
+        self.labels = np.fromiter((place.setdefault(label, len(place)) for label in labels), dtype=np.int32)
+        self.names = list(place)
+        if len(self.names) < 2:
+            what = f"the label {self.names[0]} alone" if self.names else "no document"
+            raise FairlabError(f"a shortcut score needs documents of two labels or more, and there is {what}")
+        self.counts = np.bincount(self.labels, minlength=len(self.names)).astype(np.float64)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @abstractmethod
+    def gamma(self) -> Floats:
+        """Shortcut score (n,) of every document, in [0, 2]; a high one is a shortcut."""
+
+    @abstractmethod
+    def score(self, document: int, text: str) -> float:
+        """The shortcut score that ``text`` would have in a document's place, the other documents being as they are."""
+
+    @abstractmethod
+    def replace(self, document: int, text: str) -> None:
+        """Put ``text`` in a document's place; its label stays."""
+
+    @property
+    @abstractmethod
+    def objective(self) -> float:
+        """What rewriting maximises: the mean similarity of documents of different labels."""
+
+
+class _UnitSums(Space):
+    """A space in which documents are vectors; it holds the sums of their unit vectors by label.
+
+    Attributes:
+        sums: (L, D).
+    """
+
+    sums: Floats
+
+    @abstractmethod
+    def _units(self, documents: NDArray[np.intp]) -> Floats:
+        """Unit vectors (N, D) of some documents; zero where a vector is zero."""
+
+    def _blocks(self, documents: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+        return (documents[start : start + BLOCK] for start in range(0, len(documents), BLOCK))
+
+    def _sums(self, documents: NDArray[np.intp]) -> Floats:
+        """Sums (L, D) of the unit vectors of some documents by label."""
+        total: Floats | None = None
+        for block in self._blocks(documents):
+            which = csr_array(
+                (np.ones(len(block)), (self.labels[block], np.arange(len(block)))), shape=(len(self.names), len(block))
+            )
+            part = which @ self._units(block)
+            total = part if total is None else total + part
+        assert total is not None
+        return total
+
+    def _others(self) -> Floats:
+        """Mean unit vectors (L, D) of the documents of all other labels."""
+        return (self.sums.sum(axis=0) - self.sums) / (len(self) - self.counts)[:, None]
+
+    def gamma(self) -> Floats:
+        others_LD = self._others()
+        found = np.empty(len(self))
+        for block in self._blocks(np.arange(len(self))):
+            found[block] = 1.0 - np.einsum("ij,ij->i", self._units(block), others_LD[self.labels[block]])
+        return found
+
+    @property
+    def objective(self) -> float:
+        """Mean cosine over pairs of documents of different labels, in [-1, 1].
+
+        Equation 14 is its sum, ``objective * pairs``; with more than two labels all pairs of different labels count
+        (ours, the paper's is binary).
+        """
+        total = self.sums.sum(axis=0)
+        return float((total @ total - np.einsum("ij,ij->", self.sums, self.sums)) / 2 / self.pairs)
+
+    @property
+    def pairs(self) -> float:
+        """Number of pairs of documents of different labels."""
+        return float((len(self) ** 2 - (self.counts**2).sum()) / 2)
+
+
+class TokenSpace(_UnitSums):
+    """Documents as sums of their tokens' tf-idf times their positions' encodings, g of equation 10.
+
+    S(t) = n(t, d) / |d| * ln(N / df(t)); g(d) = sum_j S(t_j) tau(j) / (|d| - 1). The divisor leaves every cosine as it
+    is; it is 1 for documents of one token. A zero g, where every idf is 0 or there is no token, has cosine 0 to all.
+
+    Replacing a document changes the idf of its old and its new tokens, and so the vectors of all documents that hold
+    one of them; those are taken out of the sums and put in again.
+
+    Args:
+        texts: N documents.
+        labels: N labels; equal ones are one label.
+        width: lambda.
+        pe: see :func:`positions`.
+        tokenize: a text to its tokens; the paper names no tokens.
+
+    Raises:
+        FairlabError: documents of one label alone, none at all, or a wrong value.
+
+    Source: section 3.2.
+    """
+
+    def __init__(
+        self,
+        texts: Iterable[str],
+        labels: Iterable[object],
+        *,
+        width: int = WIDTH,
+        pe: Literal["paper", "vaswani"] = "paper",
+        tokenize: Tokenize = surface_tokens,
+    ) -> None:
+        super().__init__(labels)
+        self.tau = positions(1, width, pe)  # grows with the longest document seen
+        self.pe = pe
+        self.tokens = TokenIds(texts, tokenize)
+        self.sums = self._sums(np.arange(len(self)))
+
+    def vectors(self, documents: NDArray[np.intp]) -> Floats:
+        """Vectors g of some documents, (N, lambda)."""
+        rows, ids = self.tokens.some(documents)
+        lengths = np.bincount(rows, minlength=len(documents))
+        weights = self._weights(rows, ids, lengths, self._idf(self.tokens.frequency))
+        divisors = np.maximum(lengths - 1, 1)
+        return self._placed(weights / divisors[rows], lengths)
+
+    def score(self, document: int, text: str) -> float:
+        """See :class:`Space`: the text's own idf counts it in the document's place; other vectors stay."""
+        ids = self.tokens.encode(text)
+        if not len(ids):
+            return 1.0
+        distinct, inverse = np.unique(ids, return_inverse=True)
+        frequency = self.tokens.frequency[distinct] + 1 - np.isin(distinct, self.tokens.of(document))
+        lengths = np.array([len(ids)])
+        weights = self._weights(
+            np.zeros(len(ids), np.int64), ids, lengths, self._idf(frequency)[inverse], looked_up=True
+        )
+        (unit,) = _normalised(self._placed(weights, lengths))
+        return float(1.0 - unit @ self._others()[self.labels[document]])
+
+    def replace(self, document: int, text: str) -> None:
+        """See :class:`Space`."""
+        new = self.tokens.encode(text)
+        changed = np.zeros(len(self.tokens.vocabulary), dtype=bool)
+        changed[np.setxor1d(self.tokens.of(document), new)] = True
+        held = np.flatnonzero(changed[self.tokens.ids])
+        touched = np.unique(np.append(np.searchsorted(self.tokens.offsets, held, side="right") - 1, document))
+        anew = len(touched) > HALF * len(self)
+        before = 0.0 if anew else self._sums(touched)
+        self.tokens.put(document, new)
+        self.sums = self._sums(np.arange(len(self))) if anew else self.sums - before + self._sums(touched)
+
+    def _units(self, documents: NDArray[np.intp]) -> Floats:
+        return _normalised(self.vectors(documents))
+
+    def _idf(self, frequency: NDArray[np.int64]) -> Floats:
+        return np.log(len(self) / np.maximum(frequency, 1))
+
+    def _weights(
+        self,
+        rows: NDArray[np.int64],
+        ids: NDArray[np.int32],
+        lengths: NDArray[np.int64],
+        idf: Floats,
+        *,
+        looked_up: bool = False,
+    ) -> Floats:
+        """S of every token; ``idf`` by token id, or already looked up for each token."""
+        keys = rows * len(self.tokens.vocabulary) + ids
+        _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        return counts[inverse] / lengths[rows] * (idf if looked_up else idf[ids])
+
+    def _placed(self, weights: Floats, lengths: NDArray[np.int64]) -> Floats:
+        """Weights of tokens, in order, times the encodings of their positions, summed by document."""
+        longest = int(lengths.max(initial=1))
+        if longest > len(self.tau):
+            self.tau = positions(longest, self.tau.shape[1], self.pe)
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        columns = np.arange(len(weights)) - np.repeat(ends[:-1], lengths)
+        return csr_array((weights, columns, ends), shape=(len(lengths), len(self.tau))) @ self.tau
+
+
+class EmbeddingSpace(_UnitSums):
+    """Documents as sentence embeddings instead of surface features: the ablation of figure 4.
+
+    Args:
+        texts: N documents.
+        labels: N labels.
+        embed: texts to vectors (N, D).
+
+    Raises:
+        FairlabError: documents of one label alone, or none at all.
+
+    Source: section 4.2.
+    """
+
+    def __init__(
+        self, texts: Sequence[str], labels: Iterable[object], embed: Callable[[Sequence[str]], NDArray[np.floating]]
+    ) -> None:
+        super().__init__(labels)
+        self.embed = embed
+        self.units = _normalised(np.asarray(embed(texts), dtype=np.float64))
+        self.sums = self._sums(np.arange(len(self)))
+
+    def score(self, document: int, text: str) -> float:
+        """See :class:`Space`."""
+        return float(1.0 - self._embedded(text) @ self._others()[self.labels[document]])
+
+    def replace(self, document: int, text: str) -> None:
+        """See :class:`Space`."""
+        new = self._embedded(text)
+        self.sums[self.labels[document]] += new - self.units[document]
+        self.units[document] = new
+
+    def _embedded(self, text: str) -> Floats:
+        return _normalised(np.asarray(self.embed([text]), dtype=np.float64))[0]
+
+    def _units(self, documents: NDArray[np.intp]) -> Floats:
+        return self.units[documents]
+
+
+def _normalised(vectors: Floats) -> Floats:
+    """Rows in unit length; a zero row stays zero."""
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+
+
+def row_cosines(one: Floats, other: Floats) -> Floats:
+    """Cosine of rows with rows, 0 where either is zero."""
+    return np.einsum("ij,ij->i", _normalised(one), _normalised(other))

@@ -1,0 +1,87 @@
+"""Documents as sets of tokens, by how far their tokens speak for their label: what can tell a shortcut by its word.
+
+RAZOR's own score cannot: a token enters it by its idf and position, never by which token it is (see ``docs/razor.md``).
+The score is ours; local mutual information is that of Schuster et al. 2019, "Towards Debiasing Fact Verification
+Models", section 3, with documents counted instead of occurrences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.metrics.lmi import mutual_information
+from fairlab.metrics.shortcuts import Floats, Space
+from fairlab.metrics.token_ids import Tokenize
+from fairlab.text.surface import surface_tokens
+
+
+class AssociationSpace(Space):
+    """Shortcut score of a document: the sum, over its distinct tokens, of their mutual information with its label.
+
+    Of a token it is p(t, l) ln(p(l | t) / p(l)) over documents, so a common token that goes with a label weighs more
+    than a rare one, and a token that goes with other labels counts against it. A replacement changes the counts of its
+    own tokens alone.
+
+    Args:
+        texts: N documents.
+        labels: N labels; equal ones are one label.
+        tokenize: a text to its tokens.
+
+    Attributes:
+        held: (V, L), documents of each label that hold each token.
+
+    Raises:
+        FairlabError: documents of one label alone, or none at all.
+    """
+
+    def __init__(self, texts: Iterable[str], labels: Iterable[object], *, tokenize: Tokenize = surface_tokens) -> None:
+        super().__init__(labels)
+        self.tokenize = tokenize
+        self.vocabulary: dict[str, int] = {}
+        self.documents = [self._distinct(text) for text in texts]
+        self.held = np.zeros((len(self.vocabulary), len(self.names)), dtype=np.int64)
+        for document, label in zip(self.documents, self.labels, strict=True):
+            self.held[document, label] += 1
+
+    def gamma(self) -> Floats:
+        """Shortcut score (n,) of every document, unbounded; a high one is a shortcut."""
+        values_VL = self._values(self.held)
+        both = zip(self.documents, self.labels, strict=True)
+        return np.array([values_VL[document, label].sum() for document, label in both])
+
+    def score(self, document: int, text: str) -> float:
+        """See :class:`Space`; the text is counted in the document's place."""
+        ids, label = self._encoded(text), self.labels[document]
+        held = self.held[ids]
+        held[:, label] += ~np.isin(ids, self.documents[document])
+        return float(self._values(held)[:, label].sum())
+
+    def replace(self, document: int, text: str) -> None:
+        """See :class:`Space`."""
+        ids, label = self._encoded(text), self.labels[document]
+        self.held[self.documents[document], label] -= 1
+        self.held[ids, label] += 1
+        self.documents[document] = ids
+
+    @property
+    def objective(self) -> float:
+        """The mean score, negated: the less tokens say of labels, the closer it is to 0."""
+        return float(-self.gamma().mean())
+
+    def _values(self, held_GL: NDArray[np.int64]) -> Floats:
+        return mutual_information(held_GL, total=len(self), share_L=self.counts / len(self))
+
+    def _distinct(self, text: str) -> NDArray[np.intp]:
+        known = self.vocabulary
+        return np.unique(
+            np.array([known.setdefault(token, len(known)) for token in self.tokenize(text)], dtype=np.intp)
+        )
+
+    def _encoded(self, text: str) -> NDArray[np.intp]:
+        ids = self._distinct(text)
+        if new := len(self.vocabulary) - len(self.held):
+            self.held = np.pad(self.held, ((0, new), (0, 0)))
+        return ids

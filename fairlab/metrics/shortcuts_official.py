@@ -1,0 +1,124 @@
+"""The shortcut score of the released code of RAZOR (``calculator.py``), which differs from the paper.
+
+Source: Yang, Prenkaj and Kasneci 2025, "RAZOR", and its code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.metrics.shortcuts import Floats, Space, positions, row_cosines
+from fairlab.metrics.token_ids import BLOCK, TokenIds, Tokenize
+from fairlab.text.surface import surface_tokens
+
+OFFICIAL_WIDTH = 8
+
+
+class OfficialSpace(Space):
+    """The score of the released code: cosines token by token to the mean map of the other labels.
+
+    The map f of a document gives each of its tokens the share of the document it makes up times the elementwise product
+    of the encodings (``vaswani``, positions from 0) of all its positions; the map of a label is the mean over its
+    documents. The similarity is the mean over the vocabulary of the cosine of f(t) to the label's; gamma is 1 less
+    that. There is no idf, so a replacement changes the sums by its own tokens alone. The code's two classes become a
+    document's label against all others, and its vocabulary (BERT's 30,522 pieces), which only scales the similarity,
+    that of the data.
+
+    Args:
+        texts: N documents.
+        labels: N labels.
+        width: of the encodings; 8 in the code.
+        tokenize: a text to its tokens.
+
+    Raises:
+        FairlabError: documents of one label alone, none at all, or a wrong value.
+    """
+
+    def __init__(
+        self,
+        texts: Iterable[str],
+        labels: Iterable[object],
+        *,
+        width: int = OFFICIAL_WIDTH,
+        tokenize: Tokenize = surface_tokens,
+    ) -> None:
+        super().__init__(labels)
+        self.tau = positions(1, width, "vaswani", first=0)
+        self.tokens = TokenIds(texts, tokenize)
+        self.sums = np.zeros((len(self.names), len(self.tokens.vocabulary), width))
+        self.held = np.zeros(self.sums.shape[:2], dtype=np.int64)  # documents of each label that hold each token
+        for start in range(0, len(self), BLOCK):
+            block = np.arange(start, min(start + BLOCK, len(self)))
+            rows, ids, maps = self._maps(*self.tokens.some(block), len(block))
+            np.add.at(self.sums, (self.labels[block[rows]], ids), maps)
+            np.add.at(self.held, (self.labels[block[rows]], ids), 1)
+
+    def gamma(self) -> Floats:
+        """See :class:`Space`."""
+        found = np.ones(len(self))
+        others = self._others()
+        for start in range(0, len(self), BLOCK):
+            block = np.arange(start, min(start + BLOCK, len(self)))
+            rows, ids, maps = self._maps(*self.tokens.some(block), len(block))
+            cosines = row_cosines(maps, others[self.labels[block[rows]], ids])
+            found[block] -= np.bincount(rows, cosines, minlength=len(block)) / self._size
+        return found
+
+    def score(self, document: int, text: str) -> float:
+        """See :class:`Space`."""
+        _, ids, maps = self._map(self._encoded(text))
+        return float(1.0 - row_cosines(maps, self._others()[self.labels[document], ids]).sum() / self._size)
+
+    def replace(self, document: int, text: str) -> None:
+        """See :class:`Space`."""
+        new, label = self._encoded(text), self.labels[document]
+        for tokens, sign in ((self.tokens.of(document), -1.0), (new, 1.0)):
+            _, ids, maps = self._map(tokens)
+            self.held[label, ids] += int(sign)
+            # What rounding leaves of a token that is gone would have a direction.
+            self.sums[label, ids] = np.where(self.held[label, ids, None], self.sums[label, ids] + sign * maps, 0.0)
+        self.tokens.put(document, new)
+
+    @property
+    def objective(self) -> float:
+        """Mean similarity of documents to the map of the other labels (ours; the code stops after one round)."""
+        return float(1.0 - self.gamma().mean())
+
+    @property
+    def _size(self) -> int:
+        return max(1, int((self.tokens.frequency > 0).sum()))
+
+    def _others(self) -> Floats:
+        """Sums of the maps of all other labels, (L, V, D); their mean has the same direction."""
+        return self.sums.sum(axis=0) - self.sums
+
+    def _encoded(self, text: str) -> NDArray[np.int32]:
+        ids = self.tokens.encode(text)
+        if new := len(self.tokens.vocabulary) - self.sums.shape[1]:
+            self.sums = np.pad(self.sums, ((0, 0), (0, new), (0, 0)))
+            self.held = np.pad(self.held, ((0, 0), (0, new)))
+        return ids
+
+    def _map(self, ids: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        return self._maps(np.zeros(len(ids), np.int64), ids, 1)
+
+    def _maps(
+        self, rows: NDArray[np.int64], ids: NDArray[np.int32], count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Document, token and f(token) of every distinct token of ``count`` documents."""
+        lengths = np.bincount(rows, minlength=count)
+        longest = int(lengths.max(initial=1))
+        if longest > len(self.tau):
+            self.tau = positions(longest, self.tau.shape[1], "vaswani", first=0)
+        places = np.arange(len(ids)) - (np.cumsum(lengths) - lengths)[rows]
+        keys = rows * max(1, len(self.tokens.vocabulary)) + ids
+        order = np.argsort(keys, kind="stable")
+        distinct, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
+        if not len(distinct):
+            return distinct, distinct, np.empty((0, self.tau.shape[1]))
+        products = np.multiply.reduceat(self.tau[places[order]], first, axis=0)
+        found = distinct // len(self.tokens.vocabulary)
+        return found, distinct % len(self.tokens.vocabulary), (counts / lengths[found])[:, None] * products

@@ -1,0 +1,65 @@
+"""Significance: intervals of proportions, the sign test, and p-values adjusted for their number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binomtest
+
+Array = NDArray[np.float64]
+Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
+
+
+def wilson_interval(count: float, n: int) -> tuple[float, float]:
+    r"""95 % Wilson score interval of the proportion ``count / n``; the count may be fractional (a tie is one half).
+
+    .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}
+
+    Returns:
+        Lower and upper bound, within [0, 1] and around the proportion; (nan, nan) for no items.
+
+    Example:
+        >>> low, high = wilson_interval(7, 14)
+        >>> round(low, 3), round(high, 3)
+        (0.268, 0.732)
+
+    Source: Wilson 1927; for whole counts the same as scipy's ``proportion_ci(method="wilson")``.
+    """
+    if n == 0:
+        return math.nan, math.nan
+    share = count / n
+    centre = share + Z**2 / (2 * n)
+    margin = Z * math.sqrt(share * (1 - share) / n + (Z / (2 * n)) ** 2)
+    scale = 1 + Z**2 / n
+    # At 0 and at n a bound is the share itself, which rounding may miss.
+    return min(share, max(0.0, (centre - margin) / scale)), max(share, min(1.0, (centre + margin) / scale))
+
+
+def sign_test_p(wins: int, losses: int) -> float:
+    """Exact two-sided binomial p-value of wins against losses, ties left out; 1 where nothing was decided.
+
+    Example:
+        >>> sign_test_p(5, 0)  # 2 / 2**5
+        0.0625
+    """
+    return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+
+
+def holm(p_values: ArrayLike) -> Array:
+    """P-values adjusted for their number by Holm's step-down method, in input order: within [0, 1].
+
+    Rejecting where the adjusted value is at most alpha bounds the chance of any false rejection by alpha.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03])
+        array([0.03, 0.06, 0.06])
+
+    Source: Holm 1979, "A Simple Sequentially Rejective Multiple Test Procedure".
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(values)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)))
+    return adjusted

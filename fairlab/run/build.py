@@ -1,0 +1,53 @@
+"""From a configuration node to the object it names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from hydra.utils import get_object
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab.types import FairlabError
+
+
+def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any) -> Any:
+    """Call the node's ``_target_`` with the node's values, and with objects that no configuration can hold.
+
+    Unlike Hydra's ``instantiate`` it hands objects over untouched and lets the target's own errors through.
+
+    Raises:
+        FairlabError: the target takes no setting of a name in the node; the message lists those it takes.
+    """
+    values: dict[str, Any] = plain(node)
+    target = target_of(values)
+    del values["_target_"]
+    parameters = inspect.signature(target).parameters
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    if not takes_any and (unknown := sorted(str(name) for name in values if name not in parameters)):
+        settings = [name for name in list(parameters)[len(arguments) :] if name not in objects]
+        raise FairlabError(
+            f"there is no setting '{unknown[0]}' for {target.__name__}; there are: {', '.join(settings)}"
+        )
+    return target(*arguments, **values, **objects)
+
+
+def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
+    """Build with those objects that the target has parameters for."""
+    return build(node, **{name: value for name, value in objects.items() if name in parameters_of(node)})
+
+
+def target_of(node: Mapping[str, Any]) -> Any:
+    """The class or function that a node names."""
+    return get_object(node["_target_"])
+
+
+def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:
+    """The parameters of what a node names."""
+    return inspect.signature(target_of(node)).parameters
+
+
+def plain(node: DictConfig | Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a node as plain containers, resolved."""
+    return OmegaConf.to_container(node if isinstance(node, DictConfig) else OmegaConf.create(dict(node)), resolve=True)  # type: ignore[return-value]

@@ -1,0 +1,170 @@
+"""Running an entry point so that bad input ends in one sentence; used by the entry points only."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from fairlab.record import without_secrets
+from fairlab.run.processes import follow, follows
+from fairlab.types import FairlabError, ReviewNeeded
+
+FULL_ERROR = "HYDRA_FULL_ERROR"
+NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, as a scheduler sends it before it takes the machine away; handled as Ctrl-C is."""
+
+
+_traceback_wanted = os.environ.get(FULL_ERROR) == "1"
+
+
+def conf_dir() -> str:
+    """The configuration folder: the checkout's, or the copy inside an installed wheel."""
+    package = Path(__file__).resolve().parents[1]
+    return str(package / "conf" if (package / "conf").is_dir() else package.parent / "conf")
+
+
+def run(main: Callable[[], Any], config_name: str) -> None:
+    """Call a Hydra entry point; print errors meant for the user as one sentence and exit with 1.
+
+    Args:
+        main: decorated by Hydra.
+        config_name: its root configuration, to name valid keys beside a misspelled one.
+
+    With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
+    """
+    if follows():
+        try:
+            follow()
+        except FairlabError:  # which rank 0 says
+            sys.exit(1)
+        return
+    signal.signal(signal.SIGTERM, _terminated)
+    if hasattr(signal, "SIGUSR2"):  # by which Slurm warns where submitit asks it to
+        signal.signal(signal.SIGUSR2, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    if _traceback_wanted:
+        main()
+        return
+    os.environ[FULL_ERROR] = "1"  # so that Hydra hands errors on instead of printing them itself
+    try:
+        main()
+    except KeyboardInterrupt:
+        stop("interrupted", code=130)
+    except Exception as error:
+        sentence = explain(error, config_name)
+        if sentence is None:
+            raise
+        stop(sentence, exit_code(error))
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise Terminated
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Around the body of an entry point: end a single run here, before Hydra adds lines of its own.
+
+    In a sweep the error goes on to Hydra, which runs the other jobs first.
+    """
+    try:
+        yield
+    except Exception as error:
+        sentence = explain(error)
+        if sentence is None or HydraConfig.get().mode != RunMode.RUN or _traceback_wanted:
+            raise
+        stop(sentence, exit_code(error))
+
+
+def stop(sentence: str, code: int = 1) -> NoReturn:
+    """Print one sentence and exit."""
+    print(f"fairlab: {without_secrets(sentence)}", file=sys.stderr)
+    sys.exit(code)
+
+
+def exit_code(error: BaseException) -> int:
+    """3 where a person has to fill something in, else 1."""
+    return 3 if isinstance(error, ReviewNeeded) else 1
+
+
+def explain(error: BaseException, config_name: str = "train") -> str | None:
+    """One sentence for an error that is the user's to mend; None for a bug."""
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
+        chain.append(cause)
+    for link in chain:
+        if isinstance(link, FairlabError):
+            return str(link)
+        if isinstance(link, OSError) and link.errno in NOT_ALLOWED:
+            return f"{link.filename}: {link.strerror}; choose another folder, or change who may write there"
+    text = " ".join(str(error).split())
+    missing = re.search(r"Could not (?:find|load) '([^']+)'", text)
+    if missing and missing[1] == "hydra/sweeper/optuna":
+        return "sweep=optuna needs the extra optuna: pip install 'fairlab[optuna]'"
+    if missing and missing[1].partition("/")[0] in groups():
+        return _no_such_choice(missing[1])
+    if unknown := re.search(r"Could not override '([^']+)'", text):
+        return _no_such_key(unknown[1], config_name)
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        return text
+    return None
+
+
+def choices(group: str) -> list[str]:
+    """Names a configuration group offers, such as ``minilm`` and ``paper/bert``."""
+    folder = Path(conf_dir()) / group
+    files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper lies what a scale changes of another choice
+    return sorted(str(path.relative_to(folder).with_suffix("")) for path in files)
+
+
+def groups() -> list[str]:
+    """Names of the configuration groups."""
+    return sorted(path.name for path in Path(conf_dir()).iterdir() if path.is_dir())
+
+
+def _no_such_choice(path: str) -> str:
+    group, _, name = path.partition("/")
+    return f"{group}={name}: no such choice; there are: {', '.join(choices(group))}"
+
+
+def _no_such_key(key: str, config_name: str) -> str:
+    """Name the valid keys beside a misspelled one, by composing the configuration without it."""
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    command_line = [argument for argument in sys.argv[1:] if "=" in argument and not argument.startswith("-")]
+    if key == "experiment":
+        return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
+    if key in groups():
+        return f"{key} has no such place here; it is chosen as {key}=NAME with: {', '.join(choices(key))}"
+    others = [argument for argument in command_line if argument.lstrip("+~").split("=")[0] != key]
+    parent, _, last = key.rpartition(".")
+    GlobalHydra.instance().clear()
+    try:
+        with warnings.catch_warnings(), initialize_config_dir(conf_dir(), version_base="1.3"):
+            warnings.simplefilter("ignore")
+            config = compose(config_name, overrides=[other.split(",")[0] for other in others])
+    except (HydraException, OmegaConfBaseException):
+        return f"there is no key '{key}'; run with --cfg job to see what there is"
+    node = OmegaConf.select(config, parent) if parent else config
+    if not isinstance(node, DictConfig):
+        return f"there is no key '{key}'; run with --cfg job to see what there is"
+    valid = sorted(str(name) for name in node)
+    where = f"in '{parent}'" if parent else "at the top level"
+    return f"there is no key '{last}' {where}; there are: {', '.join(valid)}"

@@ -1,0 +1,142 @@
+"""One run of an entry point: its folder, its record, and how it ended."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.utils import get_object
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab.files import no_space_is_one_sentence, write_whole
+from fairlab.record import Record, without_secrets
+from fairlab.run import cli
+from fairlab.run.folders import plain_config, refuse_changed_config, refuse_other_augmentation
+from fairlab.run.processes import count_of, joined
+from fairlab.types import FairlabError, ReviewNeeded
+
+
+def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None]) -> None:
+    """Do the work of an entry point under a record that says how it ended, whatever happens.
+
+    Args:
+        entry: the entry point's name, as in ``python -m fairlab.<entry>``.
+        config: composed.
+        body: the work; it sets the record's status to ``finished``.
+    """
+    from fairlab.reporting.summary import print_summary
+
+    started = time.perf_counter()
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    lock = lock_folder(folder)
+    record = open_record(entry, config, folder)
+    try:
+        if missing := sorted(OmegaConf.missing_keys(config)):
+            raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
+        with no_space_is_one_sentence(record.folder), joined(processes(config), follow, entry, record.config, folder):
+            body(config, record)
+    except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
+        record.status = "interrupted"
+        record.reason = "Ctrl-C" if type(error) in (KeyboardInterrupt, SystemExit) else "SIGTERM"
+        raise KeyboardInterrupt from error
+    except ReviewNeeded as error:
+        record.status, record.reason = "interrupted", str(error)
+        raise
+    except Exception as error:
+        record.status, record.reason = "failed", cli.explain(error) or f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        earlier = record.provenance.get("wall_seconds", 0.0)
+        record.provenance["wall_seconds"] = round(earlier + time.perf_counter() - started, 1)
+        record.save()
+        lock.release()
+    print_summary(record)
+
+
+def processes(config: DictConfig) -> int:
+    """How many processes a run asks for: those of its trainer, or ``processes``."""
+    if config.get("trainer") and config.get("backbone"):
+        return count_of(config.trainer)
+    return 1 if config.get("dataset") else int(config.get("processes", 1))
+
+
+def follow(entry: str, config: dict[str, Any], folder: Path) -> None:
+    """The share of another process in a run: it reads the run's folder, and writes into one of its own, which goes.
+
+    Args:
+        entry: as of :func:`job`.
+        config: the run's, as plain containers.
+        folder: the run's.
+    """
+    body = get_object(f"fairlab.{entry}.{entry}")
+    GlobalHydra.instance().clear()
+    with tempfile.TemporaryDirectory() as place, initialize_config_dir(cli.conf_dir(), version_base="1.3"):
+        own = Path(place)
+        if (folder / "items").is_dir():
+            shutil.copytree(folder / "items", own / "items")
+        if "trainer" in config:  # checkpoints are read by all processes
+            (folder / "checkpoints").mkdir(exist_ok=True)
+            (own / "checkpoints").symlink_to(folder.resolve() / "checkpoints")
+        body(OmegaConf.create(config), replace(Record.load(folder), folder=own))
+
+
+def lock_folder(folder: Path) -> FileLock:
+    """Hold a run folder for this process; the lock goes with the process, however that ends."""
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise FairlabError(
+            f"another process is running in {folder}; wait for it or choose another hydra.run.dir"
+        ) from error
+    return lock
+
+
+def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
+    """The record of this run: a new one, or the continued run's with its readings so far.
+
+    An entry point without ``ckpt`` goes on with whatever of its own lies in its folder.
+    """
+    by_key = "ckpt" in config
+    resumed = config.ckpt is not None if by_key else (folder / "record.json").is_file()
+    plain = plain_config(config)
+    if resumed:
+        (refuse_changed_config if by_key else refuse_other_augmentation)(folder, plain)
+        record = Record.load(folder)
+        record.status, record.reason = "running", ""
+    elif (folder / "record.json").exists():
+        raise FairlabError(
+            f"{folder} already holds a run; choose another hydra.run.dir, or continue it with ckpt={folder}"
+        )
+    else:
+        record = Record(folder, config=plain, command=command_line(entry))
+    record.save()
+    for file in (folder / ".hydra").glob("*.yaml"):  # Hydra's copies of the configuration
+        write_whole(file, without_secrets(file.read_text(encoding="utf-8")))
+    return record
+
+
+def command_line(entry: str) -> str:
+    """The command that started this process, as a user would type it."""
+    return shlex.join(["python", "-m", f"fairlab.{entry}", *sys.argv[1:]])
+
+
+def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) -> None:
+    """Raise when a continued run's data or weights are no longer those it started with."""
+    for name, now in inputs.items():
+        if name in record.provenance and record.provenance[name]["sha256"] != now["sha256"]:
+            raise FairlabError(
+                f"the {name} of the run in {record.folder} changed since it started; put the old file back, or start a "
+                "new run"
+            )

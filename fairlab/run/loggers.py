@@ -1,0 +1,175 @@
+"""Where numbers go beside ``record.json``. The record is the run's own account; no logger can stop a run or lose it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from fairlab.record import DATA, Record, without_secrets
+from fairlab.run.build import build_with_some
+from fairlab.types import FairlabError
+
+COLUMNS = ("phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p")
+DIFFERENCES = ("phase", "benchmark", "subset", "quantity", "difference", "low", "high", "unit", "p", "p_holm", "n")
+
+
+def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | None) -> list[Any]:
+    """The loggers of a run, all writing into its folder; they get its configuration, secrets blanked.
+
+    Args:
+        nodes: configurations by name.
+        record: of the run; it keeps the id that Weights & Biases knows the run by, for when it is continued.
+        sweep: name of the sweep that the run belongs to; None for a run of its own.
+
+    Raises:
+        FairlabError: a logger's package is not installed, or Weights & Biases has no API key.
+    """
+    loggers = []
+    objects = {"save_dir": str(record.folder), "sweep": sweep}
+    if "wandb" in nodes:
+        objects["run_id"] = record.provenance.setdefault("wandb_id", os.urandom(4).hex())
+    for name, node in nodes.items():
+        try:
+            loggers.append(build_with_some(node, objects))
+        except ModuleNotFoundError as error:
+            raise FairlabError(f"logger={name} needs a package more: pip install 'fairlab[{name}]'") from error
+    for logger in loggers:
+        logger.log_hyperparams(json.loads(without_secrets(json.dumps(record.config))))
+        logger.log_metrics = _passing_over_errors(logger)
+    return loggers
+
+
+def _passing_over_errors(logger: Any) -> Callable[..., None]:
+    """A logger's ``log_metrics`` that says its first error and leaves it at that: training goes on."""
+    log_metrics = logger.log_metrics
+    failed: list[Exception] = []
+
+    def log(*arguments: Any, **values: Any) -> None:
+        try:
+            log_metrics(*arguments, **values)
+        except Exception as error:  # a server's answers are not ours to foresee
+            if not failed:
+                _say(logger, error)
+            failed.append(error)
+
+    return log
+
+
+def _say(logger: Any, error: Exception) -> None:
+    text = without_secrets(" ".join(str(error).split()))
+    print(f"fairlab: {type(logger).__name__} fails ({text}); the run goes on, and record.json has all", file=sys.stderr)
+
+
+def wandb_logger(
+    *,
+    project: str,
+    entity: str | None,
+    offline: bool,
+    group: str | None,
+    tags: Sequence[str],
+    model: bool,
+    init_timeout: float,
+    finish_timeout: float,
+    save_dir: str,
+    run_id: str,
+    sweep: str | None,
+) -> Any:
+    """Weights & Biases. Where its server cannot be reached at the start, the run is kept in its folder, to sync later.
+
+    A run that is continued goes on under its id.
+
+    Args:
+        project: on the server.
+        entity: user or team; None is the key's own.
+        offline: never reach for the server.
+        group: that runs are shown under; None takes the sweep.
+        tags: of the run.
+        model: whether the trained model is kept as an artifact, see :func:`finish_loggers`.
+        init_timeout: seconds to wait for the server at the start.
+        finish_timeout: seconds to wait at the end for what has not been sent yet; it stays in the run folder.
+        save_dir: the run folder.
+        run_id: the run's id.
+        sweep: name of the sweep that the run belongs to.
+
+    Raises:
+        FairlabError: there is no API key.
+    """
+    import wandb
+    from lightning.pytorch.loggers import WandbLogger
+
+    if wandb.run is not None:  # of an earlier job of a sweep, which failed
+        wandb.finish(exit_code=1)
+    settings = wandb.Settings(init_timeout=init_timeout, finish_timeout=finish_timeout, finish_timeout_raises=False)
+    common: dict[str, Any] = {
+        "project": project,
+        "entity": entity,
+        "group": group or sweep,
+        "tags": list(tags),
+        "name": "/".join(Path(save_dir).parts[-2:]),
+        "dir": save_dir,
+        "id": run_id,
+        "resume": "allow",
+        "settings": settings,
+    }
+    try:
+        run = wandb.init(mode="offline" if offline else None, **common)
+    except wandb.errors.UsageError as error:
+        raise FairlabError(
+            "logger=wandb has no API key; run 'wandb login', set WANDB_API_KEY, or give logger.wandb.offline=true"
+        ) from error
+    except wandb.errors.Error as error:
+        print(
+            f"fairlab: wandb's server cannot be reached ({type(error).__name__}); the run is kept in {save_dir}/wandb: "
+            "send it with 'wandb sync' later",
+            file=sys.stderr,
+        )
+        wandb.teardown()  # its other process still holds the id
+        run = wandb.init(mode="offline", **common)
+    run.define_metric("trainer/global_step")
+    run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
+    return WandbLogger(experiment=run, save_dir=save_dir)
+
+
+def finish_loggers(loggers: Sequence[Any], record: Record, step: int) -> None:
+    """Give the loggers the final readings, and Weights & Biases tables, figures and the model too; then close them.
+
+    Whatever they raise is said and passed over: the run is finished by then.
+    """
+    for logger in loggers:
+        try:
+            logger.log_metrics(record.metrics(), step=step)
+            if type(logger).__name__ == "WandbLogger":
+                _finish_wandb(logger.experiment, record)
+            logger.finalize("success")
+        except Exception as error:
+            _say(logger, error)
+
+
+def _finish_wandb(run: Any, record: Record) -> None:
+    import wandb
+
+    from fairlab.reporting import plots
+
+    readings = [[asdict(entry)[column] for column in COLUMNS] for entry in record.readings]
+    differences = [[asdict(entry)[column] for column in DIFFERENCES] for entry in record.comparisons]
+    logged: dict[str, Any] = {
+        "tables/readings": wandb.Table(columns=list(COLUMNS), data=readings),
+        "tables/differences": wandb.Table(columns=list(DIFFERENCES), data=differences),
+    }
+    if rows := [row for row in record.table() if DATA not in row and next(iter(row.values())).headline]:
+        logged["figures/readings"] = wandb.Plotly(plots.bars(rows))
+    if record.history:
+        logged["figures/training"] = wandb.Plotly(plots.curves(record.history))
+    run.log(logged)
+    if record.config["logger"]["wandb"]["model"]:
+        artifact = wandb.Artifact(f"model-{run.id}", type="model")
+        artifact.add_dir(str(record.folder / "model"))
+        run.log_artifact(artifact)
+    run.finish()

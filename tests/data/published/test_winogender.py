@@ -1,0 +1,64 @@
+"""Winogender's schemas and statistics of occupations, on the published files and on broken ones."""
+
+from collections import Counter
+
+import pytest
+
+from fairlab.data.published.sources import locate
+from fairlab.data.published.winogender import read_occupation_statistics, read_winogender, schemas
+from fairlab.types import FairlabError, Group
+
+
+def group(name="cook.guest.0", male="The cook said he was late.", neutral="The cook said they were late."):
+    versions = {"neutral": neutral, "man": male, "woman": "The cook said she was late."}
+    return Group(name, "gender", versions)
+
+
+def test_a_schema_by_hand():
+    (schema,) = schemas([group()])
+    assert (schema.occupation, schema.of_occupation) == ("cook", True)
+    assert [version.pronouns for version in (schema.male, schema.female, schema.neutral)] == [
+        ("he",),
+        ("she",),
+        ("they",),
+    ]
+    assert not schemas([group("cook.guest.1")])[0].of_occupation
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        group("cook.guest"),
+        group("cook.guest.2"),
+        group(male="The cook said he is late."),
+        group(neutral="The cook said she was late, too."),
+    ],
+)
+def test_what_is_no_schema_is_named(broken):
+    with pytest.raises(FairlabError, match=broken.id):
+        schemas([broken])
+
+
+def test_broken_statistics_are_named(tmp_path):
+    path = tmp_path / "occupations-stats.tsv"
+    path.write_text("occupation\tbls_pct_female\ncook\t39.5\nnurse\tmany\n")
+    with pytest.raises(FairlabError, match="line 3"):
+        read_occupation_statistics(path)
+    path.write_text("occupation\tbls_pct_female\ncook\t395\n")
+    with pytest.raises(FairlabError, match="0 to 100"):
+        read_occupation_statistics(path)
+
+
+@pytest.mark.data
+def test_the_published_files():
+    found = schemas(read_winogender(locate("winogender/all_sentences.tsv")))
+    women = read_occupation_statistics(locate("winogender/occupations-stats.tsv"))
+    assert len(found) == 240
+    assert Counter(schema.occupation for schema in found) == dict.fromkeys(women, 4)
+    assert Counter(schema.of_occupation for schema in found) == {True: 120, False: 120}
+    assert Counter(schema.male.pronouns + schema.female.pronouns + schema.neutral.pronouns for schema in found) == {
+        ("he", "she", "they"): 178,
+        ("his", "her", "their"): 54,
+        ("him", "her", "them"): 8,
+    }
+    assert (women["technician"], women["firefighter"]) == (40.34, 3.5)

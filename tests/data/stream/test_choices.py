@@ -1,0 +1,102 @@
+"""Perturbed rows and examples, and manifests of choices."""
+
+import json
+
+import pytest
+
+from fairlab.augmentation.perturbation import CHOICE, Perturbation, text_sha256
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import TASKS, Example
+from fairlab.data.stream.choices import perturb_examples, with_choices
+from fairlab.data.stream.rows import read_rows, task_rows
+from fairlab.types import DataUnavailable, FairlabError, Row
+
+
+def rows(*texts):
+    return [Row(str(k), text, {}, f"line {k}", k) for k, text in enumerate(texts, start=1)]
+
+
+def choices(path, *entries):
+    selection = {"start": 0, "word": "He", "axis": "gender", "source": "man", "target": "woman"}
+    lines = [
+        json.dumps({"number": number, "sha256": text_sha256(text), **selection}) + "\n" for number, text in entries
+    ]
+    path.write_text("".join(lines))
+    return path
+
+
+def test_rows_meet_their_choices(tmp_path):
+    file = choices(tmp_path / "c.jsonl", (2, "He left."))
+    found = list(with_choices(rows("It rained.", "He left.", "It froze."), file))
+    assert [CHOICE in row.extra for row in found] == [False, True, False]
+    assert found[1].extra[CHOICE]["target"] == "woman"
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ([(2, "She left.")], "another text than row 2 has"),
+        ([(4, "He left.")], "chooses a word of row 4, which is not there"),
+    ],
+)
+def test_a_manifest_of_other_data_is_refused(tmp_path, entries, message):
+    file = choices(tmp_path / "c.jsonl", *entries)
+    with pytest.raises(FairlabError, match=message):
+        list(with_choices(rows("It rained.", "He left."), file))
+
+
+def test_a_file_that_is_no_manifest_is_refused(tmp_path):
+    with pytest.raises(DataUnavailable, match="is not a file"):
+        list(with_choices(rows("He left."), tmp_path / "none.jsonl"))
+    (tmp_path / "bad.jsonl").write_text('{"number": 1}\n')
+    with pytest.raises(FairlabError, match=r"bad\.jsonl line 1 is no choice"):
+        list(with_choices(rows("He left."), tmp_path / "bad.jsonl"))
+
+
+def test_examples_keep_label_order_and_number():
+    examples = [
+        Example("It rained.", None, 0),
+        Example("His boat sank.", "The boat of the man sank.", 1),
+        Example("A girl read.", "Who read?", 2, ("the girl", "the dog", "it", "all")),
+    ]
+    made = perturb_examples(examples, Perturbation(axes=["gender"], sampling="uniform"))
+    assert made.examples[0] == examples[0]
+    assert [example.label for example in made.examples] == [0, 1, 2]
+    assert made.axes == ["", "gender", "gender"]
+    assert made.counts == {"examples": 3, "chosen": 2, "perturbed/gender": 2}
+    assert len(made.examples[2].options) == 4
+    assert made.examples[2].options[1:] == examples[2].options[1:]
+
+
+def test_fields_of_every_task_come_back():
+    for task in TASKS.values():
+        example = Example("a", None if len(task.field_names) == 1 else "b", 0, ("c", "d", "e", "f") * task.options)
+        assert len(task.field_names) == len(example.fields)
+        assert example.with_fields(example.fields) == example
+
+
+def test_several_columns_are_one_text(tmp_path):
+    (tmp_path / "p.csv").write_text("premise,hypothesis,label\nHe ran.,He moved.,1\nHe ran.,,0\n")
+    good, bad = read_rows(str(tmp_path / "p.csv"), ["premise", "hypothesis"])
+    assert good.text == "He ran. <SEP> He moved."
+    assert (good.names, good.fields, good.extra) == (
+        ["premise", "hypothesis"],
+        ["He ran.", "He moved."],
+        {"label": "1"},
+    )
+    assert "no text in the field 'hypothesis'" in bad.reason
+
+
+@pytest.mark.data
+def test_the_two_halves_of_qnli_share_no_question_and_lose_none():
+    train, dev = (read_task("qnli_halves", split) for split in ("train", "dev"))
+    assert not {example.first for example in train} & {example.first for example in dev}
+    assert len(train) + len(dev) == len(read_task("qnli", "dev"))
+    assert abs(len(train) - len(dev)) < 300
+
+
+@pytest.mark.data
+def test_rows_of_a_task():
+    row = next(iter(task_rows("task:rte:dev")))
+    assert row.names == ["sentence1", "sentence2"]
+    assert row.extra == {"label": "not_entailment"}

@@ -1,0 +1,108 @@
+import pytest
+
+from fairlab.data.stream.rows import BadRow, read_rows
+from fairlab.types import DataUnavailable, FairlabError, Row
+
+
+def read(path, content, field="text"):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return list(read_rows(str(path), field))
+
+
+def test_json_lines(tmp_path):
+    first, second = read(tmp_path / "a.jsonl", '{"id": 7, "text": "Ä b", "label": 1}\n\n{"text": "c"}\n')
+    assert first == Row("7", "Ä b", {"label": 1}, "line 1", 1)
+    assert second == Row("2", "c", {}, "line 3", 2)
+
+
+def test_tables_with_and_without_quotes(tmp_path):
+    rows = read(tmp_path / "a.csv", '\ufeffid,body\nx,"She said ""no"",\nthen left"\ny\n', "body")
+    assert rows[0] == Row("x", 'She said "no",\nthen left', {}, "line 3", 1, "body")
+    assert rows[1] == BadRow("line 4", "1 columns, but the header has 2", "y")
+    assert read(tmp_path / "a.tsv", 'text\tlabel\n"He\t1\n')[0].text == '"He'
+
+
+def test_parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"text": ["a", None], "n": [1, 2]}), tmp_path / "a.parquet")
+    good, bad = read_rows(str(tmp_path / "a.parquet"))
+    assert (good.text, good.extra, good.place) == ("a", {"n": 1}, "row 1")
+    assert bad.place == "row 2"
+    (tmp_path / "b.parquet").write_bytes(b"no")
+    with pytest.raises(FairlabError, match="is no Parquet file"):
+        list(read_rows(str(tmp_path / "b.parquet")))
+
+
+def test_what_stands_around_a_book_of_project_gutenberg_is_left_out(tmp_path):
+    book = "Title: A Book\n\n*** START OF THE EBOOK ***\n\nShe left\nearly.\n\n*** END OF THE EBOOK ***\n\nLicence.\n"
+    (row,) = read(tmp_path / "book.txt", book)
+    assert (row.text, row.place) == ("She left early.", "paragraph at line 5")
+
+
+def test_a_text_file_of_lines_and_one_of_wrapped_paragraphs(tmp_path):
+    lines = read(tmp_path / "a.txt", "One. Two.\nThree.\n")
+    assert [row.text for row in lines] == ["One. Two.", "Three."]
+    wrapped = "Mr. Bell came\nin. She left.\n\nThe end.\n"
+    rows = read(tmp_path / "b.txt", wrapped)
+    assert [row.text for row in rows] == ["Mr. Bell came in.", "She left.", "The end."]
+    assert [row.place for row in rows] == [*["paragraph at line 1"] * 2, "paragraph at line 4"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"text": "\xff"}', "not UTF-8 (byte 10 of the line)"),
+        (b'{"text": ', "not JSON"),
+        (b"[1]", "a JSON object was expected, not list"),
+        (b'{"text": "  "}', "no text in the field 'text'"),
+        (b'{"text": 3, "b": 1}', "no text in the field 'text'; it has: text, b"),
+        (b'{"text": "a\\u0000b"}', "the text holds a NUL character"),
+        (b'{"text": "\\ud83d"}', "the text holds half a surrogate pair"),
+        (b"[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_bad_row_is_kept_with_its_line(tmp_path, line, reason):
+    good, bad = read(tmp_path / "a.jsonl", b'{"text": "fine"}\n' + line + b"\n")
+    assert good.text == "fine"
+    assert isinstance(bad, BadRow)
+    assert bad.place == "line 2"
+    assert reason in bad.reason
+    assert len(bad.content) <= 200
+
+
+def test_not_utf_8_in_a_table(tmp_path):
+    good, bad = read(tmp_path / "a.csv", b"text\nfine\n\xe9x\n")
+    assert (good.text, bad.reason, bad.content) == ("fine", "not UTF-8", "\ufffdx")
+
+
+def test_what_is_no_input(tmp_path):
+    for source, message in (("none.csv", "none.csv is not a file"), (str(tmp_path), "holds no .txt file")):
+        with pytest.raises(DataUnavailable, match=message):
+            read_rows(source)
+    (tmp_path / "a.doc").write_text("x")
+    with pytest.raises(FairlabError, match="has an unknown ending"):
+        read_rows(str(tmp_path / "a.doc"))
+    with pytest.raises(FairlabError, match=r"cannot be read after line 2 .* a quote may be left open"):
+        read(tmp_path / "a.csv", "text\n" + '"' + "x" * (17 << 20))
+
+
+def test_a_folder_of_texts_is_read_file_by_file(tmp_path):
+    (tmp_path / "b.txt").write_text("Third.\n")
+    (tmp_path / "a.txt").write_bytes(b"First.\nbad \xe9\nSecond.\n")
+    (tmp_path / "README").write_text("No text.\n")
+    first, bad, second, third = read_rows(str(tmp_path))
+    assert [row.text for row in (first, second, third)] == ["First.", "Second.", "Third."]
+    assert [row.place for row in (first, bad, second, third)] == [
+        "a.txt, line 1",
+        "a.txt, line 2",
+        "a.txt, line 3",
+        "b.txt, line 1",
+    ]
+    assert (first.number, third.number, third.id) == (1, 4, "4")
+
+
+def test_a_data_set_of_the_hub_that_cannot_be_had():
+    with pytest.raises(DataUnavailable, match="nobody/nothing is no file, and the hub does not give it as a data set"):
+        read_rows("nobody/nothing")

@@ -1,0 +1,104 @@
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from fairlab.data.stream import shards
+from fairlab.data.stream.rows import BadRow
+from fairlab.data.stream.shards import cut, make_shards
+from fairlab.types import FairlabError, Made, Row
+
+
+class Upper:
+    """Doubles rows of even length and rejects the others."""
+
+    def make(self, rows):
+        return [
+            Made(rows=({"id": row.id, "text": row.text.upper()},) * 2, counts={"doubled": 1})
+            if len(row.text) % 2 == 0
+            else Made(reason="odd", detail=str(len(row.text)), versions={"x": "y"})
+            for row in rows
+        ]
+
+
+def items(count):
+    rows = [Row(f"r{k}", "x" * (k + 1), {}, f"line {k}", k) for k in range(count)]
+    return [*rows[:1], BadRow("line 9", "broken", "?"), *rows[1:]]
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_every_row_ends_somewhere(tmp_path):
+    first, second = make_shards(items(4), Upper, tmp_path, shard_rows=3)
+    assert first["counts"] == {"doubled": 1, "rows that cannot be read": 1}
+    assert second["reasons"] == {"odd": 1}
+    assert [row["text"] for row in lines(tmp_path / "data-00000.jsonl")] == ["XX", "XX"]
+    (reject,) = lines(tmp_path / "rejected-00001.jsonl")
+    assert reject == {
+        "id": "r2", "place": "line 2", "reason": "odd", "detail": "3", "text": "xxx", "versions": {"x": "y"}
+    }  # fmt: skip
+    assert lines(tmp_path / "shards" / "00000.quarantine.jsonl")[0]["place"] == "line 9"
+    assert not (tmp_path / "shards" / "00001.quarantine.jsonl").exists()
+
+
+def test_a_shard_holds_so_many_rows_or_characters(tmp_path, monkeypatch):
+    assert [len(task.items) for task in cut(items(6), tmp_path, 3)] == [3, 3, 1]
+    monkeypatch.setattr(shards, "MOST_CHARACTERS", 6)
+    assert [len(task.items) for task in cut(items(6), tmp_path, 100)] == [4, 1, 1, 1]
+    assert list(cut([], tmp_path, 3)) == []
+
+
+def test_half_a_surrogate_pair_in_another_field_is_written(tmp_path):
+    class Same:
+        def make(self, rows):
+            return [Made(rows=({"text": row.text, **row.extra},)) for row in rows]
+
+    list(make_shards([Row("1", "é", {"note": "\ud83d"}, "line 1", 1)], Same, tmp_path, shard_rows=3))
+    assert lines(tmp_path / "data-00000.jsonl") == [{"text": "é", "note": "\ud83d"}]
+
+
+def test_an_error_in_a_shard_leaves_the_finished_ones(tmp_path):
+    class Failing(Upper):
+        def make(self, rows):
+            if rows[0].id == "r5":
+                raise FairlabError("no more")
+            return super().make(rows)
+
+    with pytest.raises(FairlabError, match="no more"):
+        list(make_shards(items(8), Failing, tmp_path, shard_rows=3))
+    assert sorted(path.name for path in (tmp_path / "shards").glob("*.json")) == ["00000.json", "00001.json"]
+    assert len(list(make_shards(items(8), Upper, tmp_path, shard_rows=3))) == 3
+
+
+GROWTH = """
+import pathlib, resource, sys
+from fairlab.data.stream.rows import read_rows
+from fairlab.data.stream.shards import make_shards
+from fairlab.types import Made
+
+class Same:
+    def make(self, rows):
+        return [Made(rows=({"text": row.text},)) for row in rows]
+
+for _ in make_shards(read_rows(sys.argv[1]), Same, pathlib.Path(sys.argv[2]), shard_rows=2000):
+    pass
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_input(tmp_path):
+    """Ten times as much input, at most 20 MB more: what is held is a shard."""
+    peaks = []
+    for size in (20, 200):
+        path = tmp_path / f"{size}.txt"
+        with path.open("w") as file:
+            for k in range(size * 5000):
+                file.write(f"{k} " + "She saw the river. " * 10 + "\n")
+        command = [sys.executable, "-c", textwrap.dedent(GROWTH), str(path), str(tmp_path / f"out{size}")]
+        peaks.append(int(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    assert peaks[1] - peaks[0] < 20

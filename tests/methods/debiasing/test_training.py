@@ -1,0 +1,142 @@
+"""Debiasing in training, with a tiny random model on claims whose words give the label away."""
+
+import copy
+
+import lightning
+import numpy as np
+import pytest
+import torch
+
+from fairlab.backbones.classification import Classifier
+from fairlab.backbones.export import export_backbone
+from fairlab.backbones.loading import load_backbone
+from fairlab.data.labelled import LabelledTexts
+from fairlab.methods.debiasing.bias_model import Tuning, in_first_half, out_of_sample
+from fairlab.methods.debiasing.clever import Clever
+from fairlab.methods.debiasing.confidence import ConfidenceRegularisation
+from fairlab.methods.debiasing.poe import ProductOfExperts
+from fairlab.methods.debiasing.rew import ReW
+from fairlab.methods.debiasing.reweighting import ExampleReweighting
+from fairlab.methods.sequence_classifier import SequenceClassifier
+from fairlab.types import FairlabError
+from tests.conftest import WORDS, write_rows
+
+TUNING = {"epochs": 2, "lr": 5e-3, "batch_size": 8}
+ALL = {
+    "poe": lambda: ProductOfExperts(**TUNING),
+    "reweighting": lambda: ExampleReweighting(**TUNING),
+    "confidence": lambda: ConfidenceRegularisation(**TUNING),
+    "clever": lambda: Clever(**TUNING, scale=0.5, space="logits"),
+    "rew": lambda: ReW(weights="learned", at_least=2, steps=20),
+    "rew by lmi": lambda: ReW(weights="lmi", at_least=2, steps=1),
+}
+
+
+@pytest.fixture
+def data(tiny, tmp_path):
+    """Claims of which two thirds hold a word that gives the label away."""
+    rows = [
+        {
+            "evidence": f"the {WORDS[k % 11]} of number {k}",
+            "claim": f"it is {('not ' if k % 2 else 'so ') if k % 3 else ''}a {WORDS[k % 7]} {k}",
+            "label": ("SUPPORTS", "REFUTES")[k % 2],
+        }
+        for k in range(60)
+    ]
+    write_rows(tmp_path / "train.jsonl", rows)
+    settings = {"validation": 0.2, "batch_size": 8, "limit": None, "epochs": 1, "seed": 0}
+    return LabelledTexts(task="fever_two_way", path=str(tmp_path), encoder=tiny, **settings)
+
+
+def trained(tiny, data, folder, debiasing):
+    method = SequenceClassifier(
+        tiny,
+        rank=None,
+        lr=1e-3,
+        warmup=0.0,
+        weight_decay=0.0,
+        dropout=False,
+        epochs=1,
+        patience=None,
+        validate_every=100,
+        seed=0,
+        debiasing=debiasing,
+    )
+    losses = []
+    method.on_train_batch_end = lambda outputs, *_: losses.append(outputs["loss"].item())
+    quiet = {
+        "logger": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "enable_checkpointing": False,
+    }
+    trainer = lightning.Trainer(
+        max_epochs=1, accelerator="cpu", num_sanity_val_steps=0, limit_val_batches=0, default_root_dir=folder, **quiet
+    )
+    trainer.fit(method, data)
+    method.finish(folder)
+    return losses, method
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_debiasing_trains_alike_twice_and_unlike_plain_training(tiny, data, tmp_path, name):
+    plain, _ = trained(copy.deepcopy(tiny), data, tmp_path, None)
+    once, method = trained(copy.deepcopy(tiny), data, tmp_path, ALL[name]())
+    torch.manual_seed(7)
+    again, _ = trained(copy.deepcopy(tiny), data, tmp_path, ALL[name]())
+    assert once == again
+    assert np.isfinite(once).all()
+    assert (once == plain) == (name == "clever")  # which changes nothing in training
+    assert method.facts()["debiasing"] == name.split()[0]
+    assert once[0] == pytest.approx(plain[0]) or name != "clever"
+
+
+def test_beliefs_are_of_the_model_of_the_other_half(tiny, data, monkeypatch):
+    seen = {}
+
+    def remember(backbone, pairs, labels, names, tuning, seed):
+        seen[in_first_half(pairs[0][0])] = [pair[0] for pair in pairs]
+        return ("first" if in_first_half(pairs[0][0]) else "second", names)
+
+    def beliefs(model, names, pairs):
+        assert not set(seen[model[0] == "first"]) & {pair[0] for pair in pairs}
+        return np.full((len(pairs), 2), 1.0 if model[0] == "first" else 2.0)
+
+    monkeypatch.setattr("fairlab.methods.debiasing.bias_model.fine_tuned", remember)
+    monkeypatch.setattr("fairlab.methods.debiasing.bias_model.log_probabilities", beliefs)
+    claims = [(f"claim {k}", None) for k in range(30)]
+    found = out_of_sample(tiny, claims, [0] * 30, ("a", "b"), Tuning(1, 1e-3, 8), 0)
+    assert found[:, 0].tolist() == [2.0 if in_first_half(claim) else 1.0 for claim, _ in claims]
+
+
+@pytest.mark.parametrize("space", ["logits", "probabilities"])
+def test_clever_subtracts_and_an_export_keeps_it(tiny, data, tmp_path, space):
+    plain = copy.deepcopy(tiny)
+    trained(plain, data, tmp_path, None)
+    debiasing = Clever(**TUNING, scale=0.5, space=space)
+    trained(tiny, data, tmp_path, debiasing)
+    pairs = [pair for example in data.examples["validation"] for pair in example.pairs]
+    fused = torch.tensor(Classifier(plain, data.task.labels).outputs(pairs))
+    alone = torch.tensor(
+        Classifier(debiasing.claim_only, data.task.labels).outputs([(second, None) for _, second in pairs])
+    )
+    if space == "probabilities":
+        fused, alone = fused.softmax(dim=1), alone.softmax(dim=1)
+    found = Classifier(tiny, data.task.labels).outputs(pairs)
+    np.testing.assert_allclose(found, fused - 0.5 * alone, atol=1e-5)
+    export_backbone(tiny, tmp_path / "model", "card")
+    loaded = load_backbone(str(tmp_path / "model"), pooling="mean", max_length=32, normalize=False)
+    np.testing.assert_allclose(Classifier(loaded, data.task.labels).outputs(pairs), found, atol=1e-5)
+
+
+def test_single_texts_have_no_claim(tiny, tmp_path):
+    write_rows(tmp_path / "train.jsonl", [{"sentence": f"a {WORDS[k % 11]} {k}", "label": k % 2} for k in range(40)])
+    settings = {"validation": 0.2, "batch_size": 8, "limit": None, "epochs": 1, "seed": 0}
+    data = LabelledTexts(task="sst2", path=str(tmp_path), encoder=tiny, **settings)
+    with pytest.raises(FairlabError, match="debiasing=poe works on labelled pairs of texts, which sst2 is not made of"):
+        trained(tiny, data, tmp_path, ProductOfExperts(**TUNING))
+
+
+def test_values_out_of_range():
+    with pytest.raises(FairlabError, match=r"debiasing\.scale must be 0 or more and debiasing\.space logits or prob"):
+        Clever(**TUNING, scale=1, space="odds")

@@ -1,0 +1,38 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from fairlab.metrics.significance import sign_test_p, wilson_interval
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_as_printed_by_newcombe_1998(count, n, low, high):
+    assert wilson_interval(count, n) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_as_scipy(case):
+    count, n = case
+    low, high = wilson_interval(count, n)
+    assert 0 <= low <= count / n <= high <= 1
+    assert (low, high) == pytest.approx(tuple(binomtest(count, n).proportion_ci(method="wilson")))
+
+
+def test_wilson_of_a_half_count_lies_between_and_mirrors():
+    low, high = wilson_interval(6.5, 14)
+    assert wilson_interval(6, 14)[0] < low < wilson_interval(7, 14)[0]
+    assert wilson_interval(7.5, 14) == pytest.approx((1 - high, 1 - low))
+    assert all(math.isnan(bound) for bound in wilson_interval(0, 0))
+
+
+def test_sign_test_by_hand():
+    assert sign_test_p(9, 1) == pytest.approx(2 * (1 + 10) / 2**10)
+    assert sign_test_p(1, 9) == sign_test_p(9, 1)
+    assert sign_test_p(3, 3) == 1.0
+    assert sign_test_p(0, 0) == 1.0

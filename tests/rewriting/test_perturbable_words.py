@@ -1,0 +1,82 @@
+"""Words that may be perturbed, by hand, and equation 2."""
+
+import pytest
+
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.perturbable_words import PerturbableWords, perturbability
+from fairlab.types import FairlabError
+
+LEXICONS = [load_lexicon(axis) for axis in ("gender", "race", "age")]
+WORDS = {mode: PerturbableWords(LEXICONS, mode) for mode in ("syntax", "lexical")}
+BOTH = pytest.mark.parametrize("mode", WORDS)
+
+
+def found(mode, text):
+    (selections,) = WORDS[mode].selections([text])
+    return [(one.word, one.start, one.axis, one.source, one.target) for one in selections]
+
+
+@BOTH
+def test_k_holds_each_distinct_word_with_every_other_attribute_of_its_axis(mode):
+    assert found(mode, "She lost her keys, and she wept.") == [
+        ("She", 0, "gender", "woman", "neutral"),
+        ("She", 0, "gender", "woman", "man"),
+        ("her", 9, "gender", "woman", "neutral"),
+        ("her", 9, "gender", "woman", "man"),
+    ]
+    assert [entry[0::4] for entry in found(mode, "An Asian doctor left.")] == [
+        ("Asian", target) for target in ("black", "hispanic", "native-american", "pacific-islander", "white")
+    ]
+
+
+@BOTH
+def test_a_word_of_two_axes_counts_on_both_and_a_missing_form_is_no_target(mode):
+    boy = found(mode, "A boy sang.")
+    assert {(axis, source) for _, _, axis, source, _ in boy} == {("gender", "man"), ("age", "child")}
+    assert "adult" not in {target for _, _, axis, _, target in boy if axis == "age"}  # the lexicon has no form of it
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It rained all day.",
+        "They bought it because of its colour.",  # several, or things
+        "A black car passed the white house.",
+        "The surgeon wore pink.",  # proxies are no demographic words
+        "Read `he` or <she> first.",
+    ],
+)
+def test_what_is_no_perturbable_word(mode, text):
+    assert found(mode, text) == []
+
+
+@BOTH
+def test_a_first_name_marks_gender_and_a_race_that_is_not_the_commonest(mode):
+    assert {entry[2] for entry in found(mode, "John left.")} == {"gender"}
+    assert {entry[2] for entry in found(mode, "Jamal left.")} == {"gender", "race"}
+
+
+@BOTH
+def test_neutral_nouns_count_only_where_no_word_is_gendered(mode):
+    assert {(source, target) for _, _, _, source, target in found(mode, "My sibling left.")} == {
+        ("neutral", "man"),
+        ("neutral", "woman"),
+    }
+    assert {word for word, *_ in found(mode, "My sibling saw her.")} == {"her"}
+
+
+def test_bad_values_are_one_sentence():
+    with pytest.raises(FairlabError, match=r"augmentation\.mode must be syntax or lexical, not fast"):
+        PerturbableWords(LEXICONS, "fast")
+    with pytest.raises(FairlabError, match="each once"):
+        PerturbableWords(LEXICONS[:1] * 2)
+
+
+def test_perturbability_by_hand():
+    texts = ["She met Hillary Clinton.", "It rained.", "", "The Asian girl and her sister sang."]
+    words = perturbability(WORDS["lexical"], texts, m0=1.0, m1=1.0, entities=False)
+    # She and Hillary of four words; Asian, girl (gender and age), her, sister of seven.
+    assert words == [2 / 4, 0.0, 0.0, 5 / 7]
+    with_entities = perturbability(WORDS["lexical"], texts[:2], m0=3.0, m1=0.5, entities=True)
+    assert with_entities == [(3.0 * 1 + 0.5 * 2) / 4, 0.0]

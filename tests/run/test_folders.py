@@ -1,0 +1,94 @@
+import json
+
+import pytest
+from omegaconf import OmegaConf
+
+from fairlab.record import Record
+from fairlab.run.folders import run_folder, sweep_folder
+from fairlab.types import FairlabError
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def leave(folder, status, **config):
+    folder.mkdir(parents=True)
+    Record(folder, config={"seed": 1, "ckpt": None, **config}, command="", status=status).save()
+
+
+def root(**config):
+    return OmegaConf.create({"seed": 1, "ckpt": "last", "hydra": {"x": 1}, **config})
+
+
+def test_a_new_run_gets_a_folder_of_its_own():
+    assert run_folder("ccd_bert", "now", None, _root_=root()) == "outputs/ccd_bert/now"
+
+
+def test_last_is_the_newest_unfinished_run_of_the_experiment(tmp_path):
+    outputs = tmp_path / "outputs" / "ccd_bert"
+    for name, status in (("1", "failed"), ("2", "running"), ("3", "finished")):
+        leave(outputs / name, status)
+    leave(tmp_path / "outputs" / "other" / "9", "running")
+    assert run_folder("ccd_bert", "now", "last", _root_=root()) == "outputs/ccd_bert/2"
+
+
+def test_there_may_be_none(tmp_path):
+    with pytest.raises(FairlabError, match="no unfinished run in outputs/ccd_bert; leave ckpt out"):
+        run_folder("ccd_bert", "now", "last", _root_=root())
+    with pytest.raises(FairlabError, match="holds no run to continue"):
+        run_folder("ccd_bert", "now", str(tmp_path), _root_=root())
+
+
+def test_a_finished_run_and_a_changed_configuration_are_refused(tmp_path):
+    leave(tmp_path / "done", "finished")
+    with pytest.raises(FairlabError, match="is finished"):
+        run_folder("x", "now", str(tmp_path / "done"), _root_=root())
+    leave(tmp_path / "half", "interrupted", method={"beta": 1.0, "gone": 2})
+    with pytest.raises(FairlabError, match=r"has method\.beta=1\.0, not 0\.5"):
+        run_folder("x", "now", str(tmp_path / "half"), _root_=root(method={"beta": 0.5, "gone": 2}))
+    with pytest.raises(FairlabError, match=r"has method\.gone=2, not None"):
+        run_folder("x", "now", str(tmp_path / "half"), _root_=root(method={"beta": 1.0}))
+    same = root(method={"beta": 1.0, "gone": 2})
+    assert run_folder("x", "now", str(tmp_path / "half"), _root_=same) == str(tmp_path / "half")
+
+
+def sweep_root(*task, hydra=()):
+    return OmegaConf.create({"hydra": {"overrides": {"task": list(task), "hydra": ["hydra.mode=MULTIRUN", *hydra]}}})
+
+
+def leave_sweep(folder, status, *overrides):
+    folder.mkdir(parents=True)
+    (folder / "sweep.json").write_text(json.dumps({"overrides": list(overrides), "status": status}))
+
+
+def test_a_sweep_goes_on_in_its_own_folder_whatever_launches_it(tmp_path):
+    sweeps = tmp_path / "multirun" / "ccd_bert"
+    for name, status, overrides in (
+        ("1", "running", ["a=1,2"]),
+        ("2", "running", ["a=1,3"]),
+        ("0", "running", ["a=1"]),
+    ):
+        leave_sweep(sweeps / name, status, *overrides)
+    assert sweep_folder("ccd_bert", "t1", _root_=sweep_root("a=1,2", "launcher=ray")) == "multirun/ccd_bert/1"
+    assert sweep_folder("ccd_bert", "t1", _root_=sweep_root("a=1,4")) == "multirun/ccd_bert/t1"
+    extra = sweep_root("a=1,2", hydra=["hydra.launcher.n_jobs=2"])
+    assert sweep_folder("ccd_bert", "t2", _root_=extra) == "multirun/ccd_bert/1"
+    leave_sweep(sweeps / "3", "finished", "a=1,2")
+    assert sweep_folder("ccd_bert", "t3", _root_=sweep_root("a=1,2")) == "multirun/ccd_bert/t3"
+
+
+def test_a_sweep_that_has_just_finished_stays_where_it_is(tmp_path):
+    folder = tmp_path / "multirun" / "ccd_bert" / "t4"
+    assert sweep_folder("ccd_bert", "t4", _root_=sweep_root("b=1,2")) == "multirun/ccd_bert/t4"
+    leave_sweep(folder, "finished", "b=1,2")
+    assert sweep_folder("ccd_bert", "t4", _root_=sweep_root("b=1,2")) == "multirun/ccd_bert/t4"
+
+
+def test_a_damaged_record_is_named(tmp_path):
+    leave(tmp_path / "run", "running")
+    file = tmp_path / "run" / "record.json"
+    file.write_text(file.read_text()[:40])
+    with pytest.raises(FairlabError, match=r"run/record.json is damaged .*move run away"):
+        run_folder("ccd_bert", "now", "run", _root_=root())
