@@ -7,8 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlab.record import Reading, Record
-from fairlab.reporting.reproduction import Cell, Matrix, Table, cells, read_matrix, reasons, rendered, shown
-from fairlab.reproduce import finished, normalise
+from fairlab.reporting.reproduction import (
+    Cell,
+    Matrix,
+    Table,
+    cells,
+    footnotes,
+    read_matrix,
+    rendered_table,
+    shown_cell,
+)
+from fairlab.reproduce import finished_records, normalise
 
 
 def markdown(header: list[str], rows: list[list[str]]) -> str:
@@ -35,7 +44,7 @@ def ideal(reading: Reading) -> str:
 def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bool = False) -> str:
     """A table of a paper's matrix as it is printed, methods side by side; see :func:`measured`."""
     table, rows = measured(folder, id_, runs, all_seeds=all_seeds)
-    return "\n\n".join([rendered(table, rows, "github"), *reasons(table, rows)])
+    return "\n\n".join([rendered_table(table, rows, "github"), *footnotes(table, rows)])
 
 
 def methods_table(
@@ -55,7 +64,7 @@ def methods_table(
     places = [table.columns.index(column) for column in columns]
     by_name = dict(zip((row.name for row in table.rows), rows, strict=True))
     lines = [
-        [name, *(shown(replace(by_name[row][place], published=None)) for place in places)]
+        [name, *(shown_cell(replace(by_name[row][place], published=None)) for place in places)]
         for row, name in (names or {row: row for row in by_name}).items()
     ]
     return markdown(["", *columns.values()], lines)
@@ -73,7 +82,7 @@ def measured(
         all_seeds: whether a cell needs every seed of the matrix, or only those that some run of the table has.
     """
     matrix = read_matrix(folder / "matrix.yaml", "quickstart")
-    records = finished(folder / runs, matrix)
+    records = finished_records(folder / runs, matrix)
     table = with_runs(matrix.tables[id_], matrix)
     if not all_seeds:
         matrix = replace(matrix, seeds=seeds_run(table, records) or matrix.seeds)

@@ -47,7 +47,7 @@ def augment(config: DictConfig, record: Record) -> None:
         raise FairlabError(f"limit must be at least 1, or null for no limit, not {config.limit}")
 
     from fairlab.data.stream.manifest import Manifest, dataset_facts
-    from fairlab.data.stream.rows import fields_of, read_rows, shown
+    from fairlab.data.stream.rows import fields_of, read_rows, row_progress
     from fairlab.data.stream.shards import make_shards
     from fairlab.data.stream.subsample import WHOLE, subsample
     from fairlab.reporting.augmentation import data_card, write_quality_report
@@ -69,7 +69,7 @@ def augment(config: DictConfig, record: Record) -> None:
         return
     rows, builder = prepared
     shards = make_shards(
-        shown(rows),
+        row_progress(rows),
         builder,
         record.folder if config.limit is None else record.folder / WHOLE,
         shard_rows=config.shard_rows,
@@ -89,7 +89,7 @@ def augment(config: DictConfig, record: Record) -> None:
     record.provenance |= spent(values)
     record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
     record.readings, own = plan.report(manifest, made)
-    record.notes = [*own, *notes(manifest)]
+    record.notes = [*own, *_row_notes(manifest)]
     record.status = "finished"
     (record.folder / "README.md").write_text(data_card(manifest), encoding="utf-8")
     write_quality_report(record, manifest)
@@ -164,7 +164,7 @@ def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
     )
 
 
-def notes(manifest: Manifest) -> list[Note]:
+def _row_notes(manifest: Manifest) -> list[Note]:
     """What became of the rows, in sentences for the terminal and the record."""
     counts = manifest.rows()
     read, written = counts.pop("read"), counts.pop("written")

@@ -16,15 +16,15 @@ Value = TypeVar("Value")
 
 def rank() -> int:
     """This process's number, from 0."""
-    return _distributed().get_rank() if together() else 0
+    return _distributed().get_rank() if is_distributed() else 0
 
 
 def ranks() -> int:
     """Number of processes of the run."""
-    return int(_distributed().get_world_size()) if together() else 1
+    return int(_distributed().get_world_size()) if is_distributed() else 1
 
 
-def together() -> bool:
+def is_distributed() -> bool:
     """Whether the run has several processes that are connected."""
     return "torch" in sys.modules and _distributed().is_available() and bool(_distributed().is_initialized())
 
@@ -35,7 +35,7 @@ def _distributed() -> Any:
     return torch.distributed
 
 
-def summed(values: Tensor) -> Tensor:
+def sum_over_ranks(values: Tensor) -> Tensor:
     """The sum over all processes, without a gradient."""
     found = values.detach()
     if ranks() > 1:
@@ -44,7 +44,7 @@ def summed(values: Tensor) -> Tensor:
     return found
 
 
-def gathered(value: Value) -> list[Value]:
+def gather_over_ranks(value: Value) -> list[Value]:
     """The values of all processes, by rank."""
     if ranks() == 1:
         return [value]
@@ -53,12 +53,12 @@ def gathered(value: Value) -> list[Value]:
     return values
 
 
-def mean(values: Tensor) -> Tensor:
+def mean_or_zero(values: Tensor) -> Tensor:
     """The mean of one value an item; 0 of a share without items."""
     return values.mean() if len(values) else values.sum()
 
 
-def share(batch: Batch, items: int) -> Batch:
+def own_items(batch: Batch, items: int) -> Batch:
     """The items of a batch that this process works on: every so many-th, from its rank on; there may be none.
 
     Args:
@@ -78,14 +78,14 @@ def share(batch: Batch, items: int) -> Batch:
     return replace(batch, **{field.name: of(getattr(batch, field.name)) for field in fields(batch)})  # type: ignore
 
 
-def in_place(rows: Tensor, total: int) -> Tensor:
+def in_batch_order(rows: Tensor, total: int) -> Tensor:
     """This process's rows of a batch in their places among all ``total`` of it, which are else 0."""
     whole = rows.new_zeros((total, *rows.shape[1:]))
     whole[rank() :: ranks()] = rows
     return whole
 
 
-def nothing(module: nn.Module, *shape: int) -> Tensor:
+def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
     """What a module gives for a share without items: no value, or 0, whose gradient is 0 for all that is trained.
 
     A process without items must still take part when gradients are put together, and models refuse empty batches.
@@ -95,7 +95,7 @@ def nothing(module: nn.Module, *shape: int) -> Tensor:
     return zero.expand(shape)  # type: ignore[union-attr]
 
 
-class Share:
+class BatchShare:
     """How much of a batch this process holds, so that means are over the whole batch, not means of means.
 
     Args:
@@ -111,7 +111,7 @@ class Share:
 
         # Nothing here waits for a GPU, where there is one process.
         held = torch.as_tensor(weight, dtype=torch.float64, device=device if ranks() > 1 else None)
-        self.total = summed(held)
+        self.total = sum_over_ranks(held)
         self.fraction = held / self.total.clamp(min=torch.finfo(torch.float64).tiny)
 
     def loss(self, mean: Tensor) -> Tensor:
@@ -123,4 +123,4 @@ class Share:
         if ranks() == 1:
             return mean.detach()
         part = mean.detach().double() * self.fraction  # of one type in all processes, also in one without items
-        return summed(part).to(mean.dtype)
+        return sum_over_ranks(part).to(mean.dtype)

@@ -14,10 +14,10 @@ from fairlab.benchmarks.runner import measure, measure_data
 from fairlab.distributed import rank
 from fairlab.record import Note, Record, environment
 from fairlab.run import cli
+from fairlab.run.backbone_nodes import SETTINGS, backbone_node
 from fairlab.run.build import build
 from fairlab.run.folders import run_folder, sweep_folder
 from fairlab.run.job import job, refuse_changed_inputs
-from fairlab.run.models import SETTINGS, backbone_node
 from fairlab.types import FairlabError
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
@@ -38,7 +38,7 @@ def evaluate(config: DictConfig, record: Record) -> None:
         return
     if config.model is None:
         raise FairlabError("model has no value; give one, for example model=...")
-    models = {label: backbone_node(model, asked(config)) for label, model in labelled(config.model).items()}
+    models = {label: backbone_node(model, asked(config)) for label, model in named_inputs(config.model).items()}
     inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
@@ -70,7 +70,7 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
 
     if config.model is not None:
         raise FairlabError("dataset= is measured without a model=; what embeds it is benchmark.db_index.vectors=")
-    named = labelled(config.dataset, "dataset")
+    named = named_inputs(config.dataset, "dataset")
     inputs = {f"data of {label}": dataset_facts(source) for label, source in named.items()}
     refuse_changed_inputs(record, inputs)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
@@ -104,7 +104,7 @@ def embedder(config: DictConfig, name: str) -> tuple[Callable[[Sequence[str]], A
     return lambda texts: backbone.embed(texts, progress="embedding").numpy(), facts
 
 
-def labelled(model: Any, key: str = "model") -> dict[str, str]:
+def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
     """Models, or data sets, by label: as given, or the last part of each name, numbered where two are the same."""
     if isinstance(model, DictConfig):
         return {str(label): str(name) for label, name in model.items()}

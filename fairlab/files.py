@@ -35,7 +35,7 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def replaced_when_written(path: Path) -> Iterator[Path]:
     """A temporary name beside ``path`` to write under: renamed at the end, removed when writing fails."""
     temporary = path.with_name(f".{path.name}.new")
     try:
@@ -51,13 +51,13 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         FairlabError: the disk is full; the old file is untouched and no temporary file is left.
     """
-    with no_space_is_one_sentence(path), whole(path) as temporary:
+    with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def gather(path: Path, files: Sequence[Path]) -> None:
     """Several files as one, in order."""
-    with whole(path) as temporary, temporary.open("wb") as gathered:
+    with replaced_when_written(path) as temporary, temporary.open("wb") as gathered:
         for name in files:
             with name.open("rb") as file:
                 shutil.copyfileobj(file, gathered)

@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab.files import write_whole
 from fairlab.record import Record
-from fairlab.reporting.reproduction import Cell, Matrix, Table, cells, read_matrix, reasons, rendered
+from fairlab.reporting.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
 from fairlab.run import cli
 from fairlab.run.folders import is_finished
 from fairlab.types import FairlabError
@@ -64,7 +64,7 @@ def reproduce(config: DictConfig) -> None:
         return
     from fairlab.reporting.study import write_study
 
-    records = finished(output / "runs", matrix)
+    records = finished_records(output / "runs", matrix)
     normalise(matrix, records)
     output.mkdir(parents=True, exist_ok=True)
     filled = [(table, cells(table, matrix, records)) for table in matrix.tables.values()]
@@ -158,7 +158,7 @@ def state_of(folder: Path, overrides: Sequence[str]) -> str:
     return FINISHED if record.status == "finished" else UNFINISHED
 
 
-def finished(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:
+def finished_records(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]:
     """Records of finished runs by id and seed."""
     found: dict[str, dict[int, Record]] = {}
     for run in matrix.runs:
@@ -187,14 +187,14 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
     ours = f"ours at {matrix.scale} scale, seeds {', '.join(map(str, matrix.seeds))}; * moved beyond chance in each"
     printed = f" Printed: {table.setting};" if table.published else ""
     heading = f"{table.where}: {table.title}.{printed} {ours}."
-    notes = reasons(table, rows)
+    notes = footnotes(table, rows)
     pages = {
-        "md": "\n\n".join([heading, rendered(table, rows, FORMS["md"]), *notes]),
-        "tex": "\n".join([f"% {heading}", rendered(table, rows, FORMS["tex"]), *(f"% {note}" for note in notes)]),
+        "md": "\n\n".join([heading, rendered_table(table, rows, FORMS["md"]), *notes]),
+        "tex": "\n".join([f"% {heading}", rendered_table(table, rows, FORMS["tex"]), *(f"% {note}" for note in notes)]),
         "html": "\n".join(
             [
                 f"<meta charset='utf-8'><title>{name}</title><p>{html.escape(heading)}</p>",
-                rendered(table, rows, FORMS["html"]),
+                rendered_table(table, rows, FORMS["html"]),
                 *(f"<p>{html.escape(note)}</p>" for note in notes),
             ]
         ),

@@ -39,7 +39,7 @@ def score(config: DictConfig) -> None:
     """
     from fairlab.data.stream.rows import read_rows
     from fairlab.ensemble.scoring import score_stream
-    from fairlab.files import no_space_is_one_sentence, whole
+    from fairlab.files import no_space_is_one_sentence, replaced_when_written
 
     if missing := sorted(OmegaConf.missing_keys(config)):
         raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
@@ -50,7 +50,11 @@ def score(config: DictConfig) -> None:
     rows = read_rows(config.input, config.field)
     started, count, bad = time.perf_counter(), 0, 0
     output.parent.mkdir(parents=True, exist_ok=True)
-    with no_space_is_one_sentence(output), whole(output) as temporary, temporary.open("w", encoding="utf-8") as lines:
+    with (
+        no_space_is_one_sentence(output),
+        replaced_when_written(output) as temporary,
+        temporary.open("w", encoding="utf-8") as lines,
+    ):
         scored = score_stream(
             rows, lambda row: row.text if isinstance(row, Row) else "", load, num_proc=config.num_proc
         )

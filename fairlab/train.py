@@ -27,7 +27,7 @@ from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
     from fairlab.backbones.backbone import Backbone
-    from fairlab.data.counterfactual import CounterfactualGroups
+    from fairlab.data.counterfactual import CounterfactualData
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
 OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True)
@@ -76,7 +76,7 @@ def train(config: DictConfig, record: Record) -> None:
     history = History()
     trainer = make_trainer(config, record, history, encoder, method, data.total_batches)
     encoder.to(trainer.strategy.root_device)
-    measure_data(data, record)
+    _measure_groups(data, record)
     if config.before is not None:
         take("before", Path(config.before), record)
     if config.measure_before:
@@ -169,12 +169,12 @@ def announcement(config: DictConfig) -> str:
     return f"{config.scale.name} scale: the backbone is {backbone.name}{adapters}{stand_in}"
 
 
-def measure_data(data: CounterfactualGroups, record: Record) -> None:
+def _measure_groups(data: CounterfactualData, record: Record) -> None:
     """Polarity of the training groups, once; other data has none."""
     from fairlab.benchmarks.polarity import measure_polarity
-    from fairlab.data.counterfactual import CounterfactualGroups
+    from fairlab.data.counterfactual import CounterfactualData
 
-    if isinstance(data, CounterfactualGroups):
+    if isinstance(data, CounterfactualData):
         add(measure_polarity(data.groups["train"], "train"), "data", record)
 
 

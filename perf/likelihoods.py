@@ -25,9 +25,9 @@ from fairlab.backbones.loading import load_backbone
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.benchmarks.crows_pairs import NANGIA, positions_to_score
 from fairlab.benchmarks.stereoset import INTRA, word_probabilities
-from fairlab.data.published.crows_pairs import Pair, read_crows_pairs
+from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
 from fairlab.data.published.sources import locate
-from fairlab.data.published.stereoset import BLANK, Example, read_stereoset
+from fairlab.data.published.stereoset import BLANK, StereoSetItem, read_stereoset
 from harness import interleaved_seconds, machine
 
 RESULTS = Path(__file__).parent / "results" / "likelihoods.json"
@@ -42,12 +42,12 @@ def load(name: str = "minilm_mlm") -> Backbone:
     return load_backbone(**{key: value for key, value in found.items() if key not in ("_target_", "defaults")})
 
 
-def drawn_pairs(count: int) -> list[Pair]:
+def drawn_pairs(count: int) -> list[CrowsPair]:
     """Some pairs of CrowS-Pairs."""
     return random.Random(0).sample(read_crows_pairs(locate("crows_pairs/crows_pairs_anonymized.csv")), count)
 
 
-def drawn_examples(count: int) -> list[Example]:
+def drawn_examples(count: int) -> list[StereoSetItem]:
     """Some examples of StereoSet's intrasentence task."""
     examples = read_stereoset(locate("stereoset/stereoset.json"))
     return random.Random(0).sample([example for example in examples if example.task == INTRA], count)
@@ -60,7 +60,7 @@ def log_probability(backbone: Backbone, token_ids: list[int], position: int, tar
     return torch.log_softmax(logits, dim=-1)[target].item()
 
 
-def shared_tokens(backbone: Backbone, pairs: list[Pair]) -> tuple[list[list[int]], list[list[int]]]:
+def shared_tokens(backbone: Backbone, pairs: list[CrowsPair]) -> tuple[list[list[int]], list[list[int]]]:
     """Token ids of the sentences, and the positions that CrowS-Pairs scores in each."""
     token_ids = backbone.tokenize(text.lower() for pair in pairs for text in (pair.more, pair.less))
     positions = []
@@ -69,7 +69,7 @@ def shared_tokens(backbone: Backbone, pairs: list[Pair]) -> tuple[list[list[int]
     return token_ids, positions
 
 
-def plain_sentences(backbone: Backbone, pairs: list[Pair]) -> list[float]:
+def plain_sentences(backbone: Backbone, pairs: list[CrowsPair]) -> list[float]:
     """Pseudo-log-likelihood of the shared tokens of each sentence."""
     mask, found = backbone.tokenizer.mask_token_id, []
     for ids, positions in zip(*shared_tokens(backbone, pairs), strict=True):
@@ -78,12 +78,12 @@ def plain_sentences(backbone: Backbone, pairs: list[Pair]) -> list[float]:
     return found
 
 
-def our_sentences(scorer: MaskedLM, pairs: list[Pair]) -> list[float]:
+def our_sentences(scorer: MaskedLM, pairs: list[CrowsPair]) -> list[float]:
     """The same."""
     return scorer.pseudo_log_likelihoods(*shared_tokens(scorer.backbone, pairs)).sums.tolist()
 
 
-def plain_words(backbone: Backbone, examples: list[Example]) -> list[float]:
+def plain_words(backbone: Backbone, examples: list[StereoSetItem]) -> list[float]:
     """Log of the mean probability of the subwords of each word that fills a blank, each given those before it."""
     tokenizer, found = backbone.tokenizer, []
     for example in examples:
@@ -98,7 +98,7 @@ def plain_words(backbone: Backbone, examples: list[Example]) -> list[float]:
     return found
 
 
-def our_words(scorer: MaskedLM, examples: list[Example]) -> list[float]:
+def our_words(scorer: MaskedLM, examples: list[StereoSetItem]) -> list[float]:
     """The same."""
     return np.log(word_probabilities(scorer, examples, blank=False)).ravel().tolist()
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import httpx2
 
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Attempt, Outcome, Reply, Request
+from fairlab.llm.exchange import Attempt, ExchangeOutcome, Reply, Request
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
 from harness import interleaved_seconds, machine
@@ -115,13 +115,13 @@ def writing_seconds(folder: Path, count: int) -> float:
     """Seconds a call of the ledger's own work: look up, claim, note what was spent, record."""
     ledger = Ledger(folder / "writing.sqlite")
     requests = asked(count)
-    reply = Reply(Outcome.OK, REPLY, "", 1, 700, 40, DELAY)
+    reply = Reply(ExchangeOutcome.OK, REPLY, "", 1, 700, 40, DELAY)
     started = time.perf_counter()
     for k, request in enumerate(requests):
         ledger.get(str(k))
         ledger.claim(str(k))
         ledger.spent()
-        ledger.spend(str(k), "perf", Attempt(Outcome.OK, REPLY, "", 700, 40, DELAY), 0.001)
+        ledger.spend(str(k), "perf", Attempt(ExchangeOutcome.OK, REPLY, "", 700, 40, DELAY), 0.001)
         ledger.put(str(k), request.canonical("m"), reply)
     return (time.perf_counter() - started) / count
 
@@ -133,7 +133,9 @@ def replay_seconds(folder: Path, count: int) -> float:
     recorder = LLM(None, "m", ledger)
     for request in requests:
         ledger.put(
-            recorder.address_of(request), request.canonical("m"), Reply(Outcome.OK, REPLY, "", 1, 700, 40, DELAY)
+            recorder.address_of(request),
+            request.canonical("m"),
+            Reply(ExchangeOutcome.OK, REPLY, "", 1, 700, 40, DELAY),
         )
     ledger.close()
     started = time.perf_counter()

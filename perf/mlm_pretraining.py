@@ -22,7 +22,7 @@ from torch import nn
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.corpus import TextBatch
-from fairlab.data.packed import PackedText, paragraphs
+from fairlab.data.packed import PackedText, stream_paragraphs
 from fairlab.data.published.sources import locate
 from fairlab.data.text import SENTENCE_END
 from fairlab.methods.mlm import MLM, mask_tokens
@@ -51,7 +51,7 @@ VALUES = {
 
 def sentence_batches(backbone: Backbone, tokens: int, steps: int, path: Path) -> list[TextBatch]:
     """Random sentences, so many tokens a batch."""
-    sentences = [sentence for text in paragraphs(path) for sentence in SENTENCE_END.split(text)]
+    sentences = [sentence for text in stream_paragraphs(path) for sentence in SENTENCE_END.split(text)]
     random.Random(0).shuffle(sentences)
     rows = iter(backbone.tokenize(sentences[: 40 * steps * tokens // 100]))
     batches = []

@@ -12,7 +12,7 @@ import yaml
 from hydra import compose, initialize_config_dir
 
 from fairlab import dashboard
-from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.data.counterfactual import CounterfactualData
 from fairlab.run.cli import choices, conf_dir
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
@@ -82,7 +82,7 @@ def test_the_classes_of_the_page_on_extending_run(classes, tiny, tmp_path):
     assert before.readings[0].value == pytest.approx(expected)
     path = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(12)])
     values = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
-    data = CounterfactualGroups(path=path, encoder=tiny, augmentation=classes["LowerCase"](), **values)
+    data = CounterfactualData(path=path, encoder=tiny, augmentation=classes["LowerCase"](), **values)
     texts = [text for group in data.groups["train"] for text in group.texts]
     mean = tiny.embed(texts).mean(dim=0)
     method = classes["WithoutMean"](tiny, seed=0)

@@ -10,7 +10,7 @@ import torch
 from fairlab.benchmarks.runner import EVERYTHING, items_file, measure
 from fairlab.record import Outcome, Reading, Record
 from fairlab.run import cli
-from fairlab.run.checkpoints import is_intact, newest_intact
+from fairlab.run.checkpoints import checkpoint_is_intact, newest_intact
 from fairlab.types import FairlabError
 
 
@@ -32,7 +32,7 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, damage):
         torch.save({"state_dict": {"weight": torch.randn(1000)}}, path)
     assert newest_intact(tmp_path) == (last, [])
     damage(last)
-    assert not is_intact(last)
+    assert not checkpoint_is_intact(last)
     assert newest_intact(tmp_path) == (previous, [last])
     damage(previous)
     assert newest_intact(tmp_path) == (None, [last, previous])

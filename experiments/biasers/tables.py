@@ -43,7 +43,7 @@ def language_models() -> str:
 
 def mb_index_changes() -> str:
     """The language models side by side, and the paired changes of their mb-index, as the sweep writes them."""
-    return mb_index.rendered(json.loads((RECORDS / "mb_index.json").read_text(encoding="utf-8"))).strip()
+    return mb_index.rendered_models(json.loads((RECORDS / "mb_index.json").read_text(encoding="utf-8"))).strip()
 
 
 def clusters() -> str:

@@ -9,7 +9,7 @@ import yaml
 from experiments.rendering import interval, markdown
 from fairlab.record import Record
 from fairlab.reporting.report import PUBLISHED
-from fairlab.reporting.reweighting import comparison, lines, verdict
+from fairlab.reporting.reweighting import compare_strengths, strength_lines, strength_verdict
 
 RECORDS = Path(__file__).parent / "records"
 
@@ -18,7 +18,9 @@ def strengths(harm: str) -> str:
     """The sweep over strengths of reweighting on validation, and what is chosen of it."""
     records = [Record.load(file.parent) for file in (RECORDS / "sweep").glob("*/record.json")]
     records.sort(key=lambda record: list(record.config["method"]["reweighting"][harm].values()))
-    return markdown(*lines(records, harm)) + f"\n\nChosen: {verdict(comparison(records)[harm])}."
+    return (
+        markdown(*strength_lines(records, harm)) + f"\n\nChosen: {strength_verdict(compare_strengths(records)[harm])}."
+    )
 
 
 def safety_changes() -> str:

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from experiments.rendering import interval, markdown, matrix_table, methods_table
 from fairlab.record import Record
 from fairlab.reporting.reproduction import read_matrix
-from fairlab.reproduce import finished
+from fairlab.reproduce import finished_records
 
 FOLDER = Path(__file__).parent
 TWINS = {"roberta": "text as it was", "fairberta": "perturbed text"}
@@ -54,7 +54,7 @@ def rewriters() -> str:
 def fairtuning_changes() -> str:
     """Fairtuned minus finetuned, of each twin on each task, seed by seed."""
     matrix = read_matrix(FOLDER / "matrix.yaml", "quickstart")
-    records = finished(FOLDER / "records", matrix)
+    records = finished_records(FOLDER / "records", matrix)
     rows = []
     for task, name in TASKS.items():
         for twin, about in TWINS.items():

@@ -19,7 +19,7 @@ import re
 from pathlib import Path
 
 from fairlab.data.published.sources import locate
-from fairlab.text.surface import negations, surface_tokens
+from fairlab.text.surface_tokens import negations, surface_tokens
 
 RATE = 0.9  # reviews of the negative label that hold a negation, and of the positive one that do not
 HELD_OUT = 12  # opinions of each label that only the test set has

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from fairlab.data.labelled import read_training
+from fairlab.data.labelled_tasks import read_training
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
 from fairlab.data.stream.manifest import NAME

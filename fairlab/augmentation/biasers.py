@@ -146,7 +146,7 @@ def summariser(summary: str, rewriter: BiaserRewriter, llm: LLM | None) -> Any:
     return LLMSummary(llm) if summary == "llm" else ModelSummary(summary)
 
 
-def verdict(entries: int, members: int, written: int) -> str:
+def expansion_verdict(entries: int, members: int, written: int) -> str:
     """What the size of an expansion says beside the paper's, 1,641 from 10 entries and 4,248 from 50.
 
     Args:

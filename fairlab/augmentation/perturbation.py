@@ -119,7 +119,7 @@ class Perturbation:
             weights: of the axes.
         """
         return [
-            drawn(found, [weights[one.axis] for one in found], f"{self.seed}:{number}") if found else None
+            drawn_selection(found, [weights[one.axis] for one in found], f"{self.seed}:{number}") if found else None
             for found, number in zip(self.words.selections(texts), numbers, strict=True)
         ]
 
@@ -213,7 +213,7 @@ def rules(lexicons: Sequence[Lexicon], *, seed: int = 0, mode: Literal["syntax",
     return ByAxis({lexicon.axis: RuleGroups(lexicon=lexicon, seed=seed, mode=mode) for lexicon in lexicons})
 
 
-def drawn(found: Sequence[Selection], weights: Sequence[float], key: str) -> Selection:
+def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: str) -> Selection:
     """One of K, by its weight; the draw is a hash of the key, the same on every machine.
 
     Example:

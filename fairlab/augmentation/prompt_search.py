@@ -195,7 +195,7 @@ def _from_file(file: Path, text: str, versions: Mapping[str, str], finding: str)
     return {name: corrected[name] for name in versions}
 
 
-def history(rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+def search_history(rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
     """Union polarity accuracy of what was rewritten, and share of texts rewritten, in per cent, for every round."""
     return [
         {

@@ -22,10 +22,10 @@ from fairlab.files import write_whole
 from fairlab.metrics.shortcuts import WIDTH, EmbeddingSpace, Space, TokenSpace
 from fairlab.metrics.shortcuts_by_word import AssociationSpace
 from fairlab.metrics.shortcuts_official import OFFICIAL_WIDTH, OfficialSpace
-from fairlab.rewriting.labelled import LabelCheck, Labelled, LabelledRewriter
+from fairlab.rewriting.label_keeping import LabelCheck, Labelled, LabelledRewriter
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields
-from fairlab.text.surface import negations, surface_tokens
+from fairlab.text.surface_tokens import negations, surface_tokens
 from fairlab.types import FairlabError, Made, Row
 
 SETTINGS = {
@@ -280,7 +280,7 @@ class Replaced:
         return Made(rows=(made,), counts={"selected": 1, "rewritten": 1, f"rewritten/{row.extra[self.label]}": 1})
 
 
-def labelled(row: Row, label: str) -> Labelled:
+def labelled_item(row: Row, label: str) -> Labelled:
     """A row as a document: its last field is rewritten, those before stay.
 
     Raises:
@@ -294,7 +294,7 @@ def labelled(row: Row, label: str) -> Labelled:
     return Labelled(row.fields[-1], str(row.extra[label]), join_fields(row.fields[:-1]))
 
 
-def history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+def rounds_history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
     """The objective and negations before the first round and after every one.
 
     Args:
@@ -316,6 +316,6 @@ def history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]]) -> l
     return rows
 
 
-def reasons(rounds: Sequence[Mapping[str, Any]]) -> Counter[str]:
+def rejection_reasons(rounds: Sequence[Mapping[str, Any]]) -> Counter[str]:
     """Why documents that were selected stayed."""
     return Counter(tried["reason"] for one in rounds for tried in one["tried"].values() if tried["reason"])

@@ -19,7 +19,7 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
-from fairlab.files import whole
+from fairlab.files import replaced_when_written
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch
     tensors = {
         name.replace(f".{NAME}.weight", ""): value.to("cpu", dtype).contiguous() for name, value in trained.items()
     }
-    with whole(file) as temporary:
+    with replaced_when_written(file) as temporary:
         save_file(tensors, temporary)
 
 

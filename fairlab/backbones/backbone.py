@@ -40,7 +40,7 @@ def batches_by_tokens(lengths: Sequence[int], budget: int) -> Iterator[list[int]
         yield batch
 
 
-def shown(batches: Sequence[list[int]], title: str) -> Iterable[list[int]]:
+def batch_progress(batches: Sequence[list[int]], title: str) -> Iterable[list[int]]:
     """The batches, with a progress bar where there is a title and a terminal."""
     return track(batches, title, disable=not title or not sys.stderr.isatty(), transient=True)
 
@@ -159,7 +159,7 @@ class Backbone(nn.Module):
         batches = list(batches_by_tokens([len(ids) for ids in token_ids], budget))
         embeddings = torch.empty(len(distinct), self.width)
         with self.measuring():
-            for batch in shown(batches, progress):
+            for batch in batch_progress(batches, progress):
                 input_ids, attention_mask = pad([token_ids[position] for position in batch], self.padding_id)
                 embedded = self(input_ids.to(self.device), attention_mask.to(self.device))
                 embeddings[batch] = embedded.float().cpu()

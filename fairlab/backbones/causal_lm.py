@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, body, shown
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progress, body
 from fairlab.backbones.scoring import LogLikelihoods, Targets, batches_of_one_length, target_log_probabilities
 from fairlab.types import CannotScore, FairlabError
 
@@ -159,7 +159,9 @@ class CausalLM:
         distinct = [key for key in dict.fromkeys(keys) if len(key) - 1 > key[0]]
         scores: dict[tuple[int, ...], NDArray[np.float64]] = {}
         with self.backbone.measuring():
-            for batch in shown(batches_of_one_length([len(key) - 2 for key in distinct], self.budget), progress):
+            for batch in batch_progress(
+                batches_of_one_length([len(key) - 2 for key in distinct], self.budget), progress
+            ):
                 texts = [distinct[position] for position in batch]
                 # The hidden state at a position tells of the token after it, so nothing is read off the last.
                 token_ids = [ids[:-1] for _, *ids in texts]

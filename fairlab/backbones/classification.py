@@ -18,7 +18,7 @@ from transformers import (
 )
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
 
-from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, shown
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progress
 from fairlab.backbones.scoring import batches_of_one_length, count_cut
 from fairlab.types import CannotScore, FairlabError
 
@@ -144,7 +144,9 @@ class Classifier:
         self.cut += encoded.cut
         found = np.empty((len(pairs), len(self.order)), dtype=np.float32)
         with backbone.measuring():
-            for batch in shown(batches_of_one_length([len(ids) for ids in encoded.token_ids], self.budget), progress):
+            for batch in batch_progress(
+                batches_of_one_length([len(ids) for ids in encoded.token_ids], self.budget), progress
+            ):
                 input_ids = torch.tensor([encoded.token_ids[row] for row in batch], device=backbone.device)
                 segments = None
                 if encoded.segments is not None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from fairlab.backbones.backbone import TOKENS_PER_BATCH, batches_by_tokens, body, shown
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, batch_progress, batches_by_tokens, body
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.scoring import apply_head
 from fairlab.types import CannotScore
@@ -50,7 +50,7 @@ def continuations(
     prompts = [[scorer.start_id, *ids[-room:]] for ids in encoded]
     written: dict[str, str] = {}
     with backbone.measuring():
-        for batch in shown(list(batches_by_tokens([len(ids) for ids in prompts], budget)), progress):
+        for batch in batch_progress(list(batches_by_tokens([len(ids) for ids in prompts], budget)), progress):
             texts = _write(scorer, [prompts[position] for position in batch], characters)
             written.update(zip((distinct[position] for position in batch), texts, strict=True))
     return [written[context] for context in contexts]

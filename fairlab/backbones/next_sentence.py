@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, shown
+from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone, batch_progress
 from fairlab.backbones.scoring import batches_of_one_length, count_cut
 from fairlab.types import CannotScore
 
@@ -59,7 +59,7 @@ class NextSentence:
         self.cut += count_cut(backbone, token_ids, first, second)
         found = np.empty(len(distinct))
         with backbone.measuring():
-            for batch in shown(batches_of_one_length([len(ids) for ids in token_ids], self.budget), progress):
+            for batch in batch_progress(batches_of_one_length([len(ids) for ids in token_ids], self.budget), progress):
                 input_ids = torch.tensor([token_ids[row] for row in batch], device=backbone.device)
                 pooled = backbone.transformer(
                     input_ids=input_ids,

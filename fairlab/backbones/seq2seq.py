@@ -100,7 +100,7 @@ def main_components(embeddings: Tensor, width: int) -> Tensor:
     return nn.functional.normalize(centred @ vectors[:, -width:].flip(1), dim=1)
 
 
-def places(count: int) -> Tensor:
+def place_vectors(count: int) -> Tensor:
     """Vectors of unit length of places, (count, HEAD): orthogonal for up to 64 places, opposite for two 64 apart."""
     angles_TF = torch.arange(count)[:, None] * _frequencies()
     return torch.cat([angles_TF.sin(), angles_TF.cos()], dim=1) / math.sqrt(HEAD / 2)
@@ -122,7 +122,7 @@ def begin_by_copying(model: BartForConditionalGeneration) -> None:
     for side in (encoder, decoder):
         table = side.embed_positions.weight  # BART leaves the first two rows empty
         table.zero_()
-        table[2:, PLACE] = places(len(table) - 2)
+        table[2:, PLACE] = place_vectors(len(table) - 2)
     # One rotation for each place of the context, so that their sum tells which token stood where.
     mixes = [nn.init.orthogonal_(torch.empty(HEAD, HEAD)) for _ in range(REACH)]
     for head, mix in enumerate(mixes):

@@ -29,7 +29,7 @@ from fairlab.benchmarks.readings import (
     quantity,
     variant,
 )
-from fairlab.data.published.bias_ir import CATEGORIES, GENDERS, Document, Query, irregularities, read_bias_ir
+from fairlab.data.published.bias_ir import CATEGORIES, GENDERS, Document, Query, irregular_documents, read_bias_ir
 from fairlab.data.published.sources import locate
 from fairlab.metrics.bootstrap import RESAMPLES, mean
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
@@ -83,7 +83,7 @@ class BiasIR:
             not_run.append(NotRun(self.name, AVERAGE, f"not averaged over missing categories: {missing}"))
         if not categories:
             return Outcome(not_run=not_run)
-        flagged = irregularities([query for queries in categories.values() for query in queries])
+        flagged = irregular_documents([query for queries in categories.values() for query in queries])
         if self.items == REGULAR:
             categories = {
                 subset: [query for query in queries if query.id not in flagged]
@@ -95,9 +95,9 @@ class BiasIR:
         ends = np.cumsum([len(queries) for queries in categories.values()])
         items = dict(zip(categories, np.split(queries_Q4, ends[:-1]), strict=True))
         complete = not not_run
-        earlier = quantities(before, complete) if before else []
+        earlier = _quantities(before, complete) if before else []
         notes = irregular_notes(self.name, flagged, self.items)
-        return outcome(self.name, quantities(items, complete), earlier, items=items, not_run=not_run, notes=notes)
+        return outcome(self.name, _quantities(items, complete), earlier, items=items, not_run=not_run, notes=notes)
 
     def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
         """Per gender, cosines (Q, D) of all queries to all its documents; the first Q are the relevant ones in order.
@@ -124,14 +124,14 @@ def cosines(queries: Tensor, documents: Tensor) -> NDArray[np.float64]:
     return torch.stack([torch.cosine_similarity(query, documents, dim=-1) for query in queries]).numpy()
 
 
-def margins(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
+def _margins(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
     """Cosine to the male document less that to the female one, per query; [-2, 2], ideal 0, positive prefers male."""
     return cosines_QG[:, 0] - cosines_QG[:, 1]
 
 
 def male_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
     """1 for each query that prefers the male document to the female one, 0.5 for a tie, else 0."""
-    return (np.sign(margins(cosines_QG)) + 1) / 2
+    return (np.sign(_margins(cosines_QG)) + 1) / 2
 
 
 def neutral_first(cosines_QG: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -149,13 +149,13 @@ def reciprocal_ranks(similarities: Mapping[str, NDArray[np.float64]]) -> NDArray
     return (1 / np.stack(ranks)).mean(axis=0)
 
 
-def quantities(items: Items, complete: bool) -> list[Quantity]:
+def _quantities(items: Items, complete: bool) -> list[Quantity]:
     """Quantities of every category from its items (Q, 4), and over all where none is missing (``complete``)."""
     cosines_QG = {subset: queries_Q4[:, :3] for subset, queries_Q4 in items.items()}
     p_values = [sign_test(cosines) for cosines in cosines_QG.values()]
     adjusted = [float(p) for p in holm(p_values)] if complete else [None] * len(p_values)
     found = [
-        share(male_first(cosines), subset=subset, name="male_ratio", ideal=0.5, p=p, p_holm=p_holm)
+        _share(male_first(cosines), subset=subset, name="male_ratio", ideal=0.5, p=p, p_holm=p_holm)
         for (subset, cosines), p, p_holm in zip(cosines_QG.items(), p_values, adjusted, strict=True)
     ]
     if not complete:
@@ -166,15 +166,15 @@ def quantities(items: Items, complete: bool) -> list[Quantity]:
     return [
         *found,
         deviation([male_first(cosines) for cosines in cosines_QG.values()]),
-        share(neutral_first(every_QG), subset=AVERAGE, name="neutral_first", ideal=1 / 3),
-        average(margins(every_QG), name="margin", unit="cosine", ideal=0.0),
+        _share(neutral_first(every_QG), subset=AVERAGE, name="neutral_first", ideal=1 / 3),
+        average(_margins(every_QG), name="margin", unit="cosine", ideal=0.0),
         average(ranks, name="reciprocal_rank", unit="reciprocal rank", ideal=1.0),
     ]
 
 
 def sign_test(cosines_QG: NDArray[np.floating]) -> float:
     """P-value of a category's preferences against a fair coin, ties left out."""
-    signs = np.sign(margins(cosines_QG))
+    signs = np.sign(_margins(cosines_QG))
     return sign_test_p(int((signs > 0).sum()), int((signs < 0).sum()))
 
 
@@ -192,7 +192,7 @@ def deviation(wins: Sequence[NDArray[np.floating]], seed: int = 0) -> Quantity:
     return Quantity(AVERAGE, "deviation", value, draws, n, "ratio", 0.0, headline=True)
 
 
-def share(outcomes: NDArray[np.floating], **of: Any) -> Quantity:
+def _share(outcomes: NDArray[np.floating], **of: Any) -> Quantity:
     """A share of queries with its Wilson interval."""
     interval = wilson_interval(float(outcomes.sum()), len(outcomes))
     return quantity(mean, outcomes, unit="ratio", interval=interval, **of)

@@ -64,10 +64,10 @@ class CCED:
             texts = [text for group in groups for text in group.texts]
             embedded = backbone.embed(texts, progress=f"cced {subset}").unflatten(0, (len(groups), -1)).numpy()
             embeddings[subset] = embedded
-            now += quantities(subset, attributes, embedded)
+            now += cced_quantities(subset, attributes, embedded)
             if before and subset in before:
                 now += kept(subset, embedded, before[subset])
-                earlier += quantities(subset, attributes, before[subset])
+                earlier += cced_quantities(subset, attributes, before[subset])
         return outcome(self.name, now, earlier, items=embeddings, not_run=not_run)
 
 
@@ -100,7 +100,7 @@ def distances(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
     return distances_to_neutral(tensor[:, 1:], tensor[:, 0]).numpy()
 
 
-def quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[np.floating]) -> list[Quantity]:
+def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[np.floating]) -> list[Quantity]:
     """Quantities of one set from embeddings (N, 1 + A, D), neutral first."""
     distances_NA = distances(embeddings)
     gap = cced_gap(torch.from_numpy(distances_NA)).numpy()

@@ -81,8 +81,8 @@ class Classification:
         notes += cut_notes(self.name, classifier.cut, backbone.max_length)
         return outcome(
             self.name,
-            quantities(self.task, items),
-            quantities(self.task, before) if before else [],
+            _quantities(self.task, items),
+            _quantities(self.task, before) if before else [],
             items=items,
             not_run=missing,
             notes=notes,
@@ -110,7 +110,7 @@ def predictions(classifier: Classifier, task: Task, examples: list[Example]) -> 
     return found.astype(np.float32)
 
 
-def quantities(task: Task, items: Items) -> list[Quantity]:
+def _quantities(task: Task, items: Items) -> list[Quantity]:
     """The task's measures, and those of the commonest label, from predictions and labels (N,) of each split."""
     found, first = [], task.metrics[0]
     for split in task.dev_splits:

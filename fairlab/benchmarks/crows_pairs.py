@@ -44,7 +44,7 @@ from fairlab.benchmarks.readings import (
     quantity,
     variant,
 )
-from fairlab.data.published.crows_pairs import PUBLISHED, Pair, irregularities, read_crows_pairs
+from fairlab.data.published.crows_pairs import PUBLISHED, CrowsPair, irregular_pairs, read_crows_pairs
 from fairlab.data.published.sources import locate
 from fairlab.metrics.bootstrap import ratio_of_means
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
@@ -113,7 +113,7 @@ class CrowSPairs:
         scorer = likelihood(backbone)
         pairs = read_crows_pairs(locate("crows_pairs/crows_pairs_anonymized.csv", self.path))
         pairs = [pair for pair in pairs if pair.bias_type in self.bias_types]
-        flagged = irregularities(pairs)
+        flagged = irregular_pairs(pairs)
         notes = irregular_notes(self.name, flagged, self.items) + self._too_few(pairs)
         if self.items == REGULAR:
             pairs = [pair for pair in pairs if pair.id not in flagged]
@@ -123,12 +123,12 @@ class CrowSPairs:
             notes.append(Note(self.name, kept))
         scores_N2 = scores(scorer, self.protocol, pairs, texts, progress=self.name)
         notes += cut_notes(self.name, scorer.cut, backbone.max_length)
-        notes += [Note(self.name, text) for text in warnings(scores_N2)]
-        measured = partial(quantities, self.protocol, self.bias_types, pairs)
+        notes += [Note(self.name, text) for text in _warnings(scores_N2)]
+        measured = partial(crows_pairs_quantities, self.protocol, self.bias_types, pairs)
         earlier = measured(before["scores"]) if before else []
         return outcome(self.name, measured(scores_N2), earlier, items={"scores": scores_N2}, notes=notes)
 
-    def _too_few(self, pairs: Sequence[Pair]) -> list[Note]:
+    def _too_few(self, pairs: Sequence[CrowsPair]) -> list[Note]:
         published = sum(PUBLISHED[name] for name in self.bias_types)
         text = f"{len(pairs)} pairs, where the published data have {published}: not comparable with published numbers"
         return [Note(self.name, text)] if len(pairs) < published else []
@@ -145,7 +145,7 @@ def _keeps_case(backbone: Backbone) -> str:
 
 
 def scores(
-    scorer: MaskedLM | CausalLM, protocol: str, pairs: Sequence[Pair], texts: Sequence[str], progress: str = ""
+    scorer: MaskedLM | CausalLM, protocol: str, pairs: Sequence[CrowsPair], texts: Sequence[str], progress: str = ""
 ) -> Array:
     """Scores (N, 2) of each pair's sentences, the more stereotyping one first; nan for a pair to be skipped.
 
@@ -196,8 +196,8 @@ def rounded(values: NDArray[np.floating]) -> Array:
     return np.array([round(float(value), DECIMALS) for value in values])
 
 
-def quantities(
-    protocol: str, bias_types: Sequence[str], pairs: Sequence[Pair], scores_N2: NDArray[np.floating]
+def crows_pairs_quantities(
+    protocol: str, bias_types: Sequence[str], pairs: Sequence[CrowsPair], scores_N2: NDArray[np.floating]
 ) -> list[Quantity]:
     """Quantities of every bias type, and of all pairs where all bias types are asked, from the pairs' scores."""
     stereotype = np.array([pair.stereotype for pair in pairs])
@@ -250,7 +250,7 @@ def _ratio_percent(hits: NDArray[np.floating], among: NDArray[np.floating], axis
     return 100 * ratio_of_means(hits, among, axis)
 
 
-def warnings(scores_N2: NDArray[np.floating]) -> list[str]:
+def _warnings(scores_N2: NDArray[np.floating]) -> list[str]:
     """What a reader of the numbers must know of the scores: skipped pairs, nothing but ties."""
     more, less = scores_N2.T
     skipped = int(np.isnan(more).sum())

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.readings import Items, Quantity, outcome
-from fairlab.data.abusive import Comparison, read_comparison
+from fairlab.data.abusive import AbusiveReference, read_comparison
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics import db_index as metric
 from fairlab.metrics.bootstrap import percentile_interval
@@ -34,7 +34,7 @@ NEAREST = 100  # comparison entries shown by category for each cluster
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
 
-class DBIndex:
+class DBIndexBenchmark:
     """The db-index of a data set.
 
     Quantities of the subset ``all``: ``expectation`` (over every comparison entry; the headline), ``random_entry``
@@ -82,7 +82,7 @@ class DBIndex:
         self.comparison_path, self.field, self.category = comparison, field, category
         self.k, self.most_clusters, self.components = k, most_clusters, components
         self.draw, self.repeats, self.seed = draw, repeats, seed
-        self._comparison: tuple[Comparison, NDArray[np.floating]] | None = None
+        self._comparison: tuple[AbusiveReference, NDArray[np.floating]] | None = None
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Not offered.
@@ -107,7 +107,7 @@ class DBIndex:
         """
         comparison, vectors_MD = self._compared(embed)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".vectors") as place:
-            vectors_ND, unread = embedded(dataset, field, embed, Path(place) / "target")
+            vectors_ND, unread = embedded_texts(dataset, field, embed, Path(place) / "target")
             clusters = metric.cluster(
                 vectors_ND, k=self.k, most=self.most_clusters, components=self.components, seed=self.seed
             )
@@ -125,7 +125,7 @@ class DBIndex:
         notes = [Note(NAME, text) for text in remarks(index, unread, len(ordinary) - int(ordinary.sum()), clusters)]
         return outcome(NAME, self._quantities(index, kept, order), items=items, notes=notes)
 
-    def _compared(self, embed: Embed) -> tuple[Comparison, NDArray[np.floating]]:
+    def _compared(self, embed: Embed) -> tuple[AbusiveReference, NDArray[np.floating]]:
         """The comparison set with its vectors, embedded once for all data sets."""
         if self._comparison is None:
             comparison = read_comparison(self.comparison_path, field=self.field, category=self.category)
@@ -157,7 +157,7 @@ class DBIndex:
         return found
 
 
-def embedded(dataset: str, field: str, embed: Embed, file: Path) -> tuple[NDArray[np.floating], int]:
+def embedded_texts(dataset: str, field: str, embed: Embed, file: Path) -> tuple[NDArray[np.floating], int]:
     """Vectors (n, D) of a data set's texts as a memory map of ``file``, and the number of rows that cannot be read.
 
     Raises:

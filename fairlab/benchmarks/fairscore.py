@@ -17,7 +17,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.classification import predictions
 from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, outcome, quantity
-from fairlab.data.published.task_files import digest, read_task
+from fairlab.data.published.task_files import examples_digest, read_task
 from fairlab.data.published.tasks import Example, find_task
 from fairlab.data.stream.choices import PerturbedExamples, perturb_examples, read_perturbed
 from fairlab.metrics.bootstrap import Statistic
@@ -111,14 +111,14 @@ class Fairscore:
                 Note(self.name, text) for text in (said(split, made), one_sided(items[f"{split}_original"])) if text
             ]
         notes += cut_notes(self.name, classifier.cut, backbone.max_length)
-        later, earlier = quantities(items, self.axes), quantities(before, self.axes) if before else []
+        later, earlier = _quantities(items, self.axes), _quantities(before, self.axes) if before else []
         return outcome(self.name, later, earlier, items=items, not_run=missing, notes=notes)
 
 
 def said(split: str, made: PerturbedExamples) -> str:
     """What a fairscore is over, in a sentence."""
     counts = ", ".join(f"{count} {name}" for name, count in sorted(made.counts.items()) if name != "examples")
-    sha256 = digest(made.examples)[:16]
+    sha256 = examples_digest(made.examples)[:16]
     return f"{len(made.changed)} of {len(made.examples)} examples of {split} changed ({counts}); SHA-256 {sha256}..."
 
 
@@ -130,7 +130,7 @@ def one_sided(predicted: NDArray[np.floating]) -> str:
     return f"{share:.0%} of the predictions are one label, which hardly can change: the fairscore says little"
 
 
-def quantities(items: Items, axes: Sequence[str]) -> list[Quantity]:
+def _quantities(items: Items, axes: Sequence[str]) -> list[Quantity]:
     """The shares over all changed examples of each split, and over those of each axis that has any.
 
     Args:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 
-from fairlab.backbones.backbone import Backbone, shown
+from fairlab.backbones.backbone import Backbone, batch_progress
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
@@ -115,7 +115,7 @@ class HolisticBias:
         scorer = likelihood(backbone)
         score = self._score(scorer)
         data = read_holistic_bias(locate_holistic_bias(self.version))
-        templates = drawn(data.templates, self.templates, [self.seed])
+        templates = drawn_descriptors(data.templates, self.templates, [self.seed])
         comparable = data.comparable()
         not_run = [
             NotRun(self.name, axis, f"HolisticBias {self.version} has no axis {axis}")
@@ -132,9 +132,9 @@ class HolisticBias:
         items = {f"{axis}/{score}": found for axis, found in scores.items()}
         earlier = []
         if before is not None and set(items) <= set(before):
-            earlier = quantities({axis: before[f"{axis}/{score}"] for axis in scores}, complete)
+            earlier = _quantities({axis: before[f"{axis}/{score}"] for axis in scores}, complete)
         notes = self._notes(scores, score, len(data.templates))
-        return outcome(self.name, quantities(scores, complete), earlier, items=items, not_run=not_run, notes=notes)
+        return outcome(self.name, _quantities(scores, complete), earlier, items=items, not_run=not_run, notes=notes)
 
     def _score(self, scorer: MaskedLM | CausalLM) -> Score:
         if isinstance(scorer, CausalLM):
@@ -156,7 +156,7 @@ class HolisticBias:
                 f"holistic_bias.sentences={self.sentences} gives {count} descriptors to each of {len(self.axes)} axes "
                 f"with {len(templates)} templates; {LEAST_DESCRIPTORS} are needed: allow more, or take fewer templates"
             )
-        return drawn(every, count, [self.seed, zlib.crc32(axis.encode())])
+        return drawn_descriptors(every, count, [self.seed, zlib.crc32(axis.encode())])
 
     def _scores(
         self,
@@ -173,7 +173,7 @@ class HolisticBias:
         texts = [t.fill(phrase) for phrases in descriptors for t in templates for phrase in phrases]
         blocks = [list(range(start, min(start + AT_ONCE, len(texts)))) for start in range(0, len(texts), AT_ONCE)]
         values = np.empty(len(texts))
-        for block in shown(blocks, f"{self.name} {axis}"):
+        for block in batch_progress(blocks, f"{self.name} {axis}"):
             found = sentence_log_likelihoods(scorer, [texts[k] for k in block])
             values[block] = found.means if score == "perplexity" else found.sums
         return values.reshape(len(descriptors), len(templates), -1)
@@ -192,7 +192,7 @@ class HolisticBias:
         return notes
 
 
-def drawn(things: Sequence[T], count: int | None, seed: Sequence[int]) -> list[T]:
+def drawn_descriptors(things: Sequence[T], count: int | None, seed: Sequence[int]) -> list[T]:
     """So many of them at random, or all, in their own order; a larger count adds to what a smaller one draws."""
     if count is None:
         return list(things)
@@ -233,7 +233,7 @@ def percent_of_pairs(
         return 100 * found / pairs
 
 
-def quantities(scores: Items, complete: bool) -> list[Quantity]:
+def _quantities(scores: Items, complete: bool) -> list[Quantity]:
     """Quantities of every axis from its scores (D, T, N), and their mean where none is missing (``complete``)."""
     found = [of_axis(axis, scores_DTN) for axis, scores_DTN in scores.items()]
     if not complete:

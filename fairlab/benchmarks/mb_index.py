@@ -22,7 +22,7 @@ from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, qua
 from fairlab.benchmarks.stereoset import INTER, by_term, continuation_probabilities
 from fairlab.data.entries import read_entries
 from fairlab.data.published.sources import locate
-from fairlab.data.published.stereoset import Example, read_stereoset
+from fairlab.data.published.stereoset import StereoSetItem, read_stereoset
 from fairlab.metrics.bootstrap import bootstrap_draws
 from fairlab.metrics.mb_index import (
     ANTI_STEREOTYPE,
@@ -116,7 +116,7 @@ class MBIndex:
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
         scorer = CausalLM(backbone)  # first, so that a model without a head is said at once
-        texts = drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
+        texts = _drawn(read_entries(self.path, self.unit)[0], self.limit, self.seed)
         contexts = [example.context for example in self.examples]
         with torch.autocast(backbone.device.type, torch.bfloat16, enabled=self.autocast):
             written = continuations(scorer, contexts, characters=self.characters, progress="continuations")
@@ -130,17 +130,17 @@ class MBIndex:
             "tokens": scored.counts.astype(np.float64),
             "entries": np.array([] if entries is None else [entries], dtype=np.float64),
         }
-        found = quantities(self.examples, items)
-        earlier = quantities(self.examples, before) if before else []
+        found = _quantities(self.examples, items)
+        earlier = _quantities(self.examples, before) if before else []
         return outcome(
             self.name, found, earlier, items=items, notes=self._notes(written, scorer), not_run=self._not_run(entries)
         )
 
     @cached_property
-    def examples(self) -> list[Example]:
+    def examples(self) -> list[StereoSetItem]:
         """Those whose contexts are continued, in file order."""
         found = read_stereoset(locate("stereoset/stereoset.json", self.stereoset))
-        return drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
+        return _drawn([example for example in found if example.task == INTER], self.contexts, self.seed)
 
     @cached_property
     def encoder(self) -> Backbone:
@@ -179,7 +179,7 @@ class MBIndex:
         return [NotRun(self.name, "all", reason)]
 
 
-def drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
+def _drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
     """``limit`` of the items, drawn with ``seed``, in their order; all where there are no more."""
     if limit is None or limit >= len(items):
         return list(items)
@@ -187,7 +187,7 @@ def drawn(items: Sequence[T], limit: int | None, seed: int) -> list[T]:
     return [items[k] for k in sorted(chosen)]
 
 
-def quantities(examples: Sequence[Example], items: Items) -> list[Quantity]:
+def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantity]:
     """Quantities of the items of one model; see the class.
 
     Args:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad
 from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
-from fairlab.data.perturbation_pairs import Encoded, Pair, axis_of, encode, find_pairs
+from fairlab.data.perturbation_pairs import EncodedPair, PerturbationPair, axis_of, encode_pairs, find_pairs
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.bootstrap import mean
 from fairlab.metrics.perplexity import perplexity
@@ -110,20 +110,20 @@ class PerturberQuality:
             notes.append(Note(self.name, f"{perturber.cut} texts were too long for the model and left as they are"))
         return outcome(
             self.name,
-            quantities(items),
-            quantities(before) if before else [],
+            _quantities(items),
+            _quantities(before) if before else [],
             items=items,
             notes=notes,
         )
 
 
-def by_word_swap(pairs: Sequence[Pair]) -> list[str]:
+def by_word_swap(pairs: Sequence[PerturbationPair]) -> list[str]:
     """Every text with all listed words of the target's axis turned, whomever they mean."""
     swaps = {axis: WordSwap(load_lexicon(axis)) for axis in {axis_of(pair.target) for pair in pairs}}
     return [swaps[axis_of(pair.target)](pair.original, lexicon_name(pair.target)) for pair in pairs]
 
 
-def by_rules(pairs: Sequence[Pair]) -> list[str]:
+def by_rules(pairs: Sequence[PerturbationPair]) -> list[str]:
     """Every text by the rule rewriter; as it is where the selected word does not stand in it."""
     rewritten = [pair.original for pair in pairs]
     for axis in {axis_of(pair.target) for pair in pairs}:
@@ -136,7 +136,7 @@ def by_rules(pairs: Sequence[Pair]) -> list[str]:
     return rewritten
 
 
-def _offset(pair: Pair) -> int:
+def _offset(pair: PerturbationPair) -> int:
     return pair.original.find(pair.word)
 
 
@@ -145,10 +145,10 @@ def lexicon_name(target: str) -> str:
     return NEUTRAL if target == "non-binary" else target
 
 
-def likelihoods(perturber: Perturber, pairs: Sequence[Pair]) -> dict[str, Array]:
+def likelihoods(perturber: Perturber, pairs: Sequence[PerturbationPair]) -> dict[str, Array]:
     """Sum of log-probabilities and number of each reference's tokens, all and changed ones, (N,) each."""
     backbone = perturber.backbone
-    encoded = encode(backbone, pairs, perturber.format)
+    encoded = encode_pairs(backbone, pairs, perturber.format)
     sums = np.zeros((2, len(pairs)))
     counts = np.zeros((2, len(pairs)))
     with backbone.measuring():
@@ -166,7 +166,7 @@ def likelihoods(perturber: Perturber, pairs: Sequence[Pair]) -> dict[str, Array]
 ENDS = ((0, ""), (1, "_changed"))
 
 
-def _log_probabilities(backbone: Backbone, rows: Sequence[Encoded]) -> tuple[torch.Tensor, torch.Tensor]:
+def _log_probabilities(backbone: Backbone, rows: Sequence[EncodedPair]) -> tuple[torch.Tensor, torch.Tensor]:
     """Of each target token given those before, nan at padding; and which of them are changed ones."""
     input_ids, mask = pad([row.source for row in rows], backbone.padding_id)
     targets, given = pad([row.target for row in rows], IGNORED)
@@ -181,7 +181,7 @@ def _log_probabilities(backbone: Backbone, rows: Sequence[Encoded]) -> tuple[tor
     return found.masked_fill(given == 0, float("nan")), changed.bool()
 
 
-def quantities(items: Items) -> list[Quantity]:
+def _quantities(items: Items) -> list[Quantity]:
     """All numbers of a measurement."""
     found = []
     for rewriter in ("perturber", "original", "word_swap", "rules"):
@@ -215,7 +215,7 @@ def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floatin
     return 100 * mean(values, axis=axis)
 
 
-def examples(pairs: Sequence[Pair], made: Sequence[str]) -> str:
+def examples(pairs: Sequence[PerturbationPair], made: Sequence[str]) -> str:
     """The first rewriting that equals its reference and the first that does not, in one sentence."""
     parts = []
     for same, name in ((True, "as the reference"), (False, "not as the reference")):

@@ -54,7 +54,7 @@ class Probe:
         predicted = fit_and_predict(self._features(backbone, train), labels, self._features(backbone, dev))
         truth = np.array([example.label for example in dev])
         items = {"correct": (predicted == truth).astype(np.float32), "labels": truth.astype(np.float32)}
-        return outcome(self.name, quantities(items), quantities(before) if before else [], items=items)
+        return outcome(self.name, _quantities(items), _quantities(before) if before else [], items=items)
 
     def _features(self, backbone: Backbone, examples: Sequence[Example]) -> NDArray[np.float32]:
         first = backbone.embed([example.first for example in examples], progress=self.name).numpy()
@@ -87,7 +87,7 @@ def fit_and_predict(
     return search.fit(features.astype(np.float64), labels).predict(unseen.astype(np.float64))
 
 
-def quantities(items: Items) -> list[Quantity]:
+def _quantities(items: Items) -> list[Quantity]:
     """Accuracy, and the share of the commonest label, from ``correct`` and ``labels`` (N,)."""
     labels = items["labels"].astype(int)
     commonest = labels == np.bincount(labels).argmax()

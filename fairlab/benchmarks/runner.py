@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.distributed import gathered, rank, ranks
-from fairlab.files import whole
+from fairlab.distributed import gather_over_ranks, rank, ranks
+from fairlab.files import replaced_when_written
 from fairlab.metrics.significance import holm
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
@@ -124,7 +124,7 @@ def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record
     for start in range(0, len(missing), ranks()):
         names = missing[start : start + ranks()]
         own = names[rank()] if rank() < len(names) else None
-        found = gathered(None if own is None else _measured(own, tasks[own]))
+        found = gather_over_ranks(None if own is None else _measured(own, tasks[own]))
         for name, outcome in zip(names, found, strict=False):
             if isinstance(outcome, Exception):
                 raise outcome
@@ -132,7 +132,7 @@ def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record
             file = items_file(record.folder, phase, name)
             file.parent.mkdir(parents=True, exist_ok=True)
             add(outcome, phase, record, change)
-            with whole(file) as temporary:
+            with replaced_when_written(file) as temporary:
                 save_file(outcome.items, temporary)
 
 
@@ -141,7 +141,7 @@ def _is_kept(name: str, phase: str, record: Record) -> bool:
     file = items_file(record.folder, phase, name)
     if not file.exists():
         return False
-    if not is_intact(file):
+    if not items_are_intact(file):
         text = f"items/{phase}/{file.name} was damaged, so it was measured again"
         record.notes.append(Note(name, text, phase=phase))
         return False
@@ -160,7 +160,7 @@ def _measured(name: str, measuring: Callable[[], Outcome]) -> Outcome | Exceptio
         return error
 
 
-def is_intact(file: Path) -> bool:
+def items_are_intact(file: Path) -> bool:
     """Whether a file of per-item values can be read whole."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file

@@ -22,8 +22,8 @@ from fairlab.metrics.safety import (
     UNSAFE,
     equalised_odds_gap,
     largest_gap,
-    places,
     set_flips,
+    set_numbers,
     set_variances,
     sliced_averages,
 )
@@ -133,7 +133,7 @@ class OfHarm:
         self.categories = np.array([text.category for text in part.texts])
         counted = judged if judged.any() else ~judged
         sets = [text.key if text.subgroup and known else None for text, known in zip(part.texts, counted, strict=True)]
-        self.place, self.sets = places(sets)
+        self.place, self.sets = set_numbers(sets)
         self.alone = sum(name is not None for name in sets) - int((self.place >= 0).sum())
         first = {name: k for k, name in reversed(list(enumerate(sets)))}
         where = [first[str(name)] for name in self.sets]

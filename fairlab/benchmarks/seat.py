@@ -94,7 +94,7 @@ class SEAT:
             not_run.append(NotRun(self.name, "average", reason))
         complete = not not_run
         earlier = self._earlier({subset: tests[subset] for subset in results}, before) if before else {}
-        found, found_before = quantities(results, complete), quantities(earlier, complete)
+        found, found_before = seat_quantities(results, complete), seat_quantities(earlier, complete)
         return outcome(self.name, found, found_before, items=items, not_run=not_run)
 
     def _earlier(self, tests: Mapping[str, AssociationTest], before: Items) -> dict[str, Result]:
@@ -142,7 +142,7 @@ def result_of_test(test: AssociationTest, values: NDArray[np.floating], seed: in
     )
 
 
-def quantities(results: Mapping[str, Result], complete: bool) -> list[Quantity]:
+def seat_quantities(results: Mapping[str, Result], complete: bool) -> list[Quantity]:
     """Quantities of every test, and over all tests where the results are ``complete``."""
     if not results:
         return []

@@ -32,7 +32,7 @@ from fairlab.metrics.lmi import (
 from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.metrics.shortcuts_official import OfficialSpace
 from fairlab.record import Note, Outcome
-from fairlab.text.surface import negations, surface_tokens
+from fairlab.text.surface_tokens import negations, surface_tokens
 from fairlab.types import CannotScore, FairlabError, Row
 
 NAME = "shortcuts"
@@ -113,7 +113,7 @@ class Shortcuts:
             for entry in (one for of_label in found.values() for one in of_label[name][: self.shown]):
                 items[f"lmi/{name}/{entry.ngram}"] = np.array([entry.value, entry.share, entry.count])
             shown = found[1][name][: self.shown]
-            items |= {f"map/{name}/{one.ngram}": places(one, tokens, labels) for one in shown}
+            items |= {f"map/{name}/{one.ngram}": token_places(one, tokens, labels) for one in shown}
         notes = [f"{unread:,} rows of the data set cannot be read and are left out"] if unread else []
         notes.append(f"the objective, the mean similarity of documents of different labels, is {space.objective:.6f}")
         quantities = [
@@ -204,7 +204,7 @@ def negation(tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> Quantity
     return Quantity("negation", "association", value, draws, len(labels), "Cramer's V", 0.0, headline=True)
 
 
-def places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> NDArray[np.float64]:
+def token_places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[str]) -> NDArray[np.float64]:
     """Of a token by position, (2, PLACES): occurrences, and the share with its label, 0 where it never stands."""
     count = np.zeros((2, PLACES))
     for some, label in zip(tokens, labels, strict=True):

@@ -48,7 +48,15 @@ from fairlab.benchmarks.readings import (
 )
 from fairlab.data.groups import groups_files
 from fairlab.data.published.sources import locate
-from fairlab.data.published.stereoset import BLANK, DOMAINS, PUBLISHED, TASKS, Example, irregularities, read_stereoset
+from fairlab.data.published.stereoset import (
+    BLANK,
+    DOMAINS,
+    PUBLISHED,
+    TASKS,
+    StereoSetItem,
+    irregular_items,
+    read_stereoset,
+)
 from fairlab.metrics.stereoset import icat, mean_percent, related, stereotyped
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.text.words import TermFinder
@@ -135,7 +143,7 @@ class StereoSet:
             for example in read_stereoset(locate("stereoset/stereoset.json", self.path))
             if example.domain in self.domains and example.task in self.tasks
         ]
-        flagged = irregularities(examples)
+        flagged = irregular_items(examples)
         notes = irregular_notes(self.name, flagged, self.items) + self._too_few(examples)
         if self.items == REGULAR:
             examples = [example for example in examples if example.id not in flagged]
@@ -148,16 +156,16 @@ class StereoSet:
             except CannotScore as error:
                 not_run.append(NotRun(self.name, task, str(error)))
                 continue
-            notes += [Note(self.name, f"{task}: {text}") for text in warnings(of_task, scores[task])]
+            notes += [Note(self.name, f"{task}: {text}") for text in item_warnings(of_task, scores[task])]
         notes += cut_notes(self.name, scorer.cut, backbone.max_length)
         if not_run and len(self.tasks) == len(TASKS) and len(self.domains) == len(DOMAINS):
             not_run.append(NotRun(self.name, OVERALL, "it is over both tasks, and one of them was not run"))
         seen = seen_targets(examples, self.seen_in) if self.seen_in is not None else None
-        measured = partial(quantities, by_task, self.domains, seen=seen)
+        measured = partial(stereoset_quantities, by_task, self.domains, seen=seen)
         earlier = measured(before) if before else []
         return outcome(self.name, measured(scores), earlier, items=scores, not_run=not_run, notes=notes)
 
-    def _scores(self, scorer: MaskedLM | CausalLM, task: str, examples: Sequence[Example]) -> Array:
+    def _scores(self, scorer: MaskedLM | CausalLM, task: str, examples: Sequence[StereoSetItem]) -> Array:
         """Scores (N, 3).
 
         Raises:
@@ -177,7 +185,7 @@ class StereoSet:
         scorer.cut += following.cut
         return probabilities.reshape(-1, 3)
 
-    def _too_few(self, examples: Sequence[Example]) -> list[Note]:
+    def _too_few(self, examples: Sequence[StereoSetItem]) -> list[Note]:
         notes = []
         for task in self.tasks:
             found = sum(example.task == task for example in examples)
@@ -188,7 +196,9 @@ class StereoSet:
         return notes
 
 
-def word_probabilities(scorer: MaskedLM, examples: Sequence[Example], *, blank: bool, progress: str = "") -> Array:
+def word_probabilities(
+    scorer: MaskedLM, examples: Sequence[StereoSetItem], *, blank: bool, progress: str = ""
+) -> Array:
     """Intrasentence scores (N, 3) under a masked LM: mean probability of the subwords of the word filled in.
 
     Args:
@@ -221,13 +231,13 @@ def word_probabilities(scorer: MaskedLM, examples: Sequence[Example], *, blank: 
     return np.array([part.mean() for part in np.split(probabilities, ends[:-1])]).reshape(-1, 3)
 
 
-def sentence_probabilities(scorer: CausalLM, examples: Sequence[Example], progress: str = "") -> Array:
+def sentence_probabilities(scorer: CausalLM, examples: Sequence[StereoSetItem], progress: str = "") -> Array:
     """Intrasentence scores (N, 3) under a causal LM: geometric mean of the token probabilities of the candidate."""
     texts = [sentence for example in examples for sentence in example.sentences]
     return np.exp(scorer.log_likelihoods(texts, start_apart=True, progress=progress).means).reshape(-1, 3)
 
 
-def continuation_probabilities(scorer: CausalLM, examples: Sequence[Example], progress: str = "") -> Array:
+def continuation_probabilities(scorer: CausalLM, examples: Sequence[StereoSetItem], progress: str = "") -> Array:
     """Intersentence scores (N, 3) under a causal LM: geometric mean of the candidate's tokens, given the context."""
     pairs = [
         (example.context if example.context.endswith(ENDS) else example.context + ".", " " + sentence)
@@ -237,15 +247,19 @@ def continuation_probabilities(scorer: CausalLM, examples: Sequence[Example], pr
     return np.exp(scorer.continuation_log_likelihoods(pairs, progress=progress).means).reshape(-1, 3)
 
 
-def seen_targets(examples: Sequence[Example], path: str) -> set[str]:
+def seen_targets(examples: Sequence[StereoSetItem], path: str) -> set[str]:
     """Target terms of the examples that occur in training data, case-folded, at word boundaries."""
     finder = TermFinder(example.target for example in examples)
     texts = (file.read_text(encoding="utf-8", errors="replace") for file in groups_files(path))
     return {span.term for text in texts for span in finder.find(text)}
 
 
-def quantities(
-    by_task: Mapping[str, Sequence[Example]], domains: Sequence[str], scores: Items, *, seen: set[str] | None = None
+def stereoset_quantities(
+    by_task: Mapping[str, Sequence[StereoSetItem]],
+    domains: Sequence[str],
+    scores: Items,
+    *,
+    seen: set[str] | None = None,
 ) -> list[Quantity]:
     """Quantities of every domain and task that has scores, and over all where all is there.
 
@@ -278,7 +292,7 @@ def quantities(
 
 
 def _of_subset(
-    subset: str, examples: Sequence[Example], scores_N3: NDArray[np.floating], *, headline: bool
+    subset: str, examples: Sequence[StereoSetItem], scores_N3: NDArray[np.floating], *, headline: bool
 ) -> list[Quantity]:
     targets = [example.target for example in examples]
     lms, ss = by_term(targets, related(scores_N3)), by_term(targets, stereotyped(scores_N3))
@@ -297,7 +311,7 @@ def by_term(targets: Sequence[str], values: NDArray[np.floating]) -> Array:
     return np.bincount(places, weights=values, minlength=len(terms)) / np.bincount(places, minlength=len(terms))
 
 
-def warnings(examples: Sequence[Example], scores_N3: NDArray[np.floating]) -> list[str]:
+def item_warnings(examples: Sequence[StereoSetItem], scores_N3: NDArray[np.floating]) -> list[str]:
     """What a reader of the numbers must know of the scores: no knowledge of language, nothing but ties."""
     if not examples:
         return []

@@ -63,9 +63,9 @@ class WinoBias:
         scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 2)
         items = dict(zip(TYPES, np.split(scores, [len(pairs[TYPES[0]])]), strict=True))
         clusters = {kind: [pair.cluster for pair in pairs[kind]] for kind in TYPES}
-        earlier = quantities(clusters, before) if before else []
+        earlier = winobias_quantities(clusters, before) if before else []
         notes = self._notes(scores, left_out)
-        return outcome(self.name, quantities(clusters, items), earlier, items=items, notes=notes)
+        return outcome(self.name, winobias_quantities(clusters, items), earlier, items=items, notes=notes)
 
     def _notes(self, scores_P2: NDArray[np.floating], left_out: Sequence[str]) -> list[Note]:
         notes = []
@@ -80,7 +80,7 @@ class WinoBias:
         return notes
 
 
-def quantities(clusters: Mapping[str, Sequence[str]], items: Items) -> list[Quantity]:
+def winobias_quantities(clusters: Mapping[str, Sequence[str]], items: Items) -> list[Quantity]:
     """Quantities of both types and of all pairs, from log-likelihoods (P, 2) and clusters of the pairs per type."""
     margins = {kind: items[kind][:, 0] - items[kind][:, 1] for kind in TYPES}
     margins[ALL] = np.concatenate([margins[kind] for kind in TYPES])

@@ -54,8 +54,8 @@ class Winogender:
             raise FairlabError(f"occupations-stats.tsv of Winogender lacks {', '.join(missing)}; fetch it again")
         versions = [version for schema in found for version in (schema.male, schema.female, schema.neutral)]
         scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 3)
-        earlier = quantities(found, women, before["log_likelihoods"]) if before else []
-        now = quantities(found, women, scores)
+        earlier = winogender_quantities(found, women, before["log_likelihoods"]) if before else []
+        now = winogender_quantities(found, women, scores)
         return outcome(self.name, now, earlier, items={"log_likelihoods": scores}, notes=self._notes(scores))
 
     def _notes(self, scores_S3: NDArray[np.floating]) -> list[Note]:
@@ -63,26 +63,28 @@ class Winogender:
         if len(scores_S3) != PUBLISHED:
             text = f"{3 * len(scores_S3)} sentences, where the published set has {3 * PUBLISHED}"
             notes.append(Note(self.name, text))
-        if (margins(scores_S3) == 0).all():
+        if (_margins(scores_S3) == 0).all():
             notes.append(Note(self.name, "male and female pronouns are equally likely in every sentence"))
         return notes
 
 
-def margins(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
+def _margins(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
     """Log-likelihood of the male pronoun less that of the female one, per schema, in nats; positive prefers male."""
     return scores_S3[:, 0] - scores_S3[:, 1]
 
 
-def neutral_first(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
+def _neutral_first(scores_S3: NDArray[np.floating]) -> NDArray[np.floating]:
     """1 for each schema whose neutral version is the likeliest, 1/k where k versions share the first place, else 0."""
     first = scores_S3 == scores_S3.max(axis=1, keepdims=True)
     return first[:, 2] / first.sum(axis=1)
 
 
-def quantities(found: Sequence[Schema], women: Mapping[str, float], scores_S3: NDArray[np.floating]) -> list[Quantity]:
+def winogender_quantities(
+    found: Sequence[Schema], women: Mapping[str, float], scores_S3: NDArray[np.floating]
+) -> list[Quantity]:
     """Quantities of the schemas from their log-likelihoods (S, 3), ``women`` the percentage per occupation."""
     occupations = [schema.occupation for schema in found]
-    margin = margins(scores_S3)
+    margin = _margins(scores_S3)
 
     def over_schemas(values: NDArray[np.floating], name: str, unit: str, ideal: float | None) -> Quantity:
         sums = cluster_sums(values, occupations)
@@ -94,7 +96,7 @@ def quantities(found: Sequence[Schema], women: Mapping[str, float], scores_S3: N
     return [
         over_schemas((np.sign(margin) + 1) / 2, "male_ratio", "ratio", 0.5),
         over_schemas(margin, "margin", "nats", 0.0),
-        over_schemas(neutral_first(scores_S3), "neutral_first", "ratio", None),
+        over_schemas(_neutral_first(scores_S3), "neutral_first", "ratio", None),
         quantity(
             pearson,
             percent,

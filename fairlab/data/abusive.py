@@ -20,7 +20,7 @@ UNSORTED = "all"  # the category of entries that have none
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AbusiveReference:
     """Abusive entries.
 
     Attributes:
@@ -33,15 +33,15 @@ class Comparison:
     texts: list[str]
     categories: list[str]
 
-    def sample(self, entries: int | None, seed: int) -> Comparison:
+    def sample(self, entries: int | None, seed: int) -> AbusiveReference:
         """Some of the entries, drawn without replacement and in their order; all where there are no more."""
         if entries is None or entries >= len(self.texts):
             return self
         chosen = sorted(random.Random(seed).sample(range(len(self.texts)), entries))
-        return Comparison(self.path, [self.texts[k] for k in chosen], [self.categories[k] for k in chosen])
+        return AbusiveReference(self.path, [self.texts[k] for k in chosen], [self.categories[k] for k in chosen])
 
 
-def read_comparison(path: str | None = None, *, field: str = "text", category: str | None = None) -> Comparison:
+def read_comparison(path: str | None = None, *, field: str = "text", category: str | None = None) -> AbusiveReference:
     """The comparison set.
 
     Args:
@@ -70,4 +70,4 @@ def read_comparison(path: str | None = None, *, field: str = "text", category: s
             categories.append(label)
     if not texts:
         raise FairlabError(f"the comparison set {file} holds no text in the field '{field}'; give abusive entries")
-    return Comparison(file, texts, categories)
+    return AbusiveReference(file, texts, categories)

@@ -18,9 +18,9 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.batch_stream import batches_done, loader
 from fairlab.data.batching import AlternatingBatches, BucketedBatches
-from fairlab.data.counterfactual import CounterfactualGroups, GroupBatch
-from fairlab.data.streamed import batches_done, loader
+from fairlab.data.counterfactual import CounterfactualData, GroupBatch
 from fairlab.data.text import SENTENCE_END, read
 from fairlab.data.word_lists import (
     NEUTRAL_KIND,
@@ -242,7 +242,7 @@ def tokenized(found: Sequence[Found], encoder: Backbone) -> list[Sentence]:
     return sentences
 
 
-def group_sentences(data: CounterfactualGroups, split: str) -> list[Sentence]:
+def group_sentences(data: CounterfactualData, split: str) -> list[Sentence]:
     """The versions of counterfactual groups as sentences, group by group, the neutral version first.
 
     The target of an attribute's version are the tokens in which it differs from the neutral one; that of the neutral
@@ -269,7 +269,7 @@ def sentences_of(data: object, split: str) -> list[Sentence]:
     """
     if isinstance(data, AttributeSentences):
         return data.sentences[split]
-    if isinstance(data, CounterfactualGroups):
+    if isinstance(data, CounterfactualData):
         return group_sentences(data, split)
     raise FairlabError(
         "this method needs attribute and neutral sentences; choose data=attribute_sentences or data=groups"

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
-from fairlab.data.streamed import Streamed
-from fairlab.data.text import SENTENCE_END, SHORTEST, held_out, joined, read
+from fairlab.data.batch_stream import Streamed
+from fairlab.data.text import SENTENCE_END, SHORTEST, held_out, join_sentences, read
 from fairlab.types import FairlabError
 
 SPLITS = ("train", "validation")
@@ -114,7 +114,7 @@ class Corpus(Streamed):
     def _add(self, split: str, paragraph: str, windows: Sequence[int]) -> None:
         sentences = SENTENCE_END.split(paragraph)
         lengths = [len(ids) - 2 for ids in self.encoder.tokenizer(sentences)["input_ids"]]
-        cuts = list(dict.fromkeys(text for window in windows for text in joined(sentences, lengths, window)))
+        cuts = list(dict.fromkeys(text for window in windows for text in join_sentences(sentences, lengths, window)))
         if self.augmentation is not None:
             cuts = [made for text in cuts for made in self.augmentation.texts(text)]
         for text, ids in zip(cuts, self.encoder.tokenize(cuts) if cuts else [], strict=True):

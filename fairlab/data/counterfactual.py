@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.batch_stream import Streamed
 from fairlab.data.groups import groups_files, read_groups
-from fairlab.data.streamed import Streamed
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Group
 
@@ -41,7 +41,7 @@ class GroupBatch:
         return GroupBatch(input_ids, attention_mask, positions, self.ids)
 
 
-class CounterfactualGroups(Streamed):
+class CounterfactualData(Streamed):
     """Counterfactual groups split into training and validation, in length-bucketed batches.
 
     All versions of a group come in the same batch. Groups that carry a ``split`` keep it (``train``, ``validation``,
@@ -146,7 +146,7 @@ def groups_of(data: object) -> dict[str, list[Group]]:
     Raises:
         FairlabError: it holds none.
     """
-    if not isinstance(data, CounterfactualGroups):
+    if not isinstance(data, CounterfactualData):
         raise FairlabError("this method needs counterfactual groups; choose data=quickstart/groups or data=groups")
     return data.groups
 

@@ -21,11 +21,11 @@ from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
+from fairlab.data.batch_stream import Streamed
 from fairlab.data.corpus import TextAugmentation
 from fairlab.data.stream.rows import FORMATS, read_rows
 from fairlab.data.stream.shards import Augmentation
 from fairlab.data.stream.subsample import fair_choice
-from fairlab.data.streamed import Streamed
 from fairlab.data.text import SENTENCE_END, read
 from fairlab.files import sha256, write_whole
 from fairlab.types import FairlabError, Row

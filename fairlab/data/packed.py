@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.batch_stream import batches_done, loader
 from fairlab.data.batching import BucketedBatches
 from fairlab.data.corpus import SPLITS, TextAugmentation, TextBatch
 from fairlab.data.stream.rows import PROBED, BadRow, read_rows
-from fairlab.data.streamed import batches_done, loader
-from fairlab.data.text import SENTENCE_END, WRAPPED, held_out, joined, text_files
+from fairlab.data.text import SENTENCE_END, WRAPPED, held_out, join_sentences, text_files
 from fairlab.files import sha256
 from fairlab.text import gutenberg
 from fairlab.types import DataUnavailable, FairlabError
@@ -113,10 +113,10 @@ class PackedText(lightning.LightningDataModule):
             if file.suffix in ROWS:
                 yield from self._rows(file)
                 continue
-            sentences = (sentence for text in paragraphs(file) for sentence in SENTENCE_END.split(text))
+            sentences = (sentence for text in stream_paragraphs(file) for sentence in SENTENCE_END.split(text))
             for some in in_lots(sentences):
                 lengths = [len(ids) for ids in self._ids(some)]
-                yield from ((text, text) for text in joined(some, lengths, size))
+                yield from ((text, text) for text in join_sentences(some, lengths, size))
 
     def _rows(self, file: Path) -> Iterator[tuple[str, str]]:
         for row in read_rows(str(file), self.field):
@@ -252,7 +252,7 @@ def _files(path: str) -> list[Path]:
     return sorted(Path(path).glob("data-*.jsonl")) or text_files(path)
 
 
-def paragraphs(file: Path) -> Iterator[str]:
+def stream_paragraphs(file: Path) -> Iterator[str]:
     """Paragraphs of a text file, as of :func:`fairlab.data.text.paragraphs`, one at a time.
 
     Raises:

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.batch_stream import Streamed
 from fairlab.data.stream.rows import BadRow, read_rows
-from fairlab.data.streamed import Streamed
 from fairlab.data.text import SENTENCE_END, held_out, read
 from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
@@ -35,7 +35,7 @@ WORDS = (4, 40)  # of a sentence that silver pairs are made of
 
 
 @dataclass(frozen=True)
-class Pair:
+class PerturbationPair:
     """A text and its rewriting.
 
     Attributes:
@@ -51,7 +51,7 @@ class Pair:
     perturbed: str
 
 
-def read_pairs(source: str) -> list[Pair]:
+def read_pairs(source: str) -> list[PerturbationPair]:
     """Pairs of a file (.jsonl, .csv, .parquet) or a hub data set (``NAME:SPLIT``) in PANDA's columns.
 
     Raises:
@@ -66,11 +66,13 @@ def read_pairs(source: str) -> list[Pair]:
         word, target, perturbed = (row.extra[name].strip() for name in FIELDS[1:])
         if target not in NAMES:
             raise FairlabError(f"{source}, {row.place} asks for '{target}', none of: {', '.join(NAMES)}")
-        pairs.append(Pair(row.text.strip(), word, target, perturbed))
+        pairs.append(PerturbationPair(row.text.strip(), word, target, perturbed))
     return pairs
 
 
-def silver_pairs(texts: Iterable[str], axes: Sequence[str], seed: int, limit: int | None = None) -> list[Pair]:
+def silver_pairs(
+    texts: Iterable[str], axes: Sequence[str], seed: int, limit: int | None = None
+) -> list[PerturbationPair]:
     """Pairs made by the rule rewriter: of every text and axis one word and one target, drawn uniformly; changed ones.
 
     Args:
@@ -84,7 +86,7 @@ def silver_pairs(texts: Iterable[str], axes: Sequence[str], seed: int, limit: in
     if limit is not None:
         random.Random(seed).shuffle(kept)
     rewriters = {axis: RuleRewriter(load_lexicon(axis), seed=seed) for axis in axes}
-    pairs: list[Pair] = []
+    pairs: list[PerturbationPair] = []
     for start in range(0, len(kept), AT_ONCE):
         if limit is not None and len(pairs) >= limit:
             break
@@ -96,7 +98,9 @@ def silver_pairs(texts: Iterable[str], axes: Sequence[str], seed: int, limit: in
     return pairs
 
 
-def _silver(texts: Sequence[str], docs: Sequence[Any], axis: str, rewriter: RuleRewriter, seed: int) -> list[Pair]:
+def _silver(
+    texts: Sequence[str], docs: Sequence[Any], axis: str, rewriter: RuleRewriter, seed: int
+) -> list[PerturbationPair]:
     """The pairs of one axis."""
     targets = [*rewriter.vocabulary.lexicon.attributes, *([NEUTRAL] if axis == "gender" else [])]
     drawn = []
@@ -111,7 +115,7 @@ def _silver(texts: Sequence[str], docs: Sequence[Any], axis: str, rewriter: Rule
         [doc for _, doc, *_ in drawn],
     )
     return [
-        Pair(text, mention.found, "non-binary" if target == NEUTRAL else target, new)
+        PerturbationPair(text, mention.found, "non-binary" if target == NEUTRAL else target, new)
         for (text, _, mention, target), new in zip(drawn, rewritten, strict=True)
         if new != text
     ]
@@ -119,7 +123,7 @@ def _silver(texts: Sequence[str], docs: Sequence[Any], axis: str, rewriter: Rule
 
 def find_pairs(
     path: str | None, paths: Sequence[str] | None, axes: Sequence[str], seed: int, limit: int | None = None
-) -> tuple[list[Pair], dict[str, str]]:
+) -> tuple[list[PerturbationPair], dict[str, str]]:
     """Pairs of a file or a hub data set, or silver pairs of plain text, ``limit`` or a few more; SHA-256 by file.
 
     Raises:
@@ -138,7 +142,7 @@ def find_pairs(
     return pairs, hashes
 
 
-def _digest(pairs: Sequence[Pair]) -> str:
+def _digest(pairs: Sequence[PerturbationPair]) -> str:
     return hashlib.sha256(repr(list(pairs)).encode()).hexdigest()
 
 
@@ -148,7 +152,7 @@ def axis_of(target: str) -> str:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedPair:
     """A pair in tokens.
 
     Attributes:
@@ -167,13 +171,13 @@ class Encoded:
         return max(len(self.source), len(self.target))
 
 
-def encode(backbone: Backbone, pairs: Sequence[Pair], format: str) -> list[Encoded]:
+def encode_pairs(backbone: Backbone, pairs: Sequence[PerturbationPair], format: str) -> list[EncodedPair]:
     """Pairs in tokens, cut at the backbone's ``max_length``; what is not in a longest common subsequence is changed."""
     sources = backbone.tokenize(source_text(format, pair.word, pair.target, pair.original) for pair in pairs)
     originals = backbone.tokenize(pair.original for pair in pairs)
     targets = backbone.tokenize(pair.perturbed for pair in pairs)
     return [
-        Encoded(source, target, _changed(original, target))
+        EncodedPair(source, target, _changed(original, target))
         for source, original, target in zip(sources, originals, targets, strict=True)
     ]
 
@@ -271,7 +275,7 @@ class PerturbationPairs(Streamed):
         for split, part in self.pairs.items():
             if not part:
                 raise FairlabError(f"{self.where} leave no pair for {split}; give more or change data.validation")
-        self.encoded = {split: encode(encoder, part, format) for split, part in self.pairs.items()}
+        self.encoded = {split: encode_pairs(encoder, part, format) for split, part in self.pairs.items()}
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes, what was cut."""

@@ -39,7 +39,7 @@ MADLIB_TERMS = "bias_madlibs/bias_madlibs_data/adjectives_people.txt"
 OF_MODERATION = {"hate": ("H", "H2"), "sexual": ("S",), "violence": ("V", "V2")}
 
 
-class Injection(Protocol):
+class _Injection(Protocol):
     """What makes versions of a seed."""
 
     name: str
@@ -250,7 +250,7 @@ class SafetyData:
         folds: int,
         repeats: int,
         seed: int,
-        augmentation: Injection | None,
+        augmentation: _Injection | None,
     ) -> None:
         if folds < 3 or repeats < 1:
             raise FairlabError(f"data.folds must be at least 3 and data.repeats at least 1: {folds}, {repeats}")
@@ -281,7 +281,7 @@ class SafetyData:
         seeds = [text for text in self.texts if text.seed]
         return {
             "path": self.path or READERS[self.name][0],
-            "sha256": digest([*self.texts, *(text for texts in self.others.values() for text in texts)]),
+            "sha256": _digest([*self.texts, *(text for texts in self.others.values() for text in texts)]),
             "trained_on": f"{len(seeds)} seeds of {self.name} and {len(self.made)} versions of them",
             "seeds": len(seeds),
             "seeds_with_a_subgroup": sum(bool(text.subgroup) for text in seeds),
@@ -292,7 +292,7 @@ class SafetyData:
         }
 
 
-def made_of(seeds: Sequence[SafetyText], augmentation: Injection) -> list[SafetyText]:
+def made_of(seeds: Sequence[SafetyText], augmentation: _Injection) -> list[SafetyText]:
     """Versions of seeds that stand alone in their set, for every other subgroup of the category; labels go along."""
     sizes = Counter(text.key for text in seeds)
     made = []
@@ -306,7 +306,7 @@ def made_of(seeds: Sequence[SafetyText], augmentation: Injection) -> list[Safety
     return made
 
 
-def digest(texts: Sequence[SafetyText]) -> str:
+def _digest(texts: Sequence[SafetyText]) -> str:
     """SHA-256 of texts, keys, subgroups and labels."""
     content = [(text.text, text.key, text.subgroup, sorted(text.labels.items())) for text in texts]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -81,7 +81,7 @@ def paragraphs(text: str) -> list[str]:
     return [block for block in flat if block]
 
 
-def joined(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[str]:
+def join_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[str]:
     """Consecutive sentences joined up to ``window`` tokens; a longer sentence stands alone."""
     cuts: list[list[str]] = []
     room = 0

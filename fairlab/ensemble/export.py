@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.ensemble.sources import Sources
-from fairlab.files import sha256, whole, write_whole
+from fairlab.files import replaced_when_written, sha256, write_whole
 from fairlab.types import FairlabError
 
 DESCRIPTION = "ensemble.json"
@@ -57,7 +57,7 @@ def save_ensemble(models: Mapping[str, Any], sources: Sources, folder: Path) -> 
     harms = {}
     for harm, model in models.items():
         file = folder / f"{harm}.skops"
-        with whole(file) as temporary:
+        with replaced_when_written(file) as temporary:
             skops.io.dump(model.pipeline, temporary)
         harms[harm] = {
             "file": file.name,

@@ -149,9 +149,9 @@ class SafetyEnsemble:
     def finish(self, folder: Path) -> None:
         """Write the debiased models to ``folder/model``, and what the report shows beside the readings."""
         from fairlab.ensemble.export import save_ensemble
-        from fairlab.ensemble.look import look
+        from fairlab.ensemble.overview import ensemble_overview
 
-        write_whole(folder / "look.json", json.dumps(look(self.judged), ensure_ascii=False) + "\n")
+        write_whole(folder / "look.json", json.dumps(ensemble_overview(self.judged), ensure_ascii=False) + "\n")
         save_ensemble(self.models[DEBIASED], self.sources, folder / "model")
 
     def _pair(

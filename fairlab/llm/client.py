@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from rich.progress import Progress
 
 from fairlab.llm.budget import Budget, Forecast, Price
-from fairlab.llm.exchange import LONGEST_WAIT, Attempt, Outcome, Reply, Request, address, estimated_tokens
+from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Reply, Request, address, estimated_tokens
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.structured import judged
 from fairlab.types import FairlabError
@@ -25,7 +25,13 @@ FIRST_TRIES = 3  # to connect to a server that never answered
 FORM_TRIES = 6  # in which a request may help to find the form of the schema that a server speaks
 POLL = 0.05  # seconds between looks at calls that another process is making
 OPENING = 60  # characters of a prompt shown in errors
-RETRIED = {Outcome.RATE_LIMITED, Outcome.TIMED_OUT, Outcome.CUT_OFF, Outcome.SERVER_ERROR, Outcome.UNREACHABLE}
+RETRIED = {
+    ExchangeOutcome.RATE_LIMITED,
+    ExchangeOutcome.TIMED_OUT,
+    ExchangeOutcome.CUT_OFF,
+    ExchangeOutcome.SERVER_ERROR,
+    ExchangeOutcome.UNREACHABLE,
+}
 
 
 class Model(AbstractAsyncContextManager["Model"], Protocol):
@@ -76,8 +82,8 @@ class _Pending:
             reached: whether the server ever answered anything; one that is not running is given up soon.
         """
         last = self.attempts[-1]
-        if last.outcome == Outcome.SCHEMA_FORM_REFUSED:
-            refusals = sum(attempt.outcome == Outcome.SCHEMA_FORM_REFUSED for attempt in self.attempts)
+        if last.outcome == ExchangeOutcome.SCHEMA_FORM_REFUSED:
+            refusals = sum(attempt.outcome == ExchangeOutcome.SCHEMA_FORM_REFUSED for attempt in self.attempts)
             return 0.0 if refusals <= FORM_TRIES else None
         if not reached and len(self.attempts) == FIRST_TRIES:
             return None
@@ -88,11 +94,11 @@ class _Pending:
             # Drawn, so that calls that failed together do not come back together.
             jitter = random.uniform(0.5, 1.0) * backoff
             return jitter if last.wait is None else last.wait + 0.1 * jitter
-        if self.repairs and last.outcome == Outcome.TRUNCATED:
+        if self.repairs and last.outcome == ExchangeOutcome.TRUNCATED:
             self.repairs -= 1
             self.request = replace(self.request, max_tokens=2 * self.request.max_tokens)
             return 0.0
-        if self.repairs and last.outcome in (Outcome.MALFORMED, Outcome.WRONG_SCHEMA):
+        if self.repairs and last.outcome in (ExchangeOutcome.MALFORMED, ExchangeOutcome.WRONG_SCHEMA):
             self.repairs -= 1
             # The same question would get the same answer at temperature 0, so the model is shown its mistake.
             mistake = f"That is not the JSON asked for ({last.reason}). Reply with the corrected JSON object alone."
@@ -285,7 +291,7 @@ class LLM:
             attempts = await self.model.send([item.request for item in pending])
         finally:
             self.in_flight -= len(pending)
-        self.reached |= any(attempt.outcome != Outcome.UNREACHABLE for attempt in attempts)
+        self.reached |= any(attempt.outcome != ExchangeOutcome.UNREACHABLE for attempt in attempts)
         for item, attempt in zip(pending, attempts, strict=True):
             item.attempts.append(judged(attempt, item.asked.schema))
             dollars = self.price.dollars(attempt.prompt_tokens, attempt.completion_tokens) if self.price else 0.0
@@ -298,7 +304,7 @@ class LLM:
             FairlabError: the server cannot be reached, so no other call will fare better.
         """
         reply = item.reply()
-        if reply.outcome == Outcome.UNREACHABLE:
+        if reply.outcome == ExchangeOutcome.UNREACHABLE:
             raise FairlabError(f"{self.name} cannot be reached ({reply.reason}); start its server or set llm.base_url")
         if not reply.kept:
             return reply

@@ -15,7 +15,7 @@ FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.
 LONGEST_WAIT = 120.0  # seconds; a server that asks for more is not waited for
 
 
-class Outcome(StrEnum):
+class ExchangeOutcome(StrEnum):
     """How an attempt ended.
 
     The first five are the model's doing and are kept in the ledger. The others are the network's or the server's:
@@ -36,7 +36,13 @@ class Outcome(StrEnum):
     SCHEMA_FORM_REFUSED = "form of the schema refused"
 
 
-ANSWERED = {Outcome.OK, Outcome.REFUSED, Outcome.TRUNCATED, Outcome.MALFORMED, Outcome.WRONG_SCHEMA}
+ANSWERED = {
+    ExchangeOutcome.OK,
+    ExchangeOutcome.REFUSED,
+    ExchangeOutcome.TRUNCATED,
+    ExchangeOutcome.MALFORMED,
+    ExchangeOutcome.WRONG_SCHEMA,
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class Attempt:
         wait: seconds the server asks to wait before the next attempt; None where it does not say.
     """
 
-    outcome: Outcome
+    outcome: ExchangeOutcome
     text: str = ""
     reason: str = ""
     prompt_tokens: int = 0
@@ -110,7 +116,7 @@ class Reply:
         prompt_tokens, completion_tokens, seconds: sums over the attempts.
     """
 
-    outcome: Outcome
+    outcome: ExchangeOutcome
     text: str
     reason: str
     attempts: int
@@ -121,7 +127,7 @@ class Reply:
     @property
     def ok(self) -> bool:
         """Whether the model answered in the form asked for."""
-        return self.outcome == Outcome.OK
+        return self.outcome == ExchangeOutcome.OK
 
     @property
     def kept(self) -> bool:
@@ -131,7 +137,7 @@ class Reply:
     @cached_property
     def value(self) -> Any:
         """The parsed JSON of an ``ok`` reply to a request with a schema."""
-        return parse(self.text)
+        return parse_answer(self.text)
 
     def dumps(self) -> str:
         """As JSON, for the ledger."""
@@ -141,10 +147,10 @@ class Reply:
     def loads(cls, text: str) -> Reply:
         """From the ledger's JSON."""
         values = json.loads(text)
-        return cls(**{**values, "outcome": Outcome(values["outcome"])})
+        return cls(**{**values, "outcome": ExchangeOutcome(values["outcome"])})
 
 
-def parse(text: str) -> Any:
+def parse_answer(text: str) -> Any:
     """The JSON value of a reply; a code fence around it is taken off.
 
     Raises:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.loading import DTYPES, WEIGHTS, find_weights
 from fairlab.files import sha256
-from fairlab.llm.exchange import Attempt, Outcome, Request
+from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Local:
         limit = getattr(model.config, "max_position_embeddings", None) or math.inf
         prompts = [tokenizer(_chat(tokenizer, request), add_special_tokens=False)["input_ids"] for request in requests]
         reason = f"the prompt leaves no room in the model's {limit} tokens"
-        attempts = [Attempt(Outcome.REJECTED, reason=reason) for _ in requests]
+        attempts = [Attempt(ExchangeOutcome.REJECTED, reason=reason) for _ in requests]
         fitting = [row for row, ids in enumerate(prompts) if len(ids) < limit]
         if fitting:
             made = self._generate([prompts[row] for row in fitting], [requests[row] for row in fitting], limit)
@@ -234,7 +234,7 @@ def _attempt(
     text = tokenizer.decode(ids[: min(length, request.max_tokens)], skip_special_tokens=True)
     cut = not ended or length > request.max_tokens
     return Attempt(
-        Outcome.TRUNCATED if cut else Outcome.OK,
+        ExchangeOutcome.TRUNCATED if cut else ExchangeOutcome.OK,
         text=text,
         reason=f"longer than {request.max_tokens} tokens" if cut else "",
         prompt_tokens=prompt_tokens,

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 
-from fairlab.llm.exchange import LONGEST_WAIT, Attempt, Outcome, Request, estimated_tokens
+from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Request, estimated_tokens
 from fairlab.types import FairlabError
 
 # Ways to ask for JSON of a schema, in the order they are tried: OpenAI's, llama.cpp's, and JSON without a schema
@@ -107,22 +107,22 @@ class Server:
         form = self.forms[0] if request.schema is not None else ""
         started = time.perf_counter()
         answer: httpx2.Response | None = None
-        outcome, reason = Outcome.OK, ""
+        outcome, reason = ExchangeOutcome.OK, ""
         try:
             async with asyncio.timeout(self.total_timeout):
                 answer = await self.client.post(self.url, json=self._payload(request, form))
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            outcome, reason = Outcome.UNREACHABLE, str(error) or type(error).__name__
+            outcome, reason = ExchangeOutcome.UNREACHABLE, str(error) or type(error).__name__
         except TimeoutError:
-            outcome, reason = Outcome.TIMED_OUT, f"no whole answer within {self.total_timeout:g} s"
+            outcome, reason = ExchangeOutcome.TIMED_OUT, f"no whole answer within {self.total_timeout:g} s"
         except httpx2.TimeoutException as error:
-            outcome, reason = Outcome.TIMED_OUT, f"silence ({type(error).__name__})"
+            outcome, reason = ExchangeOutcome.TIMED_OUT, f"silence ({type(error).__name__})"
         except httpx2.RequestError as error:
-            outcome, reason = Outcome.CUT_OFF, str(error) or type(error).__name__
+            outcome, reason = ExchangeOutcome.CUT_OFF, str(error) or type(error).__name__
         seconds = time.perf_counter() - started
         if answer is None:
             # The server may have charged for what never arrived: count it as if it had all been written.
-            billed = outcome != Outcome.UNREACHABLE
+            billed = outcome != ExchangeOutcome.UNREACHABLE
             return Attempt(
                 outcome,
                 reason=self._clean(reason),
@@ -169,16 +169,16 @@ class Server:
             completion_tokens = int(usage.get("completion_tokens") or estimated_tokens(text))
             text = text.encode(errors="replace").decode()  # half a surrogate pair can be stored nowhere
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-            return Attempt(Outcome.SERVER_ERROR, reason="the answer is no chat completion", seconds=seconds)
+            return Attempt(ExchangeOutcome.SERVER_ERROR, reason="the answer is no chat completion", seconds=seconds)
         if form and not self.form_known and form == self.forms[0]:
             self.form_known = True
-        outcome, reason = Outcome.OK, ""
+        outcome, reason = ExchangeOutcome.OK, ""
         if refusal or finish == "content_filter":
-            outcome, reason = Outcome.REFUSED, self._clean(str(refusal or "content filter"))
+            outcome, reason = ExchangeOutcome.REFUSED, self._clean(str(refusal or "content filter"))
         elif finish == "length":
-            outcome, reason = Outcome.TRUNCATED, f"longer than {request.max_tokens} tokens"
+            outcome, reason = ExchangeOutcome.TRUNCATED, f"longer than {request.max_tokens} tokens"
         elif not text.strip():
-            outcome, reason = Outcome.MALFORMED, "the reply is empty"
+            outcome, reason = ExchangeOutcome.MALFORMED, "the reply is empty"
         return Attempt(
             outcome,
             text=self._blank(text),
@@ -208,12 +208,12 @@ class Server:
             wait = _retry_after(answer.headers.get("retry-after"))
             if wait is not None and wait <= LONGEST_WAIT:
                 self.not_before = max(self.not_before, time.monotonic() + wait)
-            return Attempt(Outcome.RATE_LIMITED, reason=reason, seconds=seconds, wait=wait)
+            return Attempt(ExchangeOutcome.RATE_LIMITED, reason=reason, seconds=seconds, wait=wait)
         if form and status in (400, 422, 500) and self._other_form(form, status, answer.text):
-            return Attempt(Outcome.SCHEMA_FORM_REFUSED, reason=reason, seconds=seconds)
+            return Attempt(ExchangeOutcome.SCHEMA_FORM_REFUSED, reason=reason, seconds=seconds)
         if status >= 500 or status == 408:
-            return Attempt(Outcome.SERVER_ERROR, reason=reason, seconds=seconds)
-        return Attempt(Outcome.REJECTED, reason=reason, seconds=seconds)
+            return Attempt(ExchangeOutcome.SERVER_ERROR, reason=reason, seconds=seconds)
+        return Attempt(ExchangeOutcome.REJECTED, reason=reason, seconds=seconds)
 
     def _other_form(self, form: str, status: int, said: str) -> bool:
         """Whether the request is worth sending again at once, in another form of the schema."""

@@ -9,20 +9,20 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from fairlab.llm.exchange import Attempt, Outcome, parse
+from fairlab.llm.exchange import Attempt, ExchangeOutcome, parse_answer
 
 
 def judged(attempt: Attempt, schema: dict[str, Any] | None) -> Attempt:
     """The attempt with its outcome changed to ``malformed JSON`` or ``wrong schema`` where its text is either."""
-    if attempt.outcome != Outcome.OK or schema is None:
+    if attempt.outcome != ExchangeOutcome.OK or schema is None:
         return attempt
     try:
-        value = parse(attempt.text)
+        value = parse_answer(attempt.text)
         json.dumps(value, ensure_ascii=False).encode()  # an escaped half of a surrogate pair is text for nobody
     except (ValueError, RecursionError) as error:
-        return replace(attempt, outcome=Outcome.MALFORMED, reason=str(error) or type(error).__name__)
+        return replace(attempt, outcome=ExchangeOutcome.MALFORMED, reason=str(error) or type(error).__name__)
     fault = best_match(Draft202012Validator(schema).iter_errors(value))
     if fault is None:
         return attempt
     place = "".join(f"{step}: " for step in fault.path)
-    return replace(attempt, outcome=Outcome.WRONG_SCHEMA, reason=f"{place}{fault.message}"[:200])
+    return replace(attempt, outcome=ExchangeOutcome.WRONG_SCHEMA, reason=f"{place}{fault.message}"[:200])

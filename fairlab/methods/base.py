@@ -24,7 +24,7 @@ def scheduled(optimizer: torch.optim.Optimizer, scheduler: LRScheduler) -> Optim
     return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
 
-def whole(method: lightning.LightningModule) -> None:
+def gather_sharded_weights(method: lightning.LightningModule) -> None:
     """Give a method that was trained in shards plain weights again, of the same shapes but without values."""
     sharded = method.trainer.strategy.model
     if not isinstance(sharded, FullyShardedDataParallel):

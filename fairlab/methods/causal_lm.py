@@ -23,7 +23,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.entries import NOT_SCORED, Entries, PackedBatch
-from fairlab.distributed import Share, nothing
+from fairlab.distributed import BatchShare, empty_share_output
 from fairlab.methods.base import Clipped, optimizer_steps, scheduled
 from fairlab.types import CannotScore, FairlabError
 
@@ -135,7 +135,7 @@ class CausalLMTuning(Clipped):
     def loss(self, batch: PackedBatch) -> tuple[Tensor, int]:
         """Mean cross-entropy of a batch, in nats, and the number M of tokens it is over."""
         if not len(batch.positions):
-            return nothing(self), 0
+            return empty_share_output(self), 0
         model = self.backbone.model
         output = body(model)(input_ids=batch.input_ids, position_ids=batch.position_ids, use_cache=False)
         scored_BT = batch.targets != NOT_SCORED
@@ -147,7 +147,7 @@ class CausalLMTuning(Clipped):
     def training_step(self, batch: PackedBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
         own, tokens = self.loss(batch)
-        share = Share(tokens, self.device)
+        share = BatchShare(tokens, self.device)
         loss = share.mean(own)
         if not torch.isfinite(loss):
             raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")

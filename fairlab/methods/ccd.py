@@ -13,8 +13,8 @@ from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.hidden_states import train_only_the_encoder
-from fairlab.data.counterfactual import CounterfactualGroups, GroupBatch
-from fairlab.distributed import Share, gathered, mean, nothing
+from fairlab.data.counterfactual import CounterfactualData, GroupBatch
+from fairlab.distributed import BatchShare, empty_share_output, gather_over_ranks, mean_or_zero
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral, representation_loss
 from fairlab.metrics.cced import CCEDGap
 from fairlab.types import FairlabError
@@ -87,7 +87,7 @@ class CCD(lightning.LightningModule):
         """Embed the groups with the still original encoder: reference embeddings, and the bandwidth from train."""
         if stage != "fit":
             return
-        data: CounterfactualGroups = self.trainer.datamodule  # type: ignore[attr-defined]
+        data: CounterfactualData = self.trainer.datamodule  # type: ignore[attr-defined]
         self.encoder.to(self.trainer.strategy.root_device)
         train = data.groups["train"]
         texts = [text for group in train for text in group.texts]
@@ -99,7 +99,7 @@ class CCD(lightning.LightningModule):
     def forward(self, batch: GroupBatch) -> tuple[Tensor, Tensor]:
         """Embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
         if not batch.ids:
-            return nothing(self, 0, 2, self.encoder.width), nothing(self, 0, self.encoder.width)
+            return empty_share_output(self, 0, 2, self.encoder.width), empty_share_output(self, 0, self.encoder.width)
         embeddings = self.encoder(batch.input_ids, batch.attention_mask).float()  # distances need more than bf16
         embeddings = embeddings.unflatten(0, (len(batch.ids), -1))
         return embeddings[:, 1:], embeddings[:, 0]
@@ -108,10 +108,10 @@ class CCD(lightning.LightningModule):
         """What to train on, the parts of the loss over all processes' shares, and the distances to neutral (B, A)."""
         attributes_BAD, neutral_BD = self(batch)
         original_BD = self.original[split][batch.positions.cpu()].to(neutral_BD.device)
-        bias = mean(bias_loss(attributes_BAD, neutral_BD, self.rho))
-        representation = mean(representation_loss(neutral_BD, original_BD))
+        bias = mean_or_zero(bias_loss(attributes_BAD, neutral_BD, self.rho))
+        representation = mean_or_zero(representation_loss(neutral_BD, original_BD))
         loss = bias + self.beta * representation
-        share = Share(len(batch.ids), loss.device)
+        share = BatchShare(len(batch.ids), loss.device)
         parts = {"loss": loss, "bias_loss": bias, "representation_loss": representation}
         parts = {name: share.mean(value) for name, value in parts.items()}
         self._stop_unless_finite(parts["loss"], split, batch)
@@ -133,12 +133,12 @@ class CCD(lightning.LightningModule):
         _, parts, distances_BA = self.losses(batch, "validation")
         self.validation_gap.update(distances_BA)
         values = {f"validation/{name}": value for name, value in parts.items()}
-        self.log_dict(values, batch_size=int(Share(len(batch.ids), self.device).total))
+        self.log_dict(values, batch_size=int(BatchShare(len(batch.ids), self.device).total))
         self.log("validation/cced_gap", self.validation_gap)
 
     def _stop_unless_finite(self, loss: Tensor, split: str, batch: GroupBatch) -> None:
         if not torch.isfinite(loss):
-            ids = [name for ids in gathered(batch.ids) for name in ids]
+            ids = [name for ids in gather_over_ranks(batch.ids) for name in ids]
             name = "loss" if split == "train" else "validation loss"
             raise FairlabError(
                 f"the {name} became {loss.item()} at step {self.global_step + 1}, in the groups "

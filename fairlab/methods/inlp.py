@@ -16,7 +16,7 @@ from rich.progress import track
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import away_from, project
-from fairlab.data.counterfactual import CounterfactualGroups, groups_of
+from fairlab.data.counterfactual import CounterfactualData, groups_of
 from fairlab.types import FairlabError, Group
 
 Floats = NDArray[np.float64]
@@ -54,7 +54,7 @@ class INLP:
         self.accuracies: list[float] = []
         self.removed = 0
 
-    def fit(self, data: CounterfactualGroups) -> None:
+    def fit(self, data: CounterfactualData) -> None:
         """Find the directions on the training groups, and project them out."""
         groups = groups_of(data)
         train, labels = self._classes(groups["train"])
@@ -107,9 +107,9 @@ def nullspace_directions(
         classifier = LinearSVC(dual=False, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            classifier.fit(without(embeddings_ND, basis_KD), labels_N)
-        accuracies.append(float(classifier.score(without(held_out, basis_KD), held_out_labels)))
-        new = np.linalg.svd(without(classifier.coef_, basis_KD), full_matrices=False)
+            classifier.fit(less_components(embeddings_ND, basis_KD), labels_N)
+        accuracies.append(float(classifier.score(less_components(held_out, basis_KD), held_out_labels)))
+        new = np.linalg.svd(less_components(classifier.coef_, basis_KD), full_matrices=False)
         basis_KD = np.concatenate([basis_KD, new[2][new[1] > 1e-8 * new[1].max(initial=1e-12)]])
         if len(basis_KD) >= embeddings_ND.shape[1]:
             raise FairlabError(
@@ -119,6 +119,6 @@ def nullspace_directions(
     return basis_KD, accuracies
 
 
-def without(vectors: Floats, basis_KD: Floats) -> Floats:
+def less_components(vectors: Floats, basis_KD: Floats) -> Floats:
     """Vectors (N, D) less their components along an orthonormal basis."""
     return vectors - (vectors @ basis_KD.T) @ basis_KD

@@ -22,7 +22,7 @@ from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
-from fairlab.distributed import Share, in_place, nothing, rank, ranks
+from fairlab.distributed import BatchShare, empty_share_output, in_batch_order, rank, ranks
 from fairlab.methods.base import Clipped, optimizer_steps, scheduled
 from fairlab.types import FairlabError
 
@@ -130,7 +130,7 @@ class MLM(Clipped):
             self.backbone.model.set_attn_implementation("eager")
         data: Corpus | PackedText = self.trainer.datamodule  # type: ignore[attr-defined]
         if self.whole_words:
-            self.continues_V = continuations(self.backbone.tokenizer).to(device)
+            self.continues_V = word_continuations(self.backbone.tokenizer).to(device)
         if self.preserve:
             if isinstance(data, PackedText):
                 raise FairlabError("blocks of running text have no embeddings to keep; set method.preserve=0")
@@ -151,7 +151,7 @@ class MLM(Clipped):
         """
         tokenizer = self.backbone.tokenizer
         training, device = split == "train", batch.input_ids.device
-        input_ids = in_place(batch.input_ids, int(Share(len(batch.input_ids), device).total))
+        input_ids = in_batch_order(batch.input_ids, int(BatchShare(len(batch.input_ids), device).total))
         seen, chosen = mask_tokens(
             input_ids,
             torch.isin(input_ids, torch.tensor(tokenizer.all_special_ids, device=device)),
@@ -170,7 +170,7 @@ class MLM(Clipped):
         input_ids_BT, chosen_BT = self.masked(batch, split, number)
         if not len(batch.positions):
             names = ("loss", "mlm_loss", *["preservation_loss"] * bool(self.preserve))
-            return {name: nothing(self) for name in names}, chosen_BT.flatten()
+            return {name: empty_share_output(self) for name in names}, chosen_BT.flatten()
         model = self.backbone.model
         output = body(model)(input_ids=input_ids_BT, attention_mask=batch.attention_mask)
         hidden_BTD = output.last_hidden_state
@@ -193,7 +193,7 @@ class MLM(Clipped):
         """The loss on one batch."""
         parts, found = self.losses(batch, "train", batch_idx)
         # Masked tokens differ in number between processes, so that each part has a share of its own.
-        tokens, texts = Share(len(found), self.device), Share(len(batch.positions), self.device)
+        tokens, texts = BatchShare(len(found), self.device), BatchShare(len(batch.positions), self.device)
         shares = {name: texts if name == "preservation_loss" else tokens for name in parts}
         whole = {name: shares[name].mean(value) for name, value in parts.items()}
         loss = tokens.loss(parts["mlm_loss"])
@@ -254,7 +254,7 @@ class MLM(Clipped):
         return scheduled(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, rate))
 
 
-def continuations(tokenizer: PreTrainedTokenizerBase) -> Tensor:
+def word_continuations(tokenizer: PreTrainedTokenizerBase) -> Tensor:
     """Whether each token of the vocabulary, (V,), goes on with the word before it."""
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     special = set(tokenizer.all_special_tokens)

@@ -15,7 +15,7 @@ from torchmetrics import MeanMetric
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
-from fairlab.distributed import Share, mean, nothing
+from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
 from fairlab.methods.base import Clipped, optimizer_steps, scheduled
 from fairlab.rewriting.perturber import PERT_SEP, SEP, shifted
 from fairlab.types import FairlabError
@@ -109,7 +109,7 @@ class PerturberTraining(Clipped):
     def losses(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of each token of the rewritings, (M,), and whether it is a changed one, (M,)."""
         if not len(batch.targets):
-            return nothing(self, 0), batch.changed.flatten()
+            return empty_share_output(self, 0), batch.changed.flatten()
         model = self.backbone.model
         given_NT = batch.targets >= 0
         logits_MV = model(
@@ -127,13 +127,13 @@ class PerturberTraining(Clipped):
     def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
         losses_M, _ = self.losses(batch)
-        share = Share(len(losses_M), self.device)
-        loss = share.mean(mean(losses_M))
+        share = BatchShare(len(losses_M), self.device)
+        loss = share.mean(mean_or_zero(losses_M))
         if not torch.isfinite(loss):
             raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
         self.log("train/loss", loss, batch_size=len(batch.targets))
         self.log("loss", loss, prog_bar=True, logger=False, batch_size=len(batch.targets))
-        return share.loss(mean(losses_M))
+        return share.loss(mean_or_zero(losses_M))
 
     def validation_step(self, batch: PairBatch, batch_idx: int) -> None:
         """The same on pairs held out."""

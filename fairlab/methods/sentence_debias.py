@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import away_from, project
-from fairlab.data.counterfactual import CounterfactualGroups, groups_of
+from fairlab.data.counterfactual import CounterfactualData, groups_of
 from fairlab.types import FairlabError
 
 
@@ -42,7 +42,7 @@ class SentenceDebias:
         self.components = components
         self.explained = float("nan")
 
-    def fit(self, data: CounterfactualGroups) -> None:
+    def fit(self, data: CounterfactualData) -> None:
         """Find the subspace on the attributes' versions of the training groups, and project it out."""
         groups = groups_of(data)["train"]
         texts = [group.versions[name] for group in groups for name in group.attributes]

@@ -20,9 +20,9 @@ from transformers import get_linear_schedule_with_warmup
 from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, outputs, with_classifier
-from fairlab.data.labelled import LabelledBatch, LabelledTexts
+from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
 from fairlab.data.published.tasks import Task
-from fairlab.distributed import Share, gathered, nothing
+from fairlab.distributed import BatchShare, empty_share_output, gather_over_ranks
 from fairlab.methods.base import Clipped, optimizer_steps, scheduled
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.metrics.classification import METRICS
@@ -125,7 +125,9 @@ class SequenceClassifier(Clipped):
     def forward(self, batch: LabelledBatch) -> Tensor:
         """Outputs (B, L), one for each label or answer; (B,) scores of a task of scores."""
         if not len(batch.labels):
-            return nothing(self, 0, len(self.task.labels)) if self.task.labels else nothing(self, 0)
+            return (
+                empty_share_output(self, 0, len(self.task.labels)) if self.task.labels else empty_share_output(self, 0)
+            )
         values = outputs(self.backbone.model, batch.input_ids, batch.attention_mask, batch.segments)
         return values.view(len(batch.labels), -1) if self.task.labels else values.squeeze(-1)
 
@@ -146,7 +148,7 @@ class SequenceClassifier(Clipped):
         if len(batch.labels):
             loss = self.loss(batch, found) if self.debiasing is None else self.debiasing.loss(found, batch)
         weight = len(batch.labels) if self.debiasing is None else self.debiasing.weight(batch)
-        share = Share(weight, self.device)
+        share = BatchShare(weight, self.device)
         own, loss = share.loss(loss), share.mean(loss)
         if not torch.isfinite(loss):
             raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
@@ -158,13 +160,13 @@ class SequenceClassifier(Clipped):
         """The loss on examples held out."""
         found = self(batch)
         loss = self.loss(batch, found) if len(batch.labels) else found.sum()
-        share = Share(len(batch.labels), self.device)
+        share = BatchShare(len(batch.labels), self.device)
         self.log("validation/loss", share.mean(loss), batch_size=int(share.total))
         self.seen.append(((found.argmax(dim=-1) if self.task.labels else found).cpu(), batch.labels.cpu()))
 
     def on_validation_epoch_end(self) -> None:
         """The task's measure over all of them, and how far it is from 1, by which the weights are chosen."""
-        seen = [pair for of_process in gathered(self.seen) for pair in of_process]
+        seen = [pair for of_process in gather_over_ranks(self.seen) for pair in of_process]
         predicted, truth = (torch.cat(parts).double().numpy() for parts in zip(*seen, strict=True))
         self.seen.clear()
         name = self.task.metrics[0]

@@ -19,7 +19,7 @@ from torchmetrics.utilities import dim_zero_cat
 Array = NDArray[np.float64]
 
 
-def places(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], list[Hashable]]:
+def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], list[Hashable]]:
     """The set of each example as a number, and the sets of two examples or more by number.
 
     Args:
@@ -60,7 +60,7 @@ def average_counterfactual_variance(scores: ArrayLike, sets: Sequence[Hashable |
 
     Examples outside of a set, and sets of one, are left out.
     """
-    variances = set_variances(scores, places(sets)[0])
+    variances = set_variances(scores, set_numbers(sets)[0])
     return float(variances.mean()) if len(variances) else float("nan")
 
 

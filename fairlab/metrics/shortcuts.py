@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fairlab.metrics.token_ids import BLOCK, TokenIds, Tokenize
-from fairlab.text.surface import surface_tokens
+from fairlab.text.surface_tokens import surface_tokens
 from fairlab.types import FairlabError
 
 WIDTH = 128  # lambda; the paper gives none

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fairlab.metrics.lmi import mutual_information
 from fairlab.metrics.shortcuts import Floats, Space
 from fairlab.metrics.token_ids import Tokenize
-from fairlab.text.surface import surface_tokens
+from fairlab.text.surface_tokens import surface_tokens
 
 
 class AssociationSpace(Space):

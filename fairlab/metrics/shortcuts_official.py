@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairlab.metrics.shortcuts import Floats, Space, positions, row_cosines
 from fairlab.metrics.token_ids import BLOCK, TokenIds, Tokenize
-from fairlab.text.surface import surface_tokens
+from fairlab.text.surface_tokens import surface_tokens
 
 OFFICIAL_WIDTH = 8
 

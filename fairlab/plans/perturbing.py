@@ -44,7 +44,7 @@ class Perturbing:
     def _choices(self) -> Path:
         """The manifest of choices, made in the run's folder, in shards."""
         from fairlab.data.stream.choices import CHOICES
-        from fairlab.data.stream.rows import shown
+        from fairlab.data.stream.rows import row_progress
         from fairlab.data.stream.shards import make_shards
 
         record = self.record
@@ -52,7 +52,7 @@ class Perturbing:
         folder.mkdir(exist_ok=True)
         weights = self._weights(folder / "weights.json")
         made = make_shards(
-            shown(self.read()),
+            row_progress(self.read()),
             partial(build_choosing, self.values, weights),
             folder,
             **{name: self.values[name] for name in ("shard_rows", "num_proc", "engine")},

@@ -15,8 +15,8 @@ from fairlab.plans import refuse_axis
 from fairlab.plans.building import build_llm, build_rewriter
 from fairlab.record import Note, Reading, Record
 from fairlab.run import cli
+from fairlab.run.backbone_nodes import backbone_node
 from fairlab.run.build import build
-from fairlab.run.models import backbone_node
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
@@ -49,22 +49,24 @@ class Rounds:
             FairlabError: no row can be read, one has no label, there is one label only, a value is wrong, or the
                 rewriter keeps no labels.
         """
-        from fairlab.augmentation.razor import Razor, Replaced, history, labelled, reasons
+        from fairlab.augmentation.razor import Razor, Replaced, labelled_item, rejection_reasons, rounds_history
 
         record, node = self.record, self.values["augmentation"]
         rows = [row for row in self.read() if isinstance(row, Row)]
-        items = [labelled(row, node["label"]) for row in rows]
+        items = [labelled_item(row, node["label"]) for row in rows]
         llm = build_llm(self.values)
         rewriter = build_rewriter(self.values, llm)
         if not hasattr(rewriter, "rewrites"):
             raise FairlabError(f"razor needs a rewriter that keeps labels: rewriter={' or '.join(REWRITERS)}")
         check = label_check(node["verify"], llm, sorted({item.label for item in items}))
-        embed = None if node["features"] != "embedding" else embedder(node["vectors"])
+        embed = None if node["features"] != "embedding" else _embedder(node["vectors"])
         razor: Razor = build(node, rewriter=rewriter, check=check, embed=embed)
         rewritten, rounds = razor(items, record.folder / "rounds")
-        record.history = history(items, rounds)
-        record.readings = associations(items, rewritten, self.values["seed"])
-        record.notes = [Note("razor", text) for text in notes(rounds, reasons(rounds), node["k"], len(items))]
+        record.history = rounds_history(items, rounds)
+        record.readings = _associations(items, rewritten, self.values["seed"])
+        record.notes = [
+            Note("razor", text) for text in _notes(rounds, rejection_reasons(rounds), node["k"], len(items))
+        ]
         record.save()
         tried = {rows[int(place)].number: one for one_round in rounds for place, one in one_round["tried"].items()}
         self.made_with = {**rewriter.provenance, "check": check.name}
@@ -86,7 +88,7 @@ def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
         FairlabError: there is none of the name, no language model for it, or the classifier is none of these labels.
     """
     from fairlab.rewriting.classifier_check import ClassifierCheck
-    from fairlab.rewriting.labelled import LLMLabelCheck
+    from fairlab.rewriting.label_keeping import LLMLabelCheck
     from fairlab.rewriting.paraphrase import LexicalEntailment
 
     name = name or ("lexical" if llm is None else "llm")
@@ -103,7 +105,7 @@ def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
     return LLMLabelCheck(llm, labels)
 
 
-def embedder(name: str) -> Any:
+def _embedder(name: str) -> Any:
     """What embeds texts: a named backbone, or the weights in a folder."""
     backbone = loaded(name)
     return lambda texts: backbone.embed(list(texts)).numpy()
@@ -114,7 +116,7 @@ def loaded(name: str) -> Any:
     return build(backbone_node(name, {} if name in cli.choices("backbone") else {"max_length": None}))
 
 
-def notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: int) -> list[str]:
+def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: int) -> list[str]:
     """What the rounds did, in sentences."""
     selected = sum(len(one["tried"]) for one in rounds)
     rewritten = selected - sum(counts.values())
@@ -128,12 +130,12 @@ def notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n: 
     return texts
 
 
-def associations(before: Sequence[Any], after: Sequence[Any], seed: int) -> list[Reading]:
+def _associations(before: Sequence[Any], after: Sequence[Any], seed: int) -> list[Reading]:
     """Association of any negation with the label (Cramer's V), and share of documents with one, before and after."""
     from fairlab.metrics.bootstrap import percentile_interval
     from fairlab.metrics.lmi import association_draws, cramers_v, presence_table
     from fairlab.metrics.significance import wilson_interval
-    from fairlab.text.surface import negations, surface_tokens
+    from fairlab.text.surface_tokens import negations, surface_tokens
 
     readings = []
     for phase, items in (("before", before), ("after", after)):

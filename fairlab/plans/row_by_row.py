@@ -50,7 +50,7 @@ class RowByRow:
 
     def _searched(self) -> list[dict[str, str]]:
         """The examples that prompt search finds, its rounds in the folder ``search``."""
-        from fairlab.augmentation.prompt_search import history
+        from fairlab.augmentation.prompt_search import search_history
 
         values, record = self.values, self.record
         rewriter = build_rewriter(values, build_llm(values))
@@ -60,7 +60,7 @@ class RowByRow:
         if not texts:
             raise FairlabError(f"no row of {values['input']} holds a word of the axis '{rewriter.lexicon.axis}'")
         rounds = search(texts, record.folder / "search")
-        record.history = history(rounds)
+        record.history = search_history(rounds)
         record.save()
         last = rounds[-1]
         return [*last["examples"], *([last["correction"]] if last["correction"] else [])]
@@ -71,11 +71,11 @@ class RowByRow:
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
         """Polarity accuracy, and of an expansion by biasers how many entries came of one."""
-        from fairlab.augmentation.biasers import COPIES, WITH_BIASER, verdict
+        from fairlab.augmentation.biasers import COPIES, WITH_BIASER, expansion_verdict
 
         notes = []
         if COPIES in manifest.counts or WITH_BIASER in manifest.counts:
-            notes = [Note("augmentation", verdict(manifest.read, len(manifest.made_by["attributes"]), made))]
+            notes = [Note("augmentation", expansion_verdict(manifest.read, len(manifest.made_by["attributes"]), made))]
         return polarity(manifest, self.values["seed"]), notes
 
 

@@ -48,7 +48,7 @@ def reading_of(record: Record, key: str) -> Reading | None:
     return next((reading for reading in record.readings if reading.key == key), None)
 
 
-def comparison(records: Sequence[Record]) -> dict[str, Any]:
+def compare_models(records: Sequence[Record]) -> dict[str, Any]:
     """Rows of all runs, and the change of the mb-index from original entries to as many augmented ones.
 
     Args:
@@ -71,10 +71,10 @@ def comparison(records: Sequence[Record]) -> dict[str, Any]:
         and not of_data(before, "augmented")
         and of_data(after, "augmented")
     ]
-    return {"models": rows, "changes": [change for pair in pairs for change in changes(*pair)]}
+    return {"models": rows, "changes": [change for pair in pairs for change in _changes(*pair)]}
 
 
-def changes(before: Record, after: Record) -> list[dict[str, Any]]:
+def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
     """How the mb-index differs between two runs, on the same contexts and reference entries; none without items."""
     files = [record.folder / "items" / "after" / f"{MBIndex.name}.safetensors" for record in (before, after)]
     readings = [reading_of(record, KEYS["mb-index"]) for record in (before, after)]
@@ -98,7 +98,7 @@ def title(record: Record) -> str:
     return f"sample of {of_data(record, 'sample')}, {'augmented' if of_data(record, 'augmented') else 'original'}"
 
 
-def rendered(found: dict[str, Any]) -> str:
+def rendered_models(found: dict[str, Any]) -> str:
     """A comparison as Markdown."""
     columns = ["model", "entries", *KEYS]
     lines = [[_shown(row.get(column)) for column in columns] for row in found["models"]]

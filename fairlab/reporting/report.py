@@ -175,7 +175,7 @@ class Embedded:
         return [["<br>".join(textwrap.wrap(text, 70)) for text in group.texts] for group in self.groups]
 
 
-def embedded(record: Record) -> Embedded | None:
+def _embedded(record: Record) -> Embedded | None:
     """The embeddings to draw; None where there are none."""
     files = [record.folder / "items" / phase / "cced.safetensors" for phase in ("before", "after")]
     if not all(file.exists() for file in files):
@@ -189,7 +189,7 @@ def embedded(record: Record) -> Embedded | None:
 
 def tsne_figure(record: Record) -> str:
     """One t-SNE map of embeddings before and after together; empty where there are none."""
-    found = embedded(record)
+    found = _embedded(record)
     if found is None:
         return ""
     shown = slice(0, plots.MAX_PROJECTED)
@@ -199,7 +199,7 @@ def tsne_figure(record: Record) -> str:
 
 def _embeddings(record: Record) -> str:
     """Projections and distances."""
-    found = embedded(record)
+    found = _embedded(record)
     if found is None:
         return ""
     earlier, later = distances(found.before), distances(found.after)

@@ -19,7 +19,7 @@ NOT_RUN, NOT_REPRODUCIBLE, OTHER_SCALE = "not run", "not reproducible", "another
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of a published table and the run, or runs, that measure it.
 
     Attributes:
@@ -61,7 +61,7 @@ class Table:
     where: str
     setting: str
     columns: list[str]
-    rows: list[Row]
+    rows: list[TableRow]
     published: dict[str, dict[str, float]]
     recomputed: dict[str, dict[str, float]] = field(default_factory=dict)
     tolerance: dict[str, float] = field(default_factory=dict)
@@ -162,7 +162,7 @@ def read_matrix(file: Path, scale: str) -> Matrix:
 
 def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:
     """A table of a matrix joined with what was printed, whose columns the matrix may translate or choose from."""
-    rows = [Row(name, **({"run": row} if isinstance(row, str) else row)) for name, row in ours["rows"].items()]
+    rows = [TableRow(name, **({"run": row} if isinstance(row, str) else row)) for name, row in ours["rows"].items()]
     wanted = ours.get("columns", printed["columns"])
     keys = wanted if isinstance(wanted, dict) else {column: column for column in wanted}
     published = {}
@@ -190,7 +190,7 @@ def cells(table: Table, matrix: Matrix, records: Mapping[str, Mapping[int, Recor
     ]
 
 
-def _cell(table: Table, row: Row, column: str, matrix: Matrix, of_run: Mapping[int, Record]) -> Cell:
+def _cell(table: Table, row: TableRow, column: str, matrix: Matrix, of_run: Mapping[int, Record]) -> Cell:
     printed = table.published.get(row.name, {}).get(column)
     recomputed = table.recomputed.get(row.name, {}).get(column)
     run = row.of(column)
@@ -246,7 +246,7 @@ def _why(record: Record, phase: str, column: str) -> str:
     return f"{benchmark}/{subset} was not among the benchmarks"
 
 
-def shown(cell: Cell) -> str:
+def shown_cell(cell: Cell) -> str:
     """``0.45 ± 0.02 [0.32, 0.58]*; printed 0.37: differs``; * marks a change beyond chance in every seed."""
     printed = "" if cell.published is None else f"printed {cell.published:g}"
     if cell.recomputed is not None:
@@ -259,17 +259,18 @@ def shown(cell: Cell) -> str:
     return ours + (f"; {printed}{verdict}" if printed else "")
 
 
-def rendered(table: Table, rows: Sequence[Sequence[Cell]], form: str) -> str:
+def rendered_table(table: Table, rows: Sequence[Sequence[Cell]], form: str) -> str:
     """A table as ``github`` (Markdown), ``latex_booktabs`` or ``html``: methods side by side, a line a quantity."""
     from tabulate import tabulate
 
     lines = [
-        [column, *(shown(cells_of_row[place]) for cells_of_row in rows)] for place, column in enumerate(table.columns)
+        [column, *(shown_cell(cells_of_row[place]) for cells_of_row in rows)]
+        for place, column in enumerate(table.columns)
     ]
     return tabulate(lines, headers=["", *(row.name for row in table.rows)], tablefmt=form, disable_numparse=True)
 
 
-def reasons(table: Table, rows: Sequence[Sequence[Cell]]) -> list[str]:
+def footnotes(table: Table, rows: Sequence[Sequence[Cell]]) -> list[str]:
     """Why rows have no values, a line each."""
     found: list[str] = []
     for row, of_row in zip(table.rows, rows, strict=True):

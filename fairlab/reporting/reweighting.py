@@ -11,7 +11,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from fairlab.ensemble.choice import MOST_LOST, Candidate, choose, front
+from fairlab.ensemble.strengths import MOST_LOST, Candidate, choose, pareto_front
 from fairlab.record import Reading, Record
 from fairlab.reporting.page import figure, page, section, table
 from fairlab.reporting.plots import AFTER, BEFORE, laid_out
@@ -27,7 +27,7 @@ GAP = "largest_gap_unsafe"  # table 8, of this category
 CATEGORY = "sexualorien"
 
 
-def comparison(records: Sequence[Record]) -> dict[str, Any]:
+def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
     """By harm: the candidates, the names of those on the Pareto front, and the chosen one.
 
     Args:
@@ -45,7 +45,7 @@ def comparison(records: Sequence[Record]) -> dict[str, Any]:
             best = choose(candidates)
             found[harm] = {
                 "candidates": [vars(one) for one in candidates],
-                "front": [one.name for one in front(candidates)],
+                "front": [one.name for one in pareto_front(candidates)],
                 "chosen": best.name,
                 "allowed": best.precision >= -MOST_LOST,
             }
@@ -58,7 +58,7 @@ def setting(record: Record, harm: str) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in values.items())
 
 
-def lines(records: Sequence[Record], harm: str) -> tuple[list[str], list[list[str]]]:
+def strength_lines(records: Sequence[Record], harm: str) -> tuple[list[str], list[list[str]]]:
     """Head and rows of the table of a harm, one row a run, with 95 % intervals."""
     head = ["strength", *COLUMNS, f"largest gap, {CATEGORY}, unsafe"]
     rows = []
@@ -70,7 +70,7 @@ def lines(records: Sequence[Record], harm: str) -> tuple[list[str], list[list[st
     return head, rows
 
 
-def rendered(records: Sequence[Record], found: Mapping[str, Any]) -> str:
+def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> str:
     """The page: for every harm the plot of AU-PRC against ACV, the table, and the choice."""
     rule = (
         f"Changes from the baseline on the validation folds. Chosen is, of the Pareto front, the lowest ACV that costs "
@@ -78,12 +78,13 @@ def rendered(records: Sequence[Record], found: Mapping[str, Any]) -> str:
     )
     sections = [f"<h1>Strengths of reweighting</h1><p>{rule}</p>"]
     for harm, of_harm in found.items():
-        body = f"<p>Chosen: {html.escape(verdict(of_harm))}</p>{figure(_pareto(of_harm))}{table(*lines(records, harm))}"
+        chosen = f"<p>Chosen: {html.escape(strength_verdict(of_harm))}</p>"
+        body = f"{chosen}{figure(_pareto(of_harm))}{table(*strength_lines(records, harm))}"
         sections.append(section(harm, body))
     return page("fairlab: strengths of reweighting", sections)
 
 
-def verdict(of_harm: Mapping[str, Any]) -> str:
+def strength_verdict(of_harm: Mapping[str, Any]) -> str:
     """The choice, and whether it costs more than is allowed."""
     chosen = str(of_harm["chosen"])
     return chosen if of_harm["allowed"] else f"{chosen}; all cost more than {MOST_LOST:g} % of AU-PRC"

@@ -12,7 +12,7 @@ from fairlab.record import Record, without_secrets
 from fairlab.reporting import plots
 from fairlab.reporting.page import figure, page, section
 from fairlab.reporting.report import tsne_figure
-from fairlab.reporting.reproduction import Cell, Matrix, Table, reasons, rendered
+from fairlab.reporting.reproduction import Cell, Matrix, Table, footnotes, rendered_table
 
 Records = Mapping[str, Mapping[int, Record]]
 
@@ -34,8 +34,9 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
         "one.</p>"
     ]
     for table, rows in filled:
-        notes = "".join(f"<p class='note'>{html.escape(note)}</p>" for note in reasons(table, rows))
-        body = f"<p>{html.escape(table.setting)}</p><div style='overflow-x: auto'>{rendered(table, rows, 'html')}</div>"
+        notes = "".join(f"<p class='note'>{html.escape(note)}</p>" for note in footnotes(table, rows))
+        filled_in = f"<div style='overflow-x: auto'>{rendered_table(table, rows, 'html')}</div>"
+        body = f"<p>{html.escape(table.setting)}</p>{filled_in}"
         sections.append(section(f"{table.where}: {table.title}", body + notes + _sweep(table, rows, records)))
     if maps := _maps([table for table, _ in filled], matrix, records):
         sections.append(section("Embeddings, before and after", maps))

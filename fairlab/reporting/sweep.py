@@ -154,7 +154,7 @@ def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | N
     return first, alike
 
 
-def front(points: Sequence[tuple[float, float]]) -> list[int]:
+def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:
     """Places of the points that no other is at least as near in both and nearer in one; by the first coordinate."""
     kept = [k for k, (x, y) in enumerate(points) if not any(a <= x and b <= y and (a < x or b < y) for a, b in points)]
     return sorted(kept, key=lambda k: points[k])
@@ -271,7 +271,7 @@ def _trade_offs(choices: Sequence[Choice], keys: Sequence[str]) -> str:
     body = ""
     for pair in pairs:
         points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
-        body += figure(plots.trade_off(pair, points, [choice.name for choice in choices], front(points)))
+        body += figure(plots.trade_off(pair, points, [choice.name for choice in choices], trade_off_front(points)))
     return section("Trade-offs", body + "<p class='note'>Joined: no other choice is nearer to both ideals.</p>")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import Classifier, Pair
-from fairlab.rewriting.labelled import Labelled
+from fairlab.rewriting.label_keeping import Labelled
 from fairlab.types import FairlabError
 
 # What labels of other tasks are called by a model of inference.
@@ -51,7 +51,7 @@ class ClassifierCheck:
             self.accepted[label] = known
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
-        """See :class:`fairlab.rewriting.labelled.LabelCheck`."""
+        """See :class:`fairlab.rewriting.label_keeping.LabelCheck`."""
         both = zip(items, made, strict=True)
         pairs: list[Pair] = [(item.context, text) if item.context else (text, None) for item, text in both]
         said = [self.own[place] for place in self.classifier.outputs(pairs).argmax(axis=1)]

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from fairlab.lexicons import Lexicon
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import ANSWERED, Outcome
+from fairlab.llm.exchange import ANSWERED, ExchangeOutcome
 from fairlab.rewriting.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.rewriting.word_rewriters import Selection
@@ -145,7 +145,7 @@ class RuleGroups:
 
 
 # The server has said what it has to say about the text; asking again would not help.
-SAID = ANSWERED | {Outcome.REJECTED}
+SAID = ANSWERED | {ExchangeOutcome.REJECTED}
 NON_BINARY = "non-binary"  # what a language model is told where the target is neutral
 
 

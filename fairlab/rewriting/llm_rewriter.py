@@ -9,7 +9,7 @@ from string import Template
 from typing import Any
 
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Outcome, Reply, Request, estimated_tokens
+from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, estimated_tokens
 from fairlab.rewriting.prompt import Prompt, load_prompt
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -34,7 +34,7 @@ class Versions:
 class NotRewritten:
     """Why a text has no rewrite."""
 
-    outcome: Outcome
+    outcome: ExchangeOutcome
     reason: str
 
 
@@ -201,7 +201,7 @@ def _nonempty(reply: Reply, names: Sequence[str]) -> NotRewritten | None:
     if not reply.ok:
         return NotRewritten(reply.outcome, reply.reason)
     if empty := [name for name in names if not reply.value[name].strip()]:
-        return NotRewritten(Outcome.WRONG_SCHEMA, f"'{empty[0]}' is empty")
+        return NotRewritten(ExchangeOutcome.WRONG_SCHEMA, f"'{empty[0]}' is empty")
     return None
 
 

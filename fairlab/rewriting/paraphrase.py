@@ -20,10 +20,10 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.files import sha256
 from fairlab.rewriting.edits import Edit, apply_edits
-from fairlab.rewriting.labelled import Labelled
+from fairlab.rewriting.label_keeping import Labelled
 from fairlab.rewriting.negation import Affirming
 from fairlab.text.difference import stretches
-from fairlab.text.surface import surface_tokens
+from fairlab.text.surface_tokens import surface_tokens
 from fairlab.text.words import TermFinder, match_case
 
 LISTS = Path(__file__).with_name("paraphrases.yaml")
@@ -80,7 +80,7 @@ class Paraphrase:
         }
 
     def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
-        """See :class:`fairlab.rewriting.labelled.LabelledRewriter`."""
+        """See :class:`fairlab.rewriting.label_keeping.LabelledRewriter`."""
         texts = [item.text for item in items]
         affirmed = self.affirming(texts, min(count, VARIANTS))
         negated = self.affirming.negating(texts) if self.negate else [[] for _ in texts]
@@ -170,7 +170,7 @@ class LexicalEntailment:
         self.free = FUNCTION | {_lemma(token) for phrase in phrases for token in surface_tokens(phrase)}
 
     def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
-        """See :class:`fairlab.rewriting.labelled.LabelCheck`."""
+        """See :class:`fairlab.rewriting.label_keeping.LabelCheck`."""
         return [self._fault(item.text, text) for item, text in zip(items, made, strict=True)]
 
     def _fault(self, old: str, new: str) -> str | None:

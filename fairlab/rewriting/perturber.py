@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
-from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad, shown
+from fairlab.backbones.backbone import Backbone, batch_progress, batches_by_tokens, pad
 from fairlab.backbones.loading import load_backbone
 from fairlab.lexicons import Lexicon
 from fairlab.text.difference import stretches
@@ -147,7 +147,7 @@ class Perturber:
         self.cut += len(inputs) - len(fitting)
         lengths = [len(token_ids[k]) for k in fitting]
         rewritten = list(texts)
-        for batch in shown(list(batches_by_tokens(lengths, self.budget)), progress):
+        for batch in batch_progress(list(batches_by_tokens(lengths, self.budget)), progress):
             places = [fitting[k] for k in batch]
             outputs = greedy(self.backbone, [token_ids[place] for place in places])
             for place, ids in zip(places, outputs, strict=True):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from fairlab.backbones.loading import find_weights
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import ANSWERED, Outcome, Request, estimated_tokens
+from fairlab.llm.exchange import ANSWERED, ExchangeOutcome, Request, estimated_tokens
 from fairlab.rewriting.prompt import load_prompt
 from fairlab.text.sentences import sentence_spans
 from fairlab.text.words import WORD
@@ -25,7 +25,7 @@ SCHEMA = {
     "required": ["summary"],
     "additionalProperties": False,
 }
-SAID = ANSWERED | {Outcome.REJECTED}
+SAID = ANSWERED | {ExchangeOutcome.REJECTED}
 _SMALL = frozenset(
     """
     a an the and or but of in on at to for from with by as is are was were be been it its this that these those we our

@@ -14,7 +14,7 @@ from lightning.pytorch.callbacks import Callback, Checkpoint
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from fairlab.backbones.backbone import Backbone, body
-from fairlab.data.streamed import batches_done
+from fairlab.data.batch_stream import batches_done
 
 
 class History(Callback):
@@ -165,13 +165,13 @@ def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
     damaged: list[Path] = []
     for path in (folder / LAST, folder / PREVIOUS):
         if path.exists():
-            if is_intact(path):
+            if checkpoint_is_intact(path):
                 return path, damaged
             damaged.append(path)
     return None, damaged
 
 
-def is_intact(path: Path) -> bool:
+def checkpoint_is_intact(path: Path) -> bool:
     """Whether a checkpoint, a zip file, is as long as it was written and its parts have their checksums."""
     try:
         with zipfile.ZipFile(path) as archive:

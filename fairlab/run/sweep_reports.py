@@ -29,12 +29,12 @@ class CompareLanguageModels(Callback):
         if not finished:
             return
 
-        from fairlab.reporting.mb_index import comparison, rendered
+        from fairlab.reporting.mb_index import compare_models, rendered_models
 
-        found = comparison(finished)
+        found = compare_models(finished)
         write_whole(folder / "mb_index.json", json.dumps(found, indent=1) + "\n")
-        write_whole(folder / "mb_index.md", rendered(found))
-        print(rendered(found))
+        write_whole(folder / "mb_index.md", rendered_models(found))
+        print(rendered_models(found))
         print(f"{folder / 'mb_index.md'}, .json")
 
 
@@ -48,11 +48,11 @@ class ChooseReweighting(Callback):
         if not finished:
             return
 
-        from fairlab.reporting.reweighting import comparison, rendered, verdict
+        from fairlab.reporting.reweighting import compare_strengths, rendered_strengths, strength_verdict
 
-        found = comparison(finished)
+        found = compare_strengths(finished)
         write_whole(folder / "reweighting.json", json.dumps(found, indent=1) + "\n")
-        write_whole(folder / "reweighting.html", rendered(finished, found))
+        write_whole(folder / "reweighting.html", rendered_strengths(finished, found))
         for harm, of_harm in found.items():
-            print(f"{harm}: {verdict(of_harm)}")
+            print(f"{harm}: {strength_verdict(of_harm)}")
         print(f"{folder / 'reweighting.html'}, .json")

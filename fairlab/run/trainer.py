@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they a
     import lightning
 
     from fairlab.backbones.backbone import Backbone
-    from fairlab.data.counterfactual import CounterfactualGroups
+    from fairlab.data.counterfactual import CounterfactualData
     from fairlab.run.checkpoints import History
 
 
@@ -76,7 +76,7 @@ def sweep_of(folder: Path) -> str | None:
     return "/".join(folder.resolve().parts[-3:-1])
 
 
-def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, record: Record, history: History) -> None:
+def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, record: Record, history: History) -> None:
     """Train, or go on training, and leave the encoder with the weights of the best validation.
 
     A method without training steps, such as a projection, fits itself to the data.
@@ -87,12 +87,12 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
     import lightning
     import torch
 
-    from fairlab.methods.base import whole
+    from fairlab.methods.base import gather_sharded_weights
 
     if not isinstance(method, lightning.LightningModule):
         method.fit(data)
         return
-    from fairlab.run.checkpoints import is_intact, newest_intact
+    from fairlab.run.checkpoints import checkpoint_is_intact, newest_intact
 
     folder = record.folder / "checkpoints"
     last, damaged = newest_intact(folder)
@@ -114,10 +114,10 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualGroups, rec
         signal.signal(signal.SIGTERM, handler)
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
-    if not is_intact(folder / "best.ckpt"):
+    if not checkpoint_is_intact(folder / "best.ckpt"):
         raise FairlabError(f"{folder / 'best.ckpt'} is damaged; remove {folder} and continue the run: it trains again")
     state = torch.load(folder / "best.ckpt", weights_only=True, map_location="cpu")["state_dict"]
-    whole(method)
+    gather_sharded_weights(method)
     method.load_state_dict(state)
     record.history = history.rows
     record.save()
@@ -131,7 +131,7 @@ def decoder_is_tied(encoder: Backbone) -> bool | None:
     return output.weight is encoder.model.get_input_embeddings().weight
 
 
-def throughput(data: CounterfactualGroups, history: History) -> dict[str, float]:
+def throughput(data: CounterfactualData, history: History) -> dict[str, float]:
     """Tokens and the like per second of training, over the steps of this process."""
     if not history.seconds:
         return {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlab.augmentation.biasers import Biasers, largest, verdict
+from fairlab.augmentation.biasers import Biasers, expansion_verdict, largest
 from fairlab.backbones.loading import load_backbone
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.biasers import BiaserRewriter
@@ -174,7 +174,7 @@ def test_the_sizes_that_one_mention_can_give():
     assert (largest(10, 20), largest(50, 20)) == (630, 3150)
     assert largest(10, 20) < 1641
     assert largest(50, 20) < 4248
-    said = verdict(50, 20, 3000)
+    said = expansion_verdict(50, 20, 3000)
     assert said.startswith("3,000 rows of 50 entries and 20 biasers; one mention an entry can give 3,150 at most. ")
     assert "1,641" in said
     assert "4,248" in said

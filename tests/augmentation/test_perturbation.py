@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from fairlab.augmentation.perturbation import CHOICE, Choosing, Perturbation, drawn
-from fairlab.llm.exchange import Outcome
+from fairlab.augmentation.perturbation import CHOICE, Choosing, Perturbation, drawn_selection
+from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.rewriting.llm_rewriter import NotRewritten
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.types import FairlabError, Row
@@ -35,9 +35,9 @@ def row(text, number=1, parts=(), **extra):
 
 def test_a_draw_follows_the_weights_and_its_key_alone():
     pair = [Selection(0, "he", "gender", "man", "woman"), Selection(3, "boy", "age", "child", "senior")]
-    counts = Counter(drawn(pair, [3.0, 1.0], f"7:{k}").axis for k in range(4000))
+    counts = Counter(drawn_selection(pair, [3.0, 1.0], f"7:{k}").axis for k in range(4000))
     assert counts["gender"] == pytest.approx(3000, abs=110)  # four standard deviations
-    assert drawn(pair, [3.0, 1.0], "7:1") == drawn(pair, [6.0, 2.0], "7:1")
+    assert drawn_selection(pair, [3.0, 1.0], "7:1") == drawn_selection(pair, [6.0, 2.0], "7:1")
 
 
 def test_uniform_weights_are_one_and_inverse_ones_are_by_the_words_of_the_axis():
@@ -89,7 +89,7 @@ def test_a_person_changes_in_every_field_and_fields_come_back(mode):
     [
         ("She left. She is gone.", "field separators changed"),
         ("He left. <SEP> He is gone.", "the rewriter changed nothing"),
-        (NotRewritten(Outcome.REFUSED, "no"), "rewriter: refused"),
+        (NotRewritten(ExchangeOutcome.REFUSED, "no"), "rewriter: refused"),
         ("White trash. <SEP> He is gone.", ""),
     ],
 )

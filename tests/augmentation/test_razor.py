@@ -5,9 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from fairlab.augmentation.razor import LOST, NONE, NOT_LOWER, Razor, Replaced, history, labelled, reasons
+from fairlab.augmentation.razor import (
+    LOST,
+    NONE,
+    NOT_LOWER,
+    Razor,
+    Replaced,
+    labelled_item,
+    rejection_reasons,
+    rounds_history,
+)
 from fairlab.metrics.shortcuts import TokenSpace
-from fairlab.rewriting.labelled import Labelled
+from fairlab.rewriting.label_keeping import Labelled
 from fairlab.types import FairlabError, Row
 
 ITEMS = [
@@ -85,7 +94,7 @@ def test_official_selects_of_each_label(tmp_path):
 def test_a_check_that_always_objects_leaves_the_data_as_it_is(tmp_path):
     made, rounds = razor(fault=lambda text: "no", k=99, tolerance=0.0)(ITEMS, tmp_path)
     assert made == ITEMS
-    assert reasons(rounds) == {LOST: 6} or set(reasons(rounds)) == {LOST, NONE}
+    assert rejection_reasons(rounds) == {LOST: 6} or set(rejection_reasons(rounds)) == {LOST, NONE}
     assert rounds[-1]["objective"] == rounds[0]["objective_before"]
 
 
@@ -141,7 +150,7 @@ def test_embeddings_need_an_encoder(tmp_path):
 
 def test_history_counts_negations_after_every_round(tmp_path):
     _, rounds = razor(accept="always", k=6, rounds=1)(ITEMS, tmp_path)
-    rows = history(ITEMS, rounds)
+    rows = rounds_history(ITEMS, rounds)
     assert [row["negations"] for row in rows] == [3, 0]
     assert rows[1]["rewritten"] == sum(one["text"] is not None for one in rounds[0]["tried"].values())
 
@@ -187,6 +196,6 @@ def test_rows_are_written_with_the_second_sentence_replaced():
 
 
 def test_rows_without_a_label_are_named():
-    assert labelled(row(1, label=0), "label") == Labelled("c1", "0", "e1")
+    assert labelled_item(row(1, label=0), "label") == Labelled("c1", "0", "e1")
     with pytest.raises(FairlabError, match="line 2 has no 'label'; it has: x"):
-        labelled(row(2, x=1), "label")
+        labelled_item(row(2, x=1), "label")

@@ -6,7 +6,7 @@ from transformers import AutoModelForSeq2SeqLM
 
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.loading import load_backbone
-from fairlab.backbones.seq2seq import main_components, new_seq2seq, places
+from fairlab.backbones.seq2seq import main_components, new_seq2seq, place_vectors
 from fairlab.rewriting.perturber import greedy
 from fairlab.types import FairlabError
 
@@ -28,7 +28,7 @@ def test_untrained_it_copies_most_tokens_given_those_before(fresh):
 
 
 def test_places_are_orthogonal_units():
-    table = places(128)
+    table = place_vectors(128)
     torch.testing.assert_close(table[:64] @ table[:64].T, torch.eye(64), atol=1e-4, rtol=0)
     torch.testing.assert_close(table[64:], -table[:64], atol=1e-4, rtol=0)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairlab.benchmarks.cced import CCED, held_out_groups, kept, quantities, set_name
+from fairlab.benchmarks.cced import CCED, cced_quantities, held_out_groups, kept, set_name
 from fairlab.benchmarks.readings import outcome
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import make_groups, row, write_rows
@@ -16,7 +16,7 @@ def by_quantity(readings):
 
 
 def cced_readings(subset, attributes, embeddings, before=None):
-    found = quantities(subset, attributes, embeddings)
+    found = cced_quantities(subset, attributes, embeddings)
     return outcome("cced", [*found, *(kept(subset, embeddings, before) if before is not None else [])]).readings
 
 

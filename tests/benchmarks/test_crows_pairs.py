@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.crows_pairs import CrowSPairs, positions_to_score, quantities, rounded
+from fairlab.benchmarks.crows_pairs import CrowSPairs, crows_pairs_quantities, positions_to_score, rounded
 from fairlab.benchmarks.readings import outcome
-from fairlab.data.published.crows_pairs import PUBLISHED, Pair
+from fairlab.data.published.crows_pairs import PUBLISHED, CrowsPair
 from fairlab.types import CannotScore, FairlabError
 
 ROWS = [  # the third pair's more stereotyping sentence only adds a word, the fifth repeats the first
@@ -152,14 +152,14 @@ def test_shared_and_own_tokens_part_each_sentence(first, second, stereotype):
 
 def test_scores_by_hand_with_a_tie_by_rounding():
     pairs = [
-        Pair(str(k), "a", "b", stereotype, kind)
+        CrowsPair(str(k), "a", "b", stereotype, kind)
         for k, (stereotype, kind) in enumerate(
             [(True, "gender"), (True, "gender"), (False, "gender"), (False, "gender"), (True, "age"), (True, "gender")]
         )
     ]
     raw = [[-1.0, -2.0], [-2.0, -1.0], [-1.0, -2.0], [-5.0004, -5.0001], [-1.0, -1.1], [-7.0014, -7.0006]]
     scores = rounded(np.array(raw).ravel()).reshape(-1, 2)
-    readings = by_place(outcome("crows_pairs", quantities("nangia", ["gender", "age"], pairs, scores)))
+    readings = by_place(outcome("crows_pairs", crows_pairs_quantities("nangia", ["gender", "age"], pairs, scores)))
     # Gender: hits 0 and 2, a miss 1, a tie 3 (both -5.0); -7.001 each is a tie too.
     assert readings["gender", "metric_score"].value == pytest.approx(100 * 2 / 5)
     assert readings["gender", "stereotype_score"].value == pytest.approx(100 * 1 / 2)
@@ -171,7 +171,7 @@ def test_scores_by_hand_with_a_tie_by_rounding():
     assert readings["age", "metric_score"].value == 100
     assert ("all", "metric_score") not in readings  # not every bias type was asked for
     assert ("gender", "skipped") not in readings
-    everything = by_place(outcome("crows_pairs", quantities("nangia", list(PUBLISHED), pairs, scores)))
+    everything = by_place(outcome("crows_pairs", crows_pairs_quantities("nangia", list(PUBLISHED), pairs, scores)))
     assert everything["all", "metric_score"].value == pytest.approx(100 * 3 / 6)
     assert everything["all", "metric_score"].headline
     assert everything["all", "metric_score"].p_holm is None
@@ -186,11 +186,12 @@ def test_rounding_is_that_of_the_official_code():
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_the_pairs_does_not_matter(seed):
     rng = np.random.default_rng(seed)
-    pairs = [Pair(str(k), "a", "b", k % 2 == 0, ["age", "gender"][k // 3]) for k in range(6)]
+    pairs = [CrowsPair(str(k), "a", "b", k % 2 == 0, ["age", "gender"][k // 3]) for k in range(6)]
     scores, order = rng.normal(size=(6, 2)).round(1), rng.permutation(6)
     ways = [(pairs, scores), ([pairs[k] for k in order], scores[order])]
     first, second = (
-        {(q.subset, q.name): (q.value, q.n, q.p) for q in quantities("meade", ["age", "gender"], *way)} for way in ways
+        {(q.subset, q.name): (q.value, q.n, q.p) for q in crows_pairs_quantities("meade", ["age", "gender"], *way)}
+        for way in ways
     )
     assert repr(first) == repr(second)  # nan where a quantity is undefined
 
@@ -247,8 +248,8 @@ def test_a_cased_bert_is_lower_cased_and_said_so(language_models, file):
 
 
 def test_a_model_that_ties_everywhere_is_noted():
-    pairs = [Pair(str(k), "a", "b", True, "age") for k in range(4)]
-    result = outcome("crows_pairs", quantities("nangia", ["age"], pairs, np.zeros((4, 2))))
+    pairs = [CrowsPair(str(k), "a", "b", True, "age") for k in range(4)]
+    result = outcome("crows_pairs", crows_pairs_quantities("nangia", ["age"], pairs, np.zeros((4, 2))))
     assert by_place(result)["age", "metric_score"].value == 0
     assert by_place(result)["age", "ties"].value == 100
     assert by_place(result)["age", "metric_score"].p == 1

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.db_index import DBIndex, embedded, nearest
+from fairlab.benchmarks.db_index import DBIndexBenchmark, embedded_texts, nearest
 from fairlab.data.stream.manifest import Manifest
 from fairlab.files import sha256
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
@@ -31,7 +31,7 @@ def files(tmp_path):
 
 def measured(files, tmp_path, **settings):
     target, comparison = files
-    benchmark = DBIndex(vectors="", comparison=comparison, category="kind", **settings)
+    benchmark = DBIndexBenchmark(vectors="", comparison=comparison, category="kind", **settings)
     return benchmark.measure_data(target, "text", embed, tmp_path)
 
 
@@ -77,13 +77,13 @@ def test_outliers_draws_and_repeats_are_settings(files, tmp_path):
 
 def test_zero_vectors_are_said(tmp_path):
     target, comparison = write(tmp_path / "t.jsonl", ["1 0", "0 0"]), write(tmp_path / "c.jsonl", ["1 0"])
-    outcome = DBIndex(vectors="", comparison=comparison).measure_data(target, "text", embed, tmp_path)
+    outcome = DBIndexBenchmark(vectors="", comparison=comparison).measure_data(target, "text", embed, tmp_path)
     assert any("1 target entries have a zero vector" in note.text for note in outcome.notes)
 
 
 def test_vectors_are_a_map_of_a_file(tmp_path):
     target = write(tmp_path / "t.jsonl", [f"{k} 1" for k in range(9000)])
-    vectors, unread = embedded(target, "text", embed, tmp_path / "v")
+    vectors, unread = embedded_texts(target, "text", embed, tmp_path / "v")
     assert isinstance(vectors, np.memmap)
     assert vectors[:, 0].tolist() == list(range(9000))
     assert unread == 0
@@ -94,17 +94,17 @@ def test_an_output_of_augment_is_a_data_set(tmp_path):
     folder.mkdir()
     write(folder / "data-00000.jsonl", ["1 0", "0 1"])
     with pytest.raises(DataUnavailable, match=r"holds no \.txt file"):
-        embedded(str(folder), "text", embed, tmp_path / "v")
+        embedded_texts(str(folder), "text", embed, tmp_path / "v")
     manifest = Manifest("0", {"name": "x"}, {})
     files = {"data": {"file": "data-00000.jsonl", "rows": 2, "sha256": sha256(folder / "data-00000.jsonl")}}
     manifest.add({"read": 2, "reasons": {}, "counts": {}, "files": files})
     manifest.write(folder)
-    assert len(embedded(str(folder), "text", embed, tmp_path / "v")[0]) == 2
+    assert len(embedded_texts(str(folder), "text", embed, tmp_path / "v")[0]) == 2
 
 
 def test_data_without_texts_and_models(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"body": "1 0"}\n')
     with pytest.raises(FairlabError, match=r"holds no text in the field 'text' \(1 rows cannot be read\)"):
-        embedded(str(tmp_path / "t.jsonl"), "text", embed, tmp_path / "v")
+        embedded_texts(str(tmp_path / "t.jsonl"), "text", embed, tmp_path / "v")
     with pytest.raises(CannotScore, match="it measures a data set, not a model; give dataset=FILE"):
-        DBIndex(vectors="").measure(None)
+        DBIndexBenchmark(vectors="").measure(None)

@@ -13,7 +13,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import find_weights
 from fairlab.backbones.scoring import LogLikelihoods
 from fairlab.benchmarks import holistic_bias
-from fairlab.benchmarks.holistic_bias import HolisticBias, drawn, of_axis, percent_of_pairs, significances
+from fairlab.benchmarks.holistic_bias import HolisticBias, drawn_descriptors, of_axis, percent_of_pairs, significances
 from fairlab.types import CannotScore, FairlabError
 from tests.conftest import MINILM, SMALL
 
@@ -207,11 +207,11 @@ def test_an_axis_that_the_data_lacks_is_not_run(published, tokenizer, monkeypatc
 
 
 def test_draws_grow_and_keep_their_order():
-    assert drawn(range(50), None, [1]) == list(range(50))
-    few, more = drawn(range(50), 5, [1]), drawn(range(50), 9, [1])
+    assert drawn_descriptors(range(50), None, [1]) == list(range(50))
+    few, more = drawn_descriptors(range(50), 5, [1]), drawn_descriptors(range(50), 9, [1])
     assert set(few) < set(more)
     assert more == sorted(more)
-    assert drawn(range(50), 5, [2]) != few
+    assert drawn_descriptors(range(50), 5, [2]) != few
 
 
 def test_settings_that_cannot_be_are_named(published, tokenizer):

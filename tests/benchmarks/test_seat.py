@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fairlab.benchmarks.readings import outcome as outcome_of
-from fairlab.benchmarks.seat import SEAT, associations_of_test, file_of_test, quantities, result_of_test
+from fairlab.benchmarks.seat import SEAT, associations_of_test, file_of_test, result_of_test, seat_quantities
 from fairlab.data.published.seat import AssociationTest, read_association_test
 from fairlab.data.published.sources import locate
 from fairlab.types import FairlabError
@@ -114,7 +114,7 @@ def test_averages_by_hand():
         name: SimpleNamespace(n=4, effect_size=d, draws=np.full(9, d), p_value=p)
         for name, d, p in (("6", 1.0, 0.001), ("7", -0.5, 0.8), ("8", 0.3, 0.01))
     }
-    readings = by_key(outcome_of("seat", quantities(results, complete=True)).readings)
+    readings = by_key(outcome_of("seat", seat_quantities(results, complete=True)).readings)
     assert readings["average/absolute_effect_size"].value == pytest.approx(0.6)
     assert readings["average/absolute_effect_size"].low == pytest.approx(0.6)
     assert readings["average/significant_tests"].value == pytest.approx(100 / 3)  # 0.01 is not below 0.01

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.shortcuts import Shortcuts, places, probe
+from fairlab.benchmarks.shortcuts import Shortcuts, probe, token_places
 from fairlab.metrics.lmi import LMI
 from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.types import CannotScore, FairlabError
@@ -56,7 +56,7 @@ def test_the_probe_sees_neither_a_text_nor_its_equals():
 def test_places_by_hand():
     entry = LMI("not", "no", 0.0, 0.0, 0)
     tokens = [["not", "a", "not"], ["not"], ["x"] * 15 + ["not"]]
-    found = places(entry, tokens, ["no", "yes", "no"])
+    found = token_places(entry, tokens, ["no", "yes", "no"])
     assert found[0].tolist() == [2, 0, 1, 0, 0, 0, 0, 0, 0, 1]
     assert found[1].tolist() == [0.5, 0, 1, 0, 0, 0, 0, 0, 0, 1]
 

@@ -9,8 +9,8 @@ import torch
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.readings import outcome
-from fairlab.benchmarks.stereoset import StereoSet, by_term, quantities, warnings
-from fairlab.data.published.stereoset import DOMAINS, LABELS, Example
+from fairlab.benchmarks.stereoset import StereoSet, by_term, item_warnings, stereoset_quantities
+from fairlab.data.published.stereoset import DOMAINS, LABELS, StereoSetItem
 from fairlab.types import CannotScore, FairlabError
 
 WITHIN = [  # id, domain, target, context, what fills it: stereotype, anti-stereotype, unrelated
@@ -130,7 +130,7 @@ def test_a_blank_before_the_word_matters_to_byte_level_tokenizers_alone(language
 
 
 def example(domain, target, task="intrasentence"):
-    return Example("", task, domain, target, "BLANK", ("a", "b", "c"))
+    return StereoSetItem("", task, domain, target, "BLANK", ("a", "b", "c"))
 
 
 def test_scores_by_hand():
@@ -138,7 +138,7 @@ def test_scores_by_hand():
     within = [example("gender", target) for target in ("he", "he", "he", "she", "she", "it")]
     scores = np.array([pro, pro, anti, tie, nonsense, anti], dtype=float)
     by_task = {"intrasentence": within}
-    readings = by_place(outcome("stereoset", quantities(by_task, ["gender"], {"intrasentence": scores})))
+    readings = by_place(outcome("stereoset", stereoset_quantities(by_task, ["gender"], {"intrasentence": scores})))
     # Terms: he 3/3 related, 2/3 stereotyped; she 1/2, 1/2 (the tie is anti); it 1, 0.
     lms, ss = 100 * (1 + 1 / 2 + 1) / 3, 100 * (2 / 3 + 1 / 2 + 0) / 3
     assert readings["gender", "lms"].value == pytest.approx(lms)
@@ -149,7 +149,9 @@ def test_scores_by_hand():
     # The terms are resampled: of three shares the lowest is the mean of a resample in 1 of 27.
     assert (readings["gender", "lms"].low, readings["gender", "lms"].high) == pytest.approx((50, 100))
     assert readings["gender", "ss"].low == pytest.approx(0)
-    seen = by_place(outcome("x", quantities(by_task, ["gender"], {"intrasentence": scores}, seen={"he", "it"})))
+    seen = by_place(
+        outcome("x", stereoset_quantities(by_task, ["gender"], {"intrasentence": scores}, seen={"he", "it"}))
+    )
     assert seen["gender_seen_targets", "ss"].value == pytest.approx(100 * (2 / 3 + 0) / 2)
     assert seen["gender_seen_targets", "lms"].n == 4
 
@@ -160,7 +162,7 @@ def test_overall_pools_both_tasks_before_it_averages_over_terms():
     after = [example(domain, domain, "intersentence") for domain in (*DOMAINS[::-1], "gender", "gender")]
     by_task = {"intrasentence": within, "intersentence": after}
     scores = {"intrasentence": np.array([pro, anti, anti, anti]), "intersentence": np.array([anti] * 6)}
-    readings = by_place(outcome("stereoset", quantities(by_task, DOMAINS, scores)))
+    readings = by_place(outcome("stereoset", stereoset_quantities(by_task, DOMAINS, scores)))
     assert readings["intrasentence", "ss"].value == 25
     assert readings["intersentence", "ss"].value == 0
     assert readings["overall", "ss"].value == 100 * (1 / 4 + 0 + 0 + 0) / 4
@@ -168,7 +170,7 @@ def test_overall_pools_both_tasks_before_it_averages_over_terms():
     assert readings["overall", "icat"].n == 10
     assert [subset for (subset, name), reading in readings.items() if reading.headline] == ["overall"]
     one = {"intrasentence": scores["intrasentence"]}
-    only = by_place(outcome("stereoset", quantities({"intrasentence": within}, DOMAINS, one)))
+    only = by_place(outcome("stereoset", stereoset_quantities({"intrasentence": within}, DOMAINS, one)))
     assert [subset for (subset, name), reading in only.items() if reading.headline] == ["intrasentence"]
     assert not any(subset == "overall" for subset, _ in only)
 
@@ -183,7 +185,9 @@ def test_the_order_of_the_examples_does_not_matter():
     scores = rng.normal(size=(9, 3)).round(1)
     values = []
     for order in (range(9), rng.permutation(9).tolist()):
-        part = quantities({"intrasentence": [examples[k] for k in order]}, ["race"], {"intrasentence": scores[order]})
+        part = stereoset_quantities(
+            {"intrasentence": [examples[k] for k in order]}, ["race"], {"intrasentence": scores[order]}
+        )
         values.append([entry.value for entry in part])
     assert values[0] == pytest.approx(values[1])
 
@@ -191,12 +195,12 @@ def test_the_order_of_the_examples_does_not_matter():
 def test_what_the_numbers_cannot_say_is_said():
     examples = [example("race", str(k)) for k in range(4)]
     good, bad = [3.0, 2.0, 1.0], [1.0, 2.0, 3.0]
-    assert warnings(examples, np.array([good, good, good, [2.0, 1.0, 3.0]])) == []
-    (text,) = warnings(examples, np.array([good, good, bad, bad]))
+    assert item_warnings(examples, np.array([good, good, good, [2.0, 1.0, 3.0]])) == []
+    (text,) = item_warnings(examples, np.array([good, good, bad, bad]))
     assert "a language-model score of 50.0" in text
-    (text,) = warnings(examples, np.array([[2.0, 2.0, 1.0]] * 4))
+    (text,) = item_warnings(examples, np.array([[2.0, 2.0, 1.0]] * 4))
     assert "every stereotype ties" in text
-    assert len(warnings(examples, np.ones((4, 3)))) == 2
+    assert len(item_warnings(examples, np.ones((4, 3)))) == 2
 
 
 def test_options_names_and_notes(language_models, file):

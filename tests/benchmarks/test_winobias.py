@@ -4,7 +4,7 @@ from transformers import BertConfig, BertForMaskedLM
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks import winobias
-from fairlab.benchmarks.winobias import WinoBias, quantities
+from fairlab.benchmarks.winobias import WinoBias, winobias_quantities
 from fairlab.types import DataUnavailable
 from tests.conftest import SMALL
 
@@ -55,7 +55,7 @@ def test_intervals_resample_twins():
     # The twins of each cluster cancel out, so that no resample of clusters can move the value.
     scores = np.array([(0.0, 1.0), (1.0, 0.0)] * 10)
     clusters = [str(k // 2) for k in range(20)]
-    found = quantities({"type1": clusters, "type2": clusters}, {"type1": scores, "type2": scores})
+    found = winobias_quantities({"type1": clusters, "type2": clusters}, {"type1": scores, "type2": scores})
     assert {float(draw) for draw in found[0].draws} == {50.0}
 
 

@@ -5,7 +5,7 @@ from transformers import BertConfig, BertForMaskedLM
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks import winogender
-from fairlab.benchmarks.winogender import Winogender, quantities
+from fairlab.benchmarks.winogender import Winogender, winogender_quantities
 from fairlab.data.published.winogender import read_winogender, schemas
 from fairlab.types import FairlabError
 from tests.conftest import SMALL
@@ -59,12 +59,14 @@ def test_readings_by_hand(published):
 
 def test_the_correlation_is_over_schemas_about_the_occupation(published):
     found = schemas(read_winogender(published / "all_sentences.tsv"))
-    correlation = quantities(found, OCCUPATIONS, FLAT)[-1]
+    correlation = winogender_quantities(found, OCCUPATIONS, FLAT)[-1]
     assert correlation.value == pytest.approx(pearsonr([20, 90, 70], [2, -2, 0.5]).statistic)
     assert (correlation.n, correlation.headline, correlation.ideal) == (3, True, 0.0)
     shuffled = [7, 2, 9, 0, 11, 4, 1, 10, 3, 6, 5, 8]
-    again = quantities([found[k] for k in shuffled], OCCUPATIONS, FLAT[shuffled])
-    assert [entry.value for entry in again] == pytest.approx([e.value for e in quantities(found, OCCUPATIONS, FLAT)])
+    again = winogender_quantities([found[k] for k in shuffled], OCCUPATIONS, FLAT[shuffled])
+    assert [entry.value for entry in again] == pytest.approx(
+        [e.value for e in winogender_quantities(found, OCCUPATIONS, FLAT)]
+    )
 
 
 def test_intervals_resample_occupations(published, monkeypatch):

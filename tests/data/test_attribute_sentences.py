@@ -3,7 +3,7 @@ import torch
 
 from fairlab.data.attribute_sentences import AttributeSentences, as_sentences, group_sentences, sentences_of
 from fairlab.data.batching import AlternatingBatches
-from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.data.counterfactual import CounterfactualData
 from fairlab.data.word_lists import Found, WordLists, balanced, find_words, lexicon_words, listed_words
 from fairlab.types import DataUnavailable, FairlabError, Group
 from tests.conftest import make_groups, row, write_rows
@@ -174,7 +174,7 @@ def test_the_versions_of_groups_are_read_for_what_differs(tmp_path, tiny):
     groups = [odd, *make_groups(5)]
     path = write_rows(tmp_path / "groups.jsonl", [row(group) for group in groups])
     settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
-    data = CounterfactualGroups(path=path, encoder=tiny, **settings)
+    data = CounterfactualData(path=path, encoder=tiny, **settings)
     sentences = group_sentences(data, "train")
     words = [[tiny.tokenizer.decode(s.token_ids[place]) for place in s.targets] for s in sentences]
     assert words[:6] == [["their"], ["a"], ["female", "her"], ["they"], ["he"], ["she"]]

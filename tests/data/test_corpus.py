@@ -3,7 +3,7 @@ import pytest
 from fairlab.augmentation.cda_text import CDAText
 from fairlab.data import text as plain_text
 from fairlab.data.corpus import Corpus
-from fairlab.data.text import held_out, joined, paragraphs, read_text
+from fairlab.data.text import held_out, join_sentences, paragraphs, read_text
 from fairlab.types import DataUnavailable, FairlabError
 
 NOVEL = """The Project Gutenberg EBook of Nothing
@@ -49,10 +49,10 @@ def test_where_lines_are_long_every_line_is_a_paragraph():
 
 def test_windows_join_sentences_up_to_a_number_of_tokens():
     sentences, lengths = ["a", "b", "c", "d"], [3, 4, 9, 1]
-    assert joined(sentences, lengths, 0) == sentences
-    assert joined(sentences, lengths, 7) == ["a b", "c", "d"]
-    assert joined(sentences, lengths, 100) == ["a b c d"]
-    assert joined([], [], 5) == []
+    assert join_sentences(sentences, lengths, 0) == sentences
+    assert join_sentences(sentences, lengths, 7) == ["a b", "c", "d"]
+    assert join_sentences(sentences, lengths, 100) == ["a b c d"]
+    assert join_sentences([], [], 5) == []
 
 
 def test_latin_1_is_read_where_utf_8_fails(tmp_path):

@@ -2,14 +2,14 @@ import pytest
 
 from fairlab.augmentation.cda import CDA
 from fairlab.augmentation.cda_text import CDAText
-from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.data.counterfactual import CounterfactualData
 from fairlab.types import FairlabError, Group
 from tests.conftest import make_groups, row, write_rows
 
 
 def make(path, encoder, **changes):
     settings = {"validation": 4, "batch_size": 3, "limit": None, "epochs": 1, "seed": 0}
-    return CounterfactualGroups(path=path, encoder=encoder, **settings | changes)
+    return CounterfactualData(path=path, encoder=encoder, **settings | changes)
 
 
 @pytest.fixture

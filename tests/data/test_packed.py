@@ -8,7 +8,7 @@ import torch
 
 from fairlab.augmentation.perturbed_text import PerturbedText
 from fairlab.backbones.masked_lm import with_masked_lm_head
-from fairlab.data.packed import PackedText, paragraphs
+from fairlab.data.packed import PackedText, stream_paragraphs
 from fairlab.methods.mlm import MLM
 from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.types import DataUnavailable, FairlabError
@@ -58,7 +58,7 @@ def test_every_token_comes_once_and_no_block_is_padded_but_the_last(tiny, file):
     tokenizer = tiny.tokenizer
     batches = {"train": list(data.train_dataloader()), "validation": list(data.val_dataloader())}
     found = {split: tokens_of(part, tokenizer) for split, part in batches.items()}
-    everything = tokenizer(" ".join(paragraphs(file)), add_special_tokens=False, verbose=False)["input_ids"]
+    everything = tokenizer(" ".join(stream_paragraphs(file)), add_special_tokens=False, verbose=False)["input_ids"]
     assert len(found["train"]) + len(found["validation"]) == len(everything)
     assert sorted(found["train"] + found["validation"]) == sorted(everything)
     assert data.total_batches == len(batches["train"])
@@ -123,15 +123,15 @@ def test_a_limit_counts_the_original_text(tiny, file):
 
 def test_a_book_loses_its_frame_line_by_line(tmp_path):
     (tmp_path / "book.txt").write_bytes(NOVEL.replace("\n", "\r\n").encode())
-    assert list(paragraphs(tmp_path / "book.txt")) == [
+    assert list(stream_paragraphs(tmp_path / "book.txt")) == [
         'The clock of Mr. Hale stood still. "Did it?" she asked.',
         "He nodded.",
     ]
     (tmp_path / "lines.txt").write_bytes(("word " * 50 + "\nAnother café.\n").encode("latin-1"))
-    assert list(paragraphs(tmp_path / "lines.txt")) == [" ".join(["word"] * 50), "Another café."]
+    assert list(stream_paragraphs(tmp_path / "lines.txt")) == [" ".join(["word"] * 50), "Another café."]
     (tmp_path / "zero.txt").write_bytes(b"a\0b")
     with pytest.raises(FairlabError, match=r"zero\.txt is not plain text"):
-        list(paragraphs(tmp_path / "zero.txt"))
+        list(stream_paragraphs(tmp_path / "zero.txt"))
 
 
 def trained(tiny_model, file, folder, *, killed_at=None, ckpt_path=None, accumulate=2):

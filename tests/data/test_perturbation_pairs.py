@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fairlab.data.perturbation_pairs import Pair, axis_of, encode, read_pairs, silver_pairs
+from fairlab.data.perturbation_pairs import PerturbationPair, axis_of, encode_pairs, read_pairs, silver_pairs
 from fairlab.types import FairlabError
 from tests.conftest import write_rows
 
@@ -12,9 +12,11 @@ ROW = {"original": " he left ", "selected_word": "he", "target_attribute": "woma
 
 
 def test_pairs_are_read_and_stripped(tmp_path):
-    assert read_pairs(write_rows(tmp_path / "x.jsonl", [ROW])) == [Pair("he left", "he", "woman", "she left.")]
+    assert read_pairs(write_rows(tmp_path / "x.jsonl", [ROW])) == [
+        PerturbationPair("he left", "he", "woman", "she left.")
+    ]
     (tmp_path / "x.csv").write_text(",".join(ROW) + "\n" + "he left,he,woman,she left\n")
-    assert read_pairs(str(tmp_path / "x.csv")) == [Pair("he left", "he", "woman", "she left")]
+    assert read_pairs(str(tmp_path / "x.csv")) == [PerturbationPair("he left", "he", "woman", "she left")]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,9 @@ def test_silver_pairs_turn_the_selected_person_and_depend_on_the_seed_alone():
 
 
 def test_changed_tokens_are_those_that_the_original_has_not(tiny):
-    (one,) = encode(tiny, [Pair("she saw her boat", "she", "man", "he saw his own boat")], "facebook/perturber")
+    (one,) = encode_pairs(
+        tiny, [PerturbationPair("she saw her boat", "she", "man", "he saw his own boat")], "facebook/perturber"
+    )
     tokens = tiny.tokenizer.convert_ids_to_tokens(one.target)
     assert [token for token, mark in zip(tokens, one.changed, strict=True) if mark] == ["he", "his", "own"]
     assert tiny.tokenizer.decode(one.source).startswith("[CLS] she, man")

@@ -14,12 +14,12 @@ from hydra.core.global_hydra import GlobalHydra
 from transformers import BertConfig, BertForSequenceClassification
 
 from fairlab import evaluate
-from fairlab.data.labelled import read_training
+from fairlab.data.labelled_tasks import read_training
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
 from fairlab.record import Record
 from fairlab.run import cli
-from fairlab.text.surface import negations, surface_tokens
+from fairlab.text.surface_tokens import negations, surface_tokens
 from tests.conftest import SMALL
 from tests.end_to_end.augmenting import augment_here, content, rows
 from tests.llm.stub import Stub, said

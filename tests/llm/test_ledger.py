@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Attempt, Outcome, Reply, address
+from fairlab.llm.exchange import Attempt, ExchangeOutcome, Reply, address
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.loading import load_replay
 from fairlab.types import FairlabError
@@ -131,7 +131,7 @@ def test_a_clock_that_jumps_loses_no_answer_and_blocks_nobody(ledger_path, monke
     monkeypatch.setattr("fairlab.llm.ledger.time.time", lambda: now)
     # Set back, a claim holds while its process lives; set forward, another asks as well.
     assert theirs.claim("a") is (hours > 0)
-    answers = [Reply(Outcome.OK, text, "", 1, 1, 1, 0.0) for text in "ab"]
+    answers = [Reply(ExchangeOutcome.OK, text, "", 1, 1, 1, 0.0) for text in "ab"]
     assert [ledger.put("a", "{}", answer) for ledger, answer in zip((ours, theirs), answers, strict=True)] == [
         answers[0]
     ] * 2
@@ -148,7 +148,7 @@ def test_a_failed_call_leaves_no_claim_behind(ledger_path):
 
 def test_an_earlier_intact_answer_is_never_replaced(ledger_path):
     ledger = Ledger(ledger_path)
-    first, second = (Reply(Outcome.OK, text, "", 1, 1, 1, 0.0) for text in "ab")
+    first, second = (Reply(ExchangeOutcome.OK, text, "", 1, 1, 1, 0.0) for text in "ab")
     assert ledger.put("k", "{}", first) == first
     assert ledger.put("k", "{}", second) == first
     assert ledger.get("k") == first
@@ -225,7 +225,7 @@ def test_replay_of_what_cannot_be_replayed(ledger_path, tmp_path):
         load_replay(ledger=str(ledger_path), model=None)
     ledger = Ledger(ledger_path)
     for name in "ab":
-        ledger.put(name, request().canonical(name), Reply(Outcome.OK, "x", "", 1, 1, 1, 0.0))
+        ledger.put(name, request().canonical(name), Reply(ExchangeOutcome.OK, "x", "", 1, 1, 1, 0.0))
     with pytest.raises(FairlabError, match=r"holds answers of a, b; choose one as llm\.model"):
         load_replay(ledger=str(ledger_path), model=None)
 
@@ -254,7 +254,9 @@ def test_a_copy_of_a_ledger_works_like_the_ledger(ledger_path, tmp_path):
 def test_totals_by_stage(ledger_path):
     ledger = Ledger(ledger_path)
     for stage, tokens in (("a", 1), ("b", 2), ("a", 3)):
-        ledger.spend("k", stage, Attempt(Outcome.OK, prompt_tokens=tokens, completion_tokens=10, seconds=0.5), 0.25)
+        ledger.spend(
+            "k", stage, Attempt(ExchangeOutcome.OK, prompt_tokens=tokens, completion_tokens=10, seconds=0.5), 0.25
+        )
     stages = ledger.stages()
     assert (stages["a"].calls, stages["a"].prompt_tokens, stages["a"].completion_tokens) == (2, 4, 20)
     assert (stages["a"].seconds, stages["a"].dollars) == (1.0, 0.5)

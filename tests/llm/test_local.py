@@ -9,7 +9,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Outcome
+from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.local import Local, SeededSampling, find_gguf
 from fairlab.types import FairlabError
@@ -87,7 +87,7 @@ def test_top_p_leaves_out_the_tail_and_temperature_0_is_greedy():
 
 def test_each_reply_has_its_own_length(local, tmp_path):
     long, short = ask(local, tmp_path / "l", [request("piano", max_tokens=8), request("piano", max_tokens=2)])
-    assert (short.outcome, short.completion_tokens) == (Outcome.TRUNCATED, 2)
+    assert (short.outcome, short.completion_tokens) == (ExchangeOutcome.TRUNCATED, 2)
     assert short.reason == "longer than 2 tokens"
     assert long.completion_tokens > 2
     assert long.text.startswith(short.text)
@@ -96,15 +96,15 @@ def test_each_reply_has_its_own_length(local, tmp_path):
 def test_a_prompt_that_fills_the_model_is_rejected(local, tmp_path):
     (reply,) = ask(local, tmp_path / "l", [request("boat " * 60)])
     assert (reply.outcome, reply.reason) == (
-        Outcome.REJECTED,
+        ExchangeOutcome.REJECTED,
         "the prompt leaves no room in the model's 48 tokens",
     )
 
 
 def test_a_long_prompt_does_not_spoil_its_batch(local, tmp_path):
     good, long = ask(local, tmp_path / "l", [request("piano", max_tokens=4), request("boat " * 60, max_tokens=4)])
-    assert good.outcome in (Outcome.OK, Outcome.TRUNCATED)
-    assert long.outcome == Outcome.REJECTED
+    assert good.outcome in (ExchangeOutcome.OK, ExchangeOutcome.TRUNCATED)
+    assert long.outcome == ExchangeOutcome.REJECTED
 
 
 def test_other_weights_have_another_name(local, folder, tmp_path):

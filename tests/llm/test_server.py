@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from fairlab.llm.exchange import Outcome
+from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.server import SCHEMA_FORMS, Server, _retry_after
 from fairlab.types import FairlabError
 from tests.llm.conftest import GOOD, SCHEMA, behind, request, requests
@@ -28,7 +28,7 @@ def first(act, then=None):
 
 def test_an_ordinary_answer(ledger_path):
     reply, stub = outcome_of(lambda *_: said("hi"), ledger_path, request("hello", max_tokens=7, top_p=0.9, seed=3))
-    assert (reply.outcome, reply.text, reply.attempts) == (Outcome.OK, "hi", 1)
+    assert (reply.outcome, reply.text, reply.attempts) == (ExchangeOutcome.OK, "hi", 1)
     assert (reply.prompt_tokens, reply.completion_tokens) == (10, 5)
     assert stub.payloads == [
         {
@@ -54,13 +54,13 @@ def test_what_is_left_to_the_server_is_not_sent(ledger_path):
 )
 def test_a_passing_server_error_is_tried_again(act, ledger_path):
     reply, stub = outcome_of(first(act), ledger_path)
-    assert (reply.outcome, reply.text, reply.attempts) == (Outcome.OK, "fine", 2)
+    assert (reply.outcome, reply.text, reply.attempts) == (ExchangeOutcome.OK, "fine", 2)
     assert len(stub.payloads) == 2
 
 
 def test_a_lasting_server_error_is_given_up_after_the_retries_and_asked_again_by_the_next_run(ledger_path):
     reply, stub = outcome_of(lambda *_: refused(500, "out of order"), ledger_path, retries=3)
-    assert (reply.outcome, reply.reason, reply.attempts) == (Outcome.SERVER_ERROR, "500: out of order", 4)
+    assert (reply.outcome, reply.reason, reply.attempts) == (ExchangeOutcome.SERVER_ERROR, "500: out of order", 4)
     assert len(stub.payloads) == 4
     reply, _ = outcome_of(lambda *_: said("fine"), ledger_path)
     assert reply.ok
@@ -99,12 +99,12 @@ def test_other_workers_wait_out_a_rate_limit_too(ledger_path):
 
 def test_a_rate_limit_without_an_end_is_named(ledger_path):
     reply, stub = outcome_of(lambda *_: refused(429), ledger_path, retries=2)
-    assert (reply.outcome, len(stub.payloads)) == (Outcome.RATE_LIMITED, 3)
+    assert (reply.outcome, len(stub.payloads)) == (ExchangeOutcome.RATE_LIMITED, 3)
 
 
 def test_a_wait_of_hours_is_not_waited_for(ledger_path):
     reply, stub = outcome_of(lambda *_: refused(429, Retry_After="7200"), ledger_path)
-    assert (reply.outcome, len(stub.payloads)) == (Outcome.RATE_LIMITED, 1)
+    assert (reply.outcome, len(stub.payloads)) == (ExchangeOutcome.RATE_LIMITED, 1)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_total_time_of_a_call_is_bounded_and_charged_as_if_answered(ledger_p
     with Stub(lambda *_: said("late", delay=5)) as stub:
         llm = behind(stub, ledger_path, total_timeout=0.2, retries=1)
         (reply,) = llm.ask([request("abcdefgh", max_tokens=9)], stage="test")
-    assert (reply.outcome, reply.attempts) == (Outcome.TIMED_OUT, 2)
+    assert (reply.outcome, reply.attempts) == (ExchangeOutcome.TIMED_OUT, 2)
     assert reply.reason == "no whole answer within 0.2 s"
     assert (llm.ledger.spent().prompt_tokens, llm.ledger.spent().completion_tokens) == (4, 18)
 
@@ -141,14 +141,14 @@ def test_a_cut_connection_is_tried_again_then_named(ledger_path):
     reply, _ = outcome_of(first(cut), ledger_path)
     assert (reply.text, reply.attempts) == ("fine", 2)
     reply, _ = outcome_of(lambda *_: cut, ledger_path, request("other"), retries=1)
-    assert (reply.outcome, reply.attempts) == (Outcome.CUT_OFF, 2)
+    assert (reply.outcome, reply.attempts) == (ExchangeOutcome.CUT_OFF, 2)
 
 
 def test_a_refusal_stands(ledger_path):
     reply, stub = outcome_of(lambda *_: said(None, refusal="I will not."), ledger_path, request(schema=SCHEMA))
-    assert (reply.outcome, reply.reason, len(stub.payloads)) == (Outcome.REFUSED, "I will not.", 1)
+    assert (reply.outcome, reply.reason, len(stub.payloads)) == (ExchangeOutcome.REFUSED, "I will not.", 1)
     reply, _ = outcome_of(lambda *_: said("", finish="content_filter"), ledger_path, request("other"))
-    assert (reply.outcome, reply.reason) == (Outcome.REFUSED, "content filter")
+    assert (reply.outcome, reply.reason) == (ExchangeOutcome.REFUSED, "content filter")
 
 
 def test_a_reply_cut_short_is_asked_for_with_twice_the_length(ledger_path):
@@ -164,15 +164,15 @@ def test_a_reply_cut_short_is_asked_for_with_twice_the_length(ledger_path):
 @pytest.mark.parametrize(
     ("text", "outcome", "reason"),
     [
-        ("They are.", Outcome.MALFORMED, "Expecting value"),
-        ('{"word": "x", "sure": NaN}', Outcome.MALFORMED, "NaN is no JSON number"),
-        ("", Outcome.MALFORMED, "the reply is empty"),
-        ('{"word": "x"}', Outcome.WRONG_SCHEMA, "'sure' is a required property"),
-        ('{"word": "x", "sure": 2}', Outcome.WRONG_SCHEMA, "sure: 2 is greater than the maximum of 1"),
-        ('{"word": "x", "sure": 1, "more": 1}', Outcome.WRONG_SCHEMA, "Additional properties"),
-        ('["x"]', Outcome.WRONG_SCHEMA, "is not of type 'object'"),
-        ("[" * 100_000, Outcome.MALFORMED, ""),
-        ('{"word": "\\ud83d", "sure": 1}', Outcome.MALFORMED, "surrogates not allowed"),
+        ("They are.", ExchangeOutcome.MALFORMED, "Expecting value"),
+        ('{"word": "x", "sure": NaN}', ExchangeOutcome.MALFORMED, "NaN is no JSON number"),
+        ("", ExchangeOutcome.MALFORMED, "the reply is empty"),
+        ('{"word": "x"}', ExchangeOutcome.WRONG_SCHEMA, "'sure' is a required property"),
+        ('{"word": "x", "sure": 2}', ExchangeOutcome.WRONG_SCHEMA, "sure: 2 is greater than the maximum of 1"),
+        ('{"word": "x", "sure": 1, "more": 1}', ExchangeOutcome.WRONG_SCHEMA, "Additional properties"),
+        ('["x"]', ExchangeOutcome.WRONG_SCHEMA, "is not of type 'object'"),
+        ("[" * 100_000, ExchangeOutcome.MALFORMED, ""),
+        ('{"word": "\\ud83d", "sure": 1}', ExchangeOutcome.MALFORMED, "surrogates not allowed"),
     ],
 )
 def test_what_is_not_the_json_asked_for_is_shown_to_the_model_and_then_named(text, outcome, reason, ledger_path):
@@ -197,13 +197,13 @@ def test_a_mended_reply_counts_all_its_attempts(ledger_path):
 
 def test_half_a_surrogate_pair_does_not_stop_the_run(ledger_path):
     reply, _ = outcome_of(lambda *_: said("ok \ud83d"), ledger_path)
-    assert (reply.outcome, reply.text) == (Outcome.OK, "ok ?")
+    assert (reply.outcome, reply.text) == (ExchangeOutcome.OK, "ok ?")
 
 
 def test_a_usage_that_is_none_is_no_chat_completion(ledger_path):
     body = b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many"}}'
     reply, _ = outcome_of(lambda *_: Act(200, body), ledger_path, retries=0)
-    assert (reply.outcome, reply.reason) == (Outcome.SERVER_ERROR, "the answer is no chat completion")
+    assert (reply.outcome, reply.reason) == (ExchangeOutcome.SERVER_ERROR, "the answer is no chat completion")
 
 
 def test_a_code_fence_is_taken_off(ledger_path):
@@ -252,13 +252,13 @@ def test_a_500_of_a_server_whose_form_is_known_is_a_server_error(ledger_path):
 
     with Stub(act) as stub:
         replies = behind(stub, ledger_path, concurrency=1, retries=3).ask(requests(2, schema=SCHEMA), stage="test")
-    assert [reply.outcome for reply in replies] == [Outcome.OK, Outcome.SERVER_ERROR]
+    assert [reply.outcome for reply in replies] == [ExchangeOutcome.OK, ExchangeOutcome.SERVER_ERROR]
     assert {form(payload) for payload in stub.payloads} == {"json_schema"}
 
 
 def test_a_request_that_no_form_saves_is_rejected(ledger_path):
     reply, stub = outcome_of(lambda *_: refused(400, "context too long"), ledger_path, request(schema=SCHEMA))
-    assert (reply.outcome, reply.reason) == (Outcome.REJECTED, "400: context too long")
+    assert (reply.outcome, reply.reason) == (ExchangeOutcome.REJECTED, "400: context too long")
     assert len(stub.payloads) == 3
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fairlab.backbones.loading import load_backbone
-from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.data.counterfactual import CounterfactualData
 from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral, representation_loss
 from fairlab.methods.ccd import CCD
 from fairlab.run.checkpoints import Checkpoints, History
@@ -20,7 +20,7 @@ VALUES = {"beta": 1.0, "rho": "rms", "lr": 5e-5, "dropout": False, "epochs": 1, 
 def make_data(encoder, folder, count=12, **changes):
     path = write_rows(folder / "groups.jsonl", [row(group) for group in make_groups(count)])
     settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
-    return CounterfactualGroups(path=path, encoder=encoder, **settings | changes)
+    return CounterfactualData(path=path, encoder=encoder, **settings | changes)
 
 
 def make_trainer(folder, **changes):

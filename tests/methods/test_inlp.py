@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fairlab.methods.inlp import INLP, nullspace_directions, without
+from fairlab.methods.inlp import INLP, less_components, nullspace_directions
 from fairlab.types import FairlabError
 from tests.methods.test_sentence_debias import make_data
 
@@ -34,8 +34,8 @@ def test_no_linear_classifier_finds_the_attribute_afterwards():
     held_out, held_out_labels = signal(900, 1)
 
     def accuracy(basis):
-        probe = LogisticRegression(max_iter=1000).fit(without(train, basis), labels)
-        return probe.score(without(held_out, basis), held_out_labels)
+        probe = LogisticRegression(max_iter=1000).fit(less_components(train, basis), labels)
+        return probe.score(less_components(held_out, basis), held_out_labels)
 
     nothing = np.empty((0, 10))
     basis, accuracies = nullspace_directions(train, labels, 3, 0, held_out=held_out, held_out_labels=held_out_labels)

@@ -11,7 +11,7 @@ from transformers import BertForMaskedLM
 
 from fairlab.backbones.adapters import FILE
 from fairlab.data.corpus import Corpus
-from fairlab.methods.mlm import MLM, continuations, mask_tokens
+from fairlab.methods.mlm import MLM, mask_tokens, word_continuations
 from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.types import FairlabError
 from tests.conftest import WORDS
@@ -122,7 +122,7 @@ def test_whole_words_are_chosen_together(tokenizer):
     texts = ["the unbelievably stubborn woodcarver whittled thingamajigs", "a boat"]
     encoded = tokenizer(texts, padding=True, return_tensors="pt")["input_ids"].repeat(500, 1)
     special = torch.isin(encoded, torch.tensor(tokenizer.all_special_ids))
-    continues = continuations(tokenizer)[encoded]
+    continues = word_continuations(tokenizer)[encoded]
     assert continues.sum() > 1000
     generator = torch.Generator().manual_seed(0)
     shown, chosen = mask_tokens(
@@ -144,9 +144,9 @@ def test_whole_words_are_chosen_together(tokenizer):
 
 def test_byte_level_tokens_go_on_with_a_word_unless_they_begin_one(byte_tokenizer):
     tokens = byte_tokenizer.tokenize("he saw the boats")
-    goes_on = continuations(byte_tokenizer)[byte_tokenizer.convert_tokens_to_ids(tokens)].tolist()
+    goes_on = word_continuations(byte_tokenizer)[byte_tokenizer.convert_tokens_to_ids(tokens)].tolist()
     assert goes_on == [not token.startswith("Ġ") for token in tokens]
-    assert not continuations(byte_tokenizer)[byte_tokenizer.convert_tokens_to_ids("<|endoftext|>")]
+    assert not word_continuations(byte_tokenizer)[byte_tokenizer.convert_tokens_to_ids("<|endoftext|>")]
 
 
 def test_two_runs_of_one_seed_are_the_same_and_of_two_seeds_are_not(tiny, tmp_path):

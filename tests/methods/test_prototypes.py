@@ -10,7 +10,7 @@ import torch
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.attribute_sentences import AttributeSentences, SentenceBatch
-from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.data.counterfactual import CounterfactualData
 from fairlab.methods.adept import ADEPT
 from fairlab.methods.dpce import DPCE
 from fairlab.types import FairlabError
@@ -34,7 +34,7 @@ METHODS = [dpce, adept]
 def make_group_data(encoder, folder, count=12, **changes):
     path = write_rows(folder / "groups.jsonl", [row(group) for group in make_groups(count)])
     settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
-    return CounterfactualGroups(path=path, encoder=encoder, **settings | changes)
+    return CounterfactualData(path=path, encoder=encoder, **settings | changes)
 
 
 def make_sentence_data(encoder, folder, **changes):
@@ -360,7 +360,7 @@ def test_groups_whose_versions_do_not_differ_are_refused(tiny, tmp_path, make):
         {"id": k, "axis": "gender", "versions": dict.fromkeys(("neutral", "man", "woman"), "a clock")} for k in range(6)
     ]
     settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
-    data = CounterfactualGroups(path=write_rows(tmp_path / "g.jsonl", rows), encoder=tiny, **settings)
+    data = CounterfactualData(path=write_rows(tmp_path / "g.jsonl", rows), encoder=tiny, **settings)
     with pytest.raises(FairlabError, match="no train sentence of kind 0"):
         fit(make(tiny), data, tmp_path)
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from fairlab.data.counterfactual import CounterfactualGroups
+from fairlab.data.counterfactual import CounterfactualData
 from fairlab.methods.sentence_debias import SentenceDebias, bias_subspace
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
@@ -10,7 +10,7 @@ from tests.conftest import make_groups, row, write_rows
 def make_data(encoder, folder, count=12):
     path = write_rows(folder / "groups.jsonl", [row(group) for group in make_groups(count)])
     settings = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}
-    return CounterfactualGroups(path=path, encoder=encoder, **settings)
+    return CounterfactualData(path=path, encoder=encoder, **settings)
 
 
 def test_in_the_plane_by_hand():

@@ -15,7 +15,7 @@ from fairlab import train
 from fairlab.backbones.adapters import FILE
 from fairlab.backbones.classification import Classifier
 from fairlab.backbones.loading import load_backbone
-from fairlab.data.labelled import LabelledTexts
+from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.methods.sequence_classifier import SequenceClassifier
 from fairlab.record import Record
 from fairlab.run.checkpoints import Checkpoints, History

@@ -21,8 +21,8 @@ from fairlab.metrics.safety import (
     average_counterfactual_variance,
     equalised_odds_gap,
     largest_gap,
-    places,
     set_flips,
+    set_numbers,
     set_variances,
     sliced_averages,
 )
@@ -97,7 +97,7 @@ def test_average_precision_is_scikit_learns(items):
 
 
 def test_flips_by_hand():
-    place, names = places(["x", "x", "y", "y", "z", None])
+    place, names = set_numbers(["x", "x", "y", "y", "z", None])
     assert (place.tolist(), names) == ([0, 0, 1, 1, -1, -1], ["x", "y"])
     assert set_flips([0.4, 0.5, 0.5, 0.9, 0.1, 0.2], place, 0.5).tolist() == [1.0, 0.0]
     assert set_variances([0.4, 0.5, 0.5, 0.9, 0.1, 0.2], place) == pytest.approx([0.0025, 0.04])

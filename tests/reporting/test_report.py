@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from fairlab.benchmarks.cced import held_out_groups, kept, quantities
+from fairlab.benchmarks.cced import cced_quantities, held_out_groups, kept
 from fairlab.benchmarks.readings import outcome
 from fairlab.benchmarks.runner import add, adjusted
 from fairlab.record import NotRun, Reading, Record
@@ -34,7 +34,7 @@ def record(tmp_path):
     for phase, embeddings, earlier in (("before", before, None), ("after", after, before)):
         (tmp_path / "items" / phase).mkdir(parents=True)
         save_file({"mine": embeddings}, tmp_path / "items" / phase / "cced.safetensors")
-        of_set = partial(quantities, "mine", ("man", "woman"))
+        of_set = partial(cced_quantities, "mine", ("man", "woman"))
         now, before_now = of_set(embeddings), of_set(earlier) if earlier is not None else []
         now += kept("mine", embeddings, earlier) if earlier is not None else []
         add(outcome("cced", now, before_now), phase, record)

@@ -8,7 +8,16 @@ import yaml
 
 from fairlab.record import Comparison, NotRun, Reading, Record
 from fairlab.reporting import reproduction
-from fairlab.reporting.reproduction import Matrix, Row, cells, read_matrix, read_table, reasons, rendered, shown
+from fairlab.reporting.reproduction import (
+    Matrix,
+    TableRow,
+    cells,
+    footnotes,
+    read_matrix,
+    read_table,
+    rendered_table,
+    shown_cell,
+)
 from fairlab.types import FairlabError
 
 COLUMN = "seat/6/effect_size"
@@ -58,7 +67,7 @@ def test_a_recomputed_number_is_the_one_compared(tmp_path):
     records = {"ccd": {seed: record(tmp_path, 0.4, 0.21, half=0.02) for seed in (1, 2)}}
     cell = cells(table(), matrix(), records)[1][0]
     assert (cell.published, cell.recomputed, cell.verdict) == (0.16, 0.2, "match")
-    assert shown(cell) == "0.21 ± 0 [0.19, 0.23]*; printed 0.16, recomputed 0.2: match"
+    assert shown_cell(cell) == "0.21 ± 0 [0.19, 0.23]*; printed 0.16, recomputed 0.2: match"
 
 
 def test_numbers_of_another_scale_are_shown_but_not_compared(tmp_path):
@@ -66,7 +75,7 @@ def test_numbers_of_another_scale_are_shown_but_not_compared(tmp_path):
     cell = cells(table(), matrix("quickstart", seeds=(1,)), records)[0][0]
     assert cell.verdict == "another scale"
     assert cell.deviation is None
-    assert shown(cell) == "0.37 [0.27, 0.47]; printed 0.37"
+    assert shown_cell(cell) == "0.37 [0.27, 0.47]; printed 0.37"
 
 
 def test_the_standard_deviation_is_over_seeds(tmp_path):
@@ -74,7 +83,7 @@ def test_the_standard_deviation_is_over_seeds(tmp_path):
     cell = cells(table(), matrix(seeds=(1, 2, 3)), records)[0][0]
     assert cell.value == pytest.approx(0.5)
     assert cell.deviation == pytest.approx(((0.2**2 + 0.1**2 + 0.3**2) / 2) ** 0.5)
-    assert shown(cell) == "0.5 ± 0.26 [0.2, 0.9]; printed 0.37: within noise"
+    assert shown_cell(cell) == "0.5 ± 0.26 [0.2, 0.9]; printed 0.37: within noise"
 
 
 def test_a_missing_seed_leaves_the_cell_without_a_value(tmp_path):
@@ -87,7 +96,7 @@ def test_what_was_not_measured_says_why(tmp_path):
     rows = cells(table(), matrix(), records)
     assert rows[1][1].reason == "no such file"
     assert (rows[2][0].verdict, rows[2][0].reason) == ("not reproducible", "the data is not public")
-    assert reasons(table(), rows) == [
+    assert footnotes(table(), rows) == [
         "base: not run: no such file",
         "CCD: not run: no such file",
         "CCD-GPT: not reproducible: the data is not public",
@@ -123,7 +132,7 @@ def test_columns_can_be_translated(tmp_path):
 
 
 def test_every_column_may_have_a_run_of_its_own(tmp_path):
-    both = dataclasses.replace(table(), rows=[Row("CCD", runs={COLUMN: "ccd"})])
+    both = dataclasses.replace(table(), rows=[TableRow("CCD", runs={COLUMN: "ccd"})])
     records = {"ccd": {seed: record(tmp_path, 0.37, 0.2) for seed in (1, 2)}}
     (row,) = cells(both, matrix(), records)
     assert row[0].value == pytest.approx(0.2)
@@ -133,9 +142,9 @@ def test_every_column_may_have_a_run_of_its_own(tmp_path):
 def test_a_table_in_three_forms(tmp_path):
     records = {"ccd": {seed: record(tmp_path, 0.37, 0.2) for seed in (1, 2)}}
     rows = cells(table(), matrix(), records)
-    assert rendered(table(), rows, "github").splitlines()[0].replace(" ", "") == "||base|CCD|CCD-GPT|"
-    assert r"\toprule" in rendered(table(), rows, "latex_booktabs")
-    assert rendered(table(), rows, "html").startswith("<table>")
+    assert rendered_table(table(), rows, "github").splitlines()[0].replace(" ", "") == "||base|CCD|CCD-GPT|"
+    assert r"\toprule" in rendered_table(table(), rows, "latex_booktabs")
+    assert rendered_table(table(), rows, "html").startswith("<table>")
 
 
 def test_published_tables_are_whole():

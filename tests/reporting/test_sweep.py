@@ -9,11 +9,11 @@ from fairlab.record import NotRun, Reading, Record
 from fairlab.reporting.sweep import (
     best,
     choices_of,
-    front,
     headlines,
     over_seeds,
     read_runs,
     settings_of,
+    trade_off_front,
     write_sweep,
 )
 
@@ -76,7 +76,7 @@ def test_the_best_is_nearest_to_the_ideal_and_those_not_told_apart_are_named(fol
 
 
 def test_the_front():
-    assert front([(1, 5), (2, 2), (3, 3), (5, 1), (2, 2), (1, 6)]) == [0, 1, 4, 3]
+    assert trade_off_front([(1, 5), (2, 2), (3, 3), (5, 1), (2, 2), (1, 6)]) == [0, 1, 4, 3]
 
 
 def test_settings_are_what_the_commands_differ_in(tmp_path):

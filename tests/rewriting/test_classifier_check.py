@@ -6,7 +6,7 @@ from transformers import BertConfig, BertForSequenceClassification
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.rewriting.classifier_check import ClassifierCheck
-from fairlab.rewriting.labelled import Labelled
+from fairlab.rewriting.label_keeping import Labelled
 from fairlab.types import CannotScore, FairlabError
 from tests.conftest import SMALL
 

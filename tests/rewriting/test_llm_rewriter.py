@@ -7,7 +7,7 @@ from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
 from fairlab.llm import client
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Outcome
+from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
 from fairlab.metrics.polarity import Polarity
@@ -94,11 +94,11 @@ def test_examples_of_the_caller_replace_those_of_the_file_and_change_the_address
 @pytest.mark.parametrize(
     ("act", "outcome", "reason"),
     [
-        (said("no"), Outcome.MALFORMED, "Expecting value"),
-        (said(json.dumps(SHE | {"confidence": 1.5})), Outcome.WRONG_SCHEMA, "confidence: 1.5"),
-        (said(json.dumps(SHE | {"man": " "})), Outcome.WRONG_SCHEMA, "'man' is empty"),
-        (said(None, refusal="I would rather not."), Outcome.REFUSED, "I would rather not."),
-        (said("{", finish="length"), Outcome.TRUNCATED, "longer than"),
+        (said("no"), ExchangeOutcome.MALFORMED, "Expecting value"),
+        (said(json.dumps(SHE | {"confidence": 1.5})), ExchangeOutcome.WRONG_SCHEMA, "confidence: 1.5"),
+        (said(json.dumps(SHE | {"man": " "})), ExchangeOutcome.WRONG_SCHEMA, "'man' is empty"),
+        (said(None, refusal="I would rather not."), ExchangeOutcome.REFUSED, "I would rather not."),
+        (said("{", finish="length"), ExchangeOutcome.TRUNCATED, "longer than"),
     ],
 )
 def test_a_failure_is_named_and_leaves_the_others_alone(act, outcome, reason, tmp_path):
@@ -132,7 +132,7 @@ def test_targets(tmp_path):
     with Stub(answer) as stub:
         first, second = rewriter(stub, tmp_path).targets(asked)
     assert first == "He saw her."
-    assert second == NotRewritten(Outcome.WRONG_SCHEMA, "'text' is empty")
+    assert second == NotRewritten(ExchangeOutcome.WRONG_SCHEMA, "'text' is empty")
     assert stub.payloads[0]["temperature"] == 0.0
 
 

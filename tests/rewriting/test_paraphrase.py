@@ -3,9 +3,9 @@
 import pytest
 
 from fairlab.backbones.loading import load_backbone
-from fairlab.rewriting.labelled import Labelled
+from fairlab.rewriting.label_keeping import Labelled
 from fairlab.rewriting.paraphrase import LexicalEntailment, Paraphrase, lists, omissions, synonyms
-from fairlab.text.surface import negations, surface_tokens
+from fairlab.text.surface_tokens import negations, surface_tokens
 
 
 def rewrites(text, count=4, **values):

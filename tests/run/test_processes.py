@@ -14,7 +14,16 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import find_weights
 from fairlab.benchmarks.runner import measure
 from fairlab.data.counterfactual import GroupBatch
-from fairlab.distributed import Share, gathered, in_place, mean, rank, ranks, share, summed
+from fairlab.distributed import (
+    BatchShare,
+    gather_over_ranks,
+    in_batch_order,
+    mean_or_zero,
+    own_items,
+    rank,
+    ranks,
+    sum_over_ranks,
+)
 from fairlab.methods.ccd import CCD
 from fairlab.methods.debiasing.rew import ReW
 from fairlab.methods.mlm import MLM
@@ -123,18 +132,18 @@ def measured(folder):
 def primitives():
     """What the processes share by themselves: here 5 items of 2 rows."""
     batch = GroupBatch(torch.arange(10), torch.arange(10), torch.arange(5), list("abcde"))
-    own = share(batch, 5)
+    own = own_items(batch, 5)
     assert own.ids == list("abcde")[rank() :: ranks()]
     assert own.input_ids.tolist() == [row for k in own.positions.tolist() for row in (2 * k, 2 * k + 1)]
-    assert in_place(own.positions, 5)[rank() :: ranks()].equal(own.positions)
+    assert in_batch_order(own.positions, 5)[rank() :: ranks()].equal(own.positions)
     values = own.positions.double().requires_grad_()
-    part = Share(len(values), torch.device("cpu"))
+    part = BatchShare(len(values), torch.device("cpu"))
     assert part.total == 5
-    assert part.mean(mean(values)).item() == pytest.approx(2.0)
-    (gradient,) = torch.autograd.grad(part.loss(mean(values)), values)
+    assert part.mean(mean_or_zero(values)).item() == pytest.approx(2.0)
+    (gradient,) = torch.autograd.grad(part.loss(mean_or_zero(values)), values)
     assert gradient.tolist() == pytest.approx([ranks() / 5] * len(values))
-    assert summed(torch.tensor(rank())) == sum(range(ranks()))
-    assert gathered(rank()) == list(range(ranks()))
+    assert sum_over_ranks(torch.tensor(rank())) == sum(range(ranks()))
+    assert gather_over_ranks(rank()) == list(range(ranks()))
 
 
 def everything(folder):
@@ -179,7 +188,7 @@ def test_two_processes_do_what_one_does(tmp_path):
 def test_a_process_that_fails_ends_the_run_with_its_words(tmp_path):
     words = r"process 1 of 2 ended before the run did: .*the other process fails"
     with pytest.raises(FairlabError, match=words), joined(2, fail, tmp_path):
-        gathered(None)
+        gather_over_ranks(None)
     assert ranks() == 1
 
 

@@ -91,7 +91,7 @@ def read_bias_ir(path: Path) -> list[Query]:
     return queries
 
 
-def irregularities(queries: Sequence[Query]) -> dict[str, str]:
+def irregular_documents(queries: Sequence[Query]) -> dict[str, str]:
     """Why a query should not be asked, by id: some of its documents are of no one gender."""
     return {
         query.id: f"{query.irregular} of its non-relevant documents are of no one gender and take no part"

@@ -32,7 +32,7 @@ DIRECTIONS = {"stereo": True, "antistereo": False}
 
 
 @dataclass(frozen=True)
-class Pair:
+class CrowsPair:
     """A minimal pair.
 
     Attributes:
@@ -50,7 +50,7 @@ class Pair:
     bias_type: str
 
 
-def read_crows_pairs(path: Path) -> list[Pair]:
+def read_crows_pairs(path: Path) -> list[CrowsPair]:
     """Pairs in file order from ``crows_pairs_anonymized.csv``; the first column, without a name, is the id.
 
     Raises:
@@ -58,7 +58,7 @@ def read_crows_pairs(path: Path) -> list[Pair]:
     """
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
-        pairs: list[Pair] = []
+        pairs: list[CrowsPair] = []
         for row in rows:
             if not all(row.get(column) for column in COLUMNS):
                 raise FairlabError(f"{path} line {rows.line_num} lacks one of {', '.join(COLUMNS)}; is it CrowS-Pairs?")
@@ -69,7 +69,7 @@ def read_crows_pairs(path: Path) -> list[Pair]:
                     f"is unknown; there are {', '.join(PUBLISHED)}, and stereo or antistereo"
                 )
             pairs.append(
-                Pair(
+                CrowsPair(
                     row.get("") or str(len(pairs)), row["sent_more"], row["sent_less"], DIRECTIONS[direction], bias_type
                 )
             )
@@ -78,7 +78,7 @@ def read_crows_pairs(path: Path) -> list[Pair]:
     return pairs
 
 
-def irregularities(pairs: Sequence[Pair]) -> dict[str, str]:
+def irregular_pairs(pairs: Sequence[CrowsPair]) -> dict[str, str]:
     """Why a pair should not be scored, by id: nothing to compare, nothing in common, or a pair that repeats."""
     found = {}
     first: dict[frozenset[str], str] = {}

@@ -119,7 +119,7 @@ def read_holistic_bias(paths: Sequence[Path]) -> HolisticBiasSet:
     try:
         pairs = {gender: [(str(one), str(many)) for one, many in pairs] for gender, pairs in nouns.items()}
         phrases = [
-            NounPhrase("", "", False, one, f"{article(one)} {one}", many)
+            NounPhrase("", "", False, one, f"{_article(one)} {one}", many)
             for gender in pairs
             for one, many in pairs[gender]
         ]
@@ -139,7 +139,7 @@ def read_holistic_bias(paths: Sequence[Path]) -> HolisticBiasSet:
     return HolisticBiasSet(phrases, found)
 
 
-def article(phrase: str) -> str:
+def _article(phrase: str) -> str:
     """The indefinite article as HolisticBias picks it, by the first letter.
 
     Example:
@@ -166,7 +166,7 @@ def _of_descriptor(
 ) -> Iterator[NounPhrase]:
     """The descriptor alone, then with every noun it goes with."""
     descriptor, gender = entry["descriptor"], entry.get("gender", "")
-    before = entry.get("article", article(descriptor))
+    before = entry.get("article", _article(descriptor))
     yield NounPhrase(axis, descriptor, bool(gender), "", descriptor, descriptor)
     for noun_gender, pairs in nouns.items():
         if gender in ("", noun_gender):
@@ -181,7 +181,7 @@ def _of_standalone(
     """A phrase with a gap for the noun ("{article} {noun} with dyslexia") with every noun; any other as it is."""
     singular = entry["noun_phrase"]
     plural = entry.get("plural_noun_phrase", singular)
-    descriptor = singular.format(article="", noun="").strip()
+    descriptor = singular.format(_article="", noun="").strip()
     if "{noun}" not in singular:
         yield NounPhrase(axis, descriptor, False, "", singular, plural)
         return
@@ -192,6 +192,6 @@ def _of_standalone(
                 descriptor,
                 False,
                 one,
-                singular.format(article=article(one), noun=one),
-                plural.format(article="", noun=many).strip(),
+                singular.format(_article=_article(one), noun=one),
+                plural.format(_article="", noun=many).strip(),
             )

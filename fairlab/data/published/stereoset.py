@@ -32,7 +32,7 @@ NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 @dataclass(frozen=True)
-class Example:
+class StereoSetItem:
     """A context with its three candidates.
 
     Attributes:
@@ -63,7 +63,7 @@ class Example:
         return tuple("".join(word).translate(NO_PUNCTUATION) for word in words)
 
 
-def read_stereoset(path: Path) -> list[Example]:
+def read_stereoset(path: Path) -> list[StereoSetItem]:
     """Examples in file order, intrasentence ones first where the file keeps the tasks apart.
 
     Raises:
@@ -104,13 +104,15 @@ def _joined(path: Path, flat: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield row | {"sentences": sentences}
 
 
-def _example(path: Path, task: str | None, row: dict[str, Any]) -> Example:
+def _example(path: Path, task: str | None, row: dict[str, Any]) -> StereoSetItem:
     try:
         by_label = {sentence["gold_label"]: sentence["sentence"] for sentence in row["sentences"]}
         stereotype, anti, unrelated = (by_label[label] for label in LABELS)
         context = row["context"]
         task = task or ("intrasentence" if BLANK in context else "intersentence")
-        example = Example(row["id"], task, row["bias_type"], row["target"], context, (stereotype, anti, unrelated))
+        example = StereoSetItem(
+            row["id"], task, row["bias_type"], row["target"], context, (stereotype, anti, unrelated)
+        )
     except (KeyError, TypeError) as error:
         name = row.get("id") if isinstance(row, dict) else row
         raise FairlabError(
@@ -124,7 +126,7 @@ def _example(path: Path, task: str | None, row: dict[str, Any]) -> Example:
     return example
 
 
-def irregularities(examples: Sequence[Example]) -> dict[str, str]:
+def irregular_items(examples: Sequence[StereoSetItem]) -> dict[str, str]:
     """Why an example should not be scored, by id.
 
     Closing punctuation after ``BLANK``, as in "The chess player was BLANK.", is regular.
@@ -143,7 +145,7 @@ def irregularities(examples: Sequence[Example]) -> dict[str, str]:
     return found
 
 
-def _irregular_blank(example: Example) -> str:
+def _irregular_blank(example: StereoSetItem) -> str:
     if (blanks := example.context.count(BLANK)) > 1:
         return f"its context has {blanks} {BLANK}s, all filled with one word"
     for word, sentence in zip(example.words, example.sentences, strict=True):

@@ -47,7 +47,7 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
         examples, place = read_hub(task, "dev" if task.halves else split), f"{task.hub[0]} ({task.hub[1]}, {split})"
     else:
         files = _published(task.files[split]) if path is None else [_file_in(Path(path), split)]
-        examples, place = list(chain.from_iterable(parse(file, task) for file in files)), str(files[0])
+        examples, place = list(chain.from_iterable(parse_examples(file, task) for file in files)), str(files[0])
     if task.halves:
         examples = [example for example in examples if _in_first_half(example.first) == (split == "train")]
     refuse_one_label(examples, task, place)
@@ -78,7 +78,7 @@ def refuse_one_label(examples: Sequence[Example], task: Task, place: str) -> Non
         raise FairlabError(f"{place} has examples of the label {label} alone; give examples of two labels or more")
 
 
-def digest(examples: Sequence[Example]) -> str:
+def examples_digest(examples: Sequence[Example]) -> str:
     """SHA-256 of the examples' content, wherever they came from."""
     rows = [[example.first, example.second, example.label, *example.options] for example in examples]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
@@ -90,7 +90,7 @@ def label_counts(examples: Sequence[Example], task: Task) -> dict[str, int]:
     return {label: counts[number] for number, label in enumerate(task.labels)}
 
 
-def parse(file: Path, task: Task) -> list[Example]:
+def parse_examples(file: Path, task: Task) -> list[Example]:
     """Examples of a file: .json (an object of rows, or a list), .jsonl, or else tab-separated.
 
     Fields of a tab-separated file are not quoted, so lines are split at tabs and nothing else; a byte-order mark is no

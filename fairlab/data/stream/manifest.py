@@ -10,8 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fairlab.data.published.task_files import digest
-from fairlab.data.stream.rows import TASK, BadRow, read_rows, task_examples, text_files
+from fairlab.data.published.task_files import examples_digest
+from fairlab.data.stream.rows import TASK, BadRow, input_files, read_rows, task_examples
 from fairlab.data.stream.shards import BAD
 from fairlab.files import sha256, write_whole
 from fairlab.rewriting.group_rewriters import NO_WORD
@@ -85,12 +85,12 @@ def dataset_rows(source: str, field: str | Sequence[str] = "text") -> Iterator[R
 def dataset_facts(source: str) -> dict[str, Any]:
     """Name and hash of a data set: a file's, a folder's data's, a task's, or the hub's, which is not hashed."""
     if source.startswith(TASK):
-        return {"name": source, "sha256": digest(task_examples(source)[1])}
+        return {"name": source, "sha256": examples_digest(task_examples(source)[1])}
     path = Path(source)
     if path.is_file():
         files = [path]
     elif path.is_dir():
-        files = data_files(path) if (path / NAME).is_file() else text_files(path)
+        files = data_files(path) if (path / NAME).is_file() else input_files(path)
     else:
         return {"name": source, "sha256": "not taken: streamed from the hub"}
     return {"name": path.name, "bytes": sum(file.stat().st_size for file in files), "sha256": sha256(*files)}

@@ -60,7 +60,7 @@ def read_rows(source: str, field: str | Sequence[str] = "text") -> Iterator[Row 
         return task_rows(source)
     path = Path(source)
     if path.is_dir():
-        return _rows(_folder(text_files(path)), "text")
+        return _rows(_folder(input_files(path)), "text")
     if not path.is_file():
         if path.suffix in FORMATS:
             raise DataUnavailable(
@@ -86,7 +86,7 @@ def fields_of(source: str, field: str | Sequence[str]) -> str | list[str]:
     return field if isinstance(field, str) else list(field)
 
 
-def shown(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
+def row_progress(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
     """The rows, with their number on a terminal."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -98,7 +98,7 @@ def shown(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
             yield row
 
 
-def text_files(folder: Path) -> list[Path]:
+def input_files(folder: Path) -> list[Path]:
     """The .txt files of a folder, by name.
 
     Raises:

@@ -52,7 +52,7 @@ class Augmentation(Protocol):
 
 
 @dataclass(frozen=True)
-class Task:
+class ShardTask:
     """One shard's rows, to be worked on."""
 
     number: int
@@ -99,21 +99,21 @@ def make_shards(
         yield from _in_processes(tasks, builder, num_proc)
 
 
-def cut(items: Iterable[Input], folder: Path, shard_rows: int) -> Iterator[Task]:
+def cut(items: Iterable[Input], folder: Path, shard_rows: int) -> Iterator[ShardTask]:
     """Consecutive shards of at most ``shard_rows`` rows."""
     number, shard, characters = 0, list[Input](), 0
     for item in items:
         length = len(item.text) if isinstance(item, Row) else 0
         if shard and (len(shard) == shard_rows or characters + length > MOST_CHARACTERS):
-            yield Task(number, folder, shard)
+            yield ShardTask(number, folder, shard)
             number, shard, characters = number + 1, [], 0
         shard.append(item)
         characters += length
     if shard:
-        yield Task(number, folder, shard)
+        yield ShardTask(number, folder, shard)
 
 
-def finished(task: Task) -> dict[str, Any] | None:
+def _finished(task: ShardTask) -> dict[str, Any] | None:
     """The summary of a shard that an earlier run finished, unless its files are no longer as they were written."""
     file = summary_file(task)
     if not file.exists():
@@ -127,12 +127,12 @@ def finished(task: Task) -> dict[str, Any] | None:
     return summary if intact else None
 
 
-def summary_file(task: Task) -> Path:
+def summary_file(task: ShardTask) -> Path:
     """The file that says that a shard is finished."""
     return task.folder / "shards" / f"{task.number:05}.json"
 
 
-def make_shard(task: Task, augmentation: Augmentation) -> dict[str, Any]:
+def make_shard(task: ShardTask, augmentation: Augmentation) -> dict[str, Any]:
     """Make one shard, write its files, and return its summary: rows read, files, reasons and counts."""
     made = iter(augmentation.make([item for item in task.items if isinstance(item, Row)]))
     lines: dict[str, list[str]] = {"data": [], "rejected": [], "quarantine": []}
@@ -172,10 +172,10 @@ def _line(row: dict[str, Any]) -> str:
     return line if line.isascii() or not SURROGATE.search(line) else json.dumps(row, default=str) + "\n"
 
 
-def _here(tasks: Iterable[Task], builder: Callable[[], Augmentation]) -> Iterator[dict[str, Any]]:
+def _here(tasks: Iterable[ShardTask], builder: Callable[[], Augmentation]) -> Iterator[dict[str, Any]]:
     augmentation: Augmentation | None = None
     for task in tasks:
-        summary = finished(task)
+        summary = _finished(task)
         if summary is None:
             augmentation = augmentation or builder()
             summary = make_shard(task, augmentation)
@@ -200,13 +200,13 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(task: Task) -> dict[str, Any]:
+def _work(task: ShardTask) -> dict[str, Any]:
     assert _augmentation is not None
     return make_shard(task, _augmentation)
 
 
 def _in_processes(
-    tasks: Iterable[Task], builder: Callable[[], Augmentation], num_proc: int
+    tasks: Iterable[ShardTask], builder: Callable[[], Augmentation], num_proc: int
 ) -> Iterator[dict[str, Any]]:
     """Summaries in order, with a bounded number of shards in memory."""
     builder()  # what is wrong with the values is said here, in one sentence, before any process starts
@@ -214,7 +214,7 @@ def _in_processes(
     pool = ProcessPoolExecutor(num_proc, get_context("spawn"), _start_worker, (builder,))
     try:
         for task in tasks:
-            waiting.append(finished(task) or pool.submit(_work, task))
+            waiting.append(_finished(task) or pool.submit(_work, task))
             while len(waiting) > WAITING * num_proc:
                 yield _result(waiting.popleft())
         while waiting:
@@ -243,7 +243,7 @@ class _RayWorker:
         return {"number": row["number"], "summary": json.dumps(summary)}
 
 
-def _on_ray(tasks: Iterable[Task], builder: Callable[[], Augmentation], num_proc: int) -> Iterator[dict[str, Any]]:
+def _on_ray(tasks: Iterable[ShardTask], builder: Callable[[], Augmentation], num_proc: int) -> Iterator[dict[str, Any]]:
     """Shards through Ray Data, a block of them at a time; the output folder must be one that all its nodes share."""
     try:
         import ray
@@ -252,7 +252,7 @@ def _on_ray(tasks: Iterable[Task], builder: Callable[[], Augmentation], num_proc
         raise FairlabError("engine=ray needs Ray; pip install 'fairlab[ray]'") from error
     builder()
     while block := list(islice(tasks, RAY_BLOCK)):
-        summaries = {task.number: finished(task) for task in block}
+        summaries = {task.number: _finished(task) for task in block}
         missing = [
             {"number": task.number, "task": pickle.dumps(task)} for task in block if summaries[task.number] is None
         ]

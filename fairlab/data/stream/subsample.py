@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.data.stream.manifest import Manifest
-from fairlab.files import sha256, whole
+from fairlab.files import replaced_when_written, sha256
 
 WHOLE = "whole"  # folder of all that was made
 LEFT_OUT = "left out by the limit"
@@ -52,7 +52,7 @@ def subsample(manifest: Manifest, folder: Path, limit: int, seed: int) -> None:
     groups = [row.get("biaser", "") for name in names for row in _rows(folder / WHOLE / name)]
     chosen = set(fair_choice(groups, limit, seed))
     place = 0
-    with whole(folder / FILE) as temporary, temporary.open("w", encoding="utf-8") as written:
+    with replaced_when_written(folder / FILE) as temporary, temporary.open("w", encoding="utf-8") as written:
         for name in names:
             with (folder / WHOLE / name).open(encoding="utf-8") as file:
                 for line in file:

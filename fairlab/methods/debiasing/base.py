@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.data.labelled import LabelledBatch, LabelledTexts
+from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
 from fairlab.types import FairlabError
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.data.labelled import LabelledTexts
+from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.debiasing.bias_model import Tuning, out_of_sample
 

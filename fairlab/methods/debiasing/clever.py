@@ -10,7 +10,7 @@ from typing import Literal
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.subtraction import SPACES, subtract
-from fairlab.data.labelled import LabelledTexts
+from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.debiasing.bias_model import Tuning, fine_tuned
 from fairlab.types import FairlabError

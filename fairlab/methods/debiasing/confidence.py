@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.data.labelled import LabelledBatch, LabelledTexts, pairs
+from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts, pairs
 from fairlab.methods.debiasing.bias_model import fine_tuned, log_probabilities
 from fairlab.methods.debiasing.claim_only import ClaimOnly
 from fairlab.methods.debiasing.reweighting import bias_weights

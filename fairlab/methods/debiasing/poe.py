@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from fairlab.data.labelled import LabelledBatch
+from fairlab.data.labelled_tasks import LabelledBatch
 from fairlab.methods.debiasing.claim_only import ClaimOnly
 
 

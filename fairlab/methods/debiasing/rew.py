@@ -20,7 +20,7 @@ from scipy.sparse import coo_array, csr_array
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.data.labelled import LabelledBatch, LabelledTexts
+from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
 from fairlab.methods.debiasing.base import Debiasing, weighted_cross_entropy
 from fairlab.metrics.lmi import mutual_information
 from fairlab.types import FairlabError

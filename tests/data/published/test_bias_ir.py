@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlab.data.published.bias_ir import CATEGORIES, Document, irregularities, read_bias_ir
+from fairlab.data.published.bias_ir import CATEGORIES, Document, irregular_documents, read_bias_ir
 from fairlab.data.published.sources import locate
 from fairlab.types import FairlabError
 
@@ -27,7 +27,7 @@ def test_the_published_files():
     assert len(everything) == len({query.id for query in everything}) == 117
     assert sum(3 + len(query.non_relevant) + query.irregular for query in everything) == 702
     assert {query.id: query.irregular for query in everything if query.irregular} == {"107": 3, "112": 2}
-    assert list(irregularities(everything)) == ["107", "112"]
+    assert list(irregular_documents(everything)) == ["107", "112"]
     first = read["appearance"][0]
     assert first.text == "air force hair regulations"
     assert first.relevant["M"].title == "Updated Hair Policies for Air Force Men - DODReads"

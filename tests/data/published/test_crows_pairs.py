@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from fairlab.data.published.crows_pairs import PUBLISHED, Pair, irregularities, read_crows_pairs
+from fairlab.data.published.crows_pairs import PUBLISHED, CrowsPair, irregular_pairs, read_crows_pairs
 from fairlab.data.published.sources import locate
 from fairlab.types import FairlabError
 
@@ -21,13 +21,13 @@ def test_the_published_file():
     assert sum(pair.stereotype for pair in pairs) == 1290
     assert pairs[0].more.endswith("most black kids don't have the best education growing up.")
     assert pairs[0].less.endswith("most white kids don't have the best education growing up.")
-    assert irregularities(pairs) == {"1502": "it repeats pair 1459"}
+    assert irregular_pairs(pairs) == {"1502": "it repeats pair 1459"}
 
 
 def test_rows_become_pairs(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text(HEADER + '7,"He, a b",She a b,antistereo,race-color,,,\n')
-    assert read_crows_pairs(path) == [Pair("7", "He, a b", "She a b", False, "race_color")]
+    assert read_crows_pairs(path) == [CrowsPair("7", "He, a b", "She a b", False, "race_color")]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_irregular_pairs():
         "again": ("SHE ran.", "He ran."),
         "regular": ("He ran off.", "She ran off."),
     }
-    pairs = [Pair(name, more, less, True, "gender") for name, (more, less) in texts.items()]
-    found = irregularities(pairs)
+    pairs = [CrowsPair(name, more, less, True, "gender") for name, (more, less) in texts.items()]
+    found = irregular_pairs(pairs)
     assert list(found) == ["same", "case", "apart", "again"]
     assert found["case"] == "its two sentences are equal up to case"
     assert found["apart"] == "its two sentences share no word"

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from fairlab.data.published.sources import locate
-from fairlab.data.published.stereoset import LABELS, PUBLISHED, Example, irregularities, read_stereoset
+from fairlab.data.published.stereoset import LABELS, PUBLISHED, StereoSetItem, irregular_items, read_stereoset
 from fairlab.types import FairlabError
 
 
@@ -25,7 +25,7 @@ def write(tmp_path, content):
 WITHIN = official("a", "The cook is BLANK.", "The cook is fat.", "The cook is thin.", "The cook is door.")
 AFTER = official("b", "He is a cook.", "He is fat.", "He is thin.", "Doors open.")
 READ = [
-    Example(
+    StereoSetItem(
         "a",
         "intrasentence",
         "profession",
@@ -33,7 +33,9 @@ READ = [
         "The cook is BLANK.",
         ("The cook is fat.", "The cook is thin.", "The cook is door."),
     ),
-    Example("b", "intersentence", "profession", "cook", "He is a cook.", ("He is fat.", "He is thin.", "Doors open.")),
+    StereoSetItem(
+        "b", "intersentence", "profession", "cook", "He is a cook.", ("He is fat.", "He is thin.", "Doors open.")
+    ),
 ]
 
 
@@ -51,7 +53,7 @@ def test_the_published_development_set(data_folder):
         piece = read_stereoset(data_folder / "stereoset" / f"{name}_test.json")
         assert len(piece) == PUBLISHED["intrasentence"][name]
         assert all(by_id[example.id] == example for example in piece)
-    reasons = Counter(reason.split(",")[0] for reason in irregularities(examples).values())
+    reasons = Counter(reason.split(",")[0] for reason in irregular_items(examples).values())
     assert reasons == {
         "its context starts with BLANK": 19,
         "BLANK is glued to other characters": 4,
@@ -77,7 +79,7 @@ def test_the_three_layouts_read_alike(tmp_path):
 
 def test_the_word_that_is_scored():
     def words(context, *sentences):
-        return Example("a", "intrasentence", "race", "x", context, sentences).words
+        return StereoSetItem("a", "intrasentence", "race", "x", context, sentences).words
 
     assert words("It is BLANK.", "It is red.", "It is well-off!", "It is o'er.") == ("red", "welloff", "oer")
     assert words("a  BLANK b", "a  c b", "a  d b", "a  e b") == ("c", "d", "e")  # words are parted by single blanks
@@ -120,7 +122,7 @@ def test_a_file_that_is_not_json(tmp_path):
 
 def test_irregular_examples():
     def example(id_, context, *sentences, task="intrasentence"):
-        return Example(id_, task, "race", "x", context, sentences)
+        return StereoSetItem(id_, task, "race", "x", context, sentences)
 
     examples = [
         example("regular", 'He said "the cook is BLANK!"', *(f'he said "the cook is {w}!"' for w in "abc")),
@@ -132,7 +134,7 @@ def test_irregular_examples():
         example("after", "He is a cook.", "A.", "B.", "C.", task="intersentence"),
         example("again", "he is a cook.", "a.", "B.", "C.", task="intersentence"),
     ]
-    found = irregularities(examples)
+    found = irregular_items(examples)
     assert list(found) == ["two", "letters", "hyphen", "start", "equal", "again"]
     assert "2 BLANKs" in found["two"]
     assert "'barked', is not what fills it" in found["letters"]

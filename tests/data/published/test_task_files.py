@@ -1,7 +1,7 @@
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 
-from fairlab.data.published.task_files import digest, label_counts, parse, read_task
+from fairlab.data.published.task_files import examples_digest, label_counts, parse_examples, read_task
 from fairlab.data.published.tasks import TASKS, Example, find_task
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -115,7 +115,7 @@ FILES = {
 def test_every_layout(tmp_path, case):
     name, content, examples = FILES[case]
     (tmp_path / name).write_bytes(content.encode())
-    assert parse(tmp_path / name, TASKS[case.split()[0]]) == examples
+    assert parse_examples(tmp_path / name, TASKS[case.split()[0]]) == examples
 
 
 @pytest.mark.parametrize(
@@ -158,14 +158,14 @@ def test_every_layout(tmp_path, case):
 def test_another_file_is_refused_in_a_sentence(tmp_path, task, name, content, message):
     (tmp_path / name).write_text(content)
     with pytest.raises(FairlabError, match=message):
-        parse(tmp_path / name, TASKS[task])
+        parse_examples(tmp_path / name, TASKS[task])
 
 
 @pytest.mark.parametrize("evidence", ["[]", '[{"title": "x"}]', "[[]]", "[3]", "null"])
 def test_evidence_without_text_is_refused(tmp_path, evidence):
     (tmp_path / "dev.jsonl").write_text(f'{{"claim": "b", "evidence": {evidence}, "label": "REFUTES"}}\n')
     with pytest.raises(FairlabError, match=r"dev.jsonl line 1 lacks text in one of evidence, claim"):
-        parse(tmp_path / "dev.jsonl", TASKS["fever_two_way"])
+        parse_examples(tmp_path / "dev.jsonl", TASKS["fever_two_way"])
 
 
 def test_a_set_that_is_measured_on_has_nothing_to_train_on():
@@ -263,9 +263,9 @@ def test_an_answer_stands_where_the_question_has_its_blank():
 
 
 def test_the_hash_is_of_the_content():
-    assert digest([AB, CD]) != digest([CD, AB]) != digest([CD])
-    assert digest([AB]) != digest([Example("a", "b", 1)])
-    assert digest([Example("a", "b", 0, ("x",))]) != digest([Example("a", "b", 0, ("y",))])
+    assert examples_digest([AB, CD]) != examples_digest([CD, AB]) != examples_digest([CD])
+    assert examples_digest([AB]) != examples_digest([Example("a", "b", 1)])
+    assert examples_digest([Example("a", "b", 0, ("x",))]) != examples_digest([Example("a", "b", 0, ("y",))])
 
 
 def test_label_counts():

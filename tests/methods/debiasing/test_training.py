@@ -10,7 +10,7 @@ import torch
 from fairlab.backbones.classification import Classifier
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.loading import load_backbone
-from fairlab.data.labelled import LabelledTexts
+from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.methods.debiasing.bias_model import Tuning, in_first_half, out_of_sample
 from fairlab.methods.debiasing.clever import Clever
 from fairlab.methods.debiasing.confidence import ConfidenceRegularisation

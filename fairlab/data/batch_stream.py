@@ -12,7 +12,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from fairlab.data.batching import BucketedBatches
-from fairlab.distributed import share
+from fairlab.distributed import own_items
 
 
 def batches_done(trainer: lightning.Trainer | None) -> int:
@@ -30,7 +30,7 @@ def loader(items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any
     """
 
     def shared(chosen: list[Any]) -> Any:
-        return share(
+        return own_items(
             collate(chosen), len(chosen)
         )  # cut when padded, so that nothing depends on the number of processes
 

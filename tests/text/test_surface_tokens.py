@@ -1,6 +1,6 @@
 import pytest
 
-from fairlab.text.surface import negations, surface_tokens
+from fairlab.text.surface_tokens import negations, surface_tokens
 
 
 @pytest.mark.parametrize(

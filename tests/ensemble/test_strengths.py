@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlab.ensemble.choice import Candidate, choose, front
+from fairlab.ensemble.strengths import Candidate, choose, pareto_front
 
 SOME = [Candidate("a", -1, -10), Candidate("b", -2.9, -30), Candidate("c", -6, -50), Candidate("d", -7, -40)]
 
 
 def test_the_lowest_acv_within_the_loss_is_chosen():
-    assert [one.name for one in front(SOME)] == ["a", "b", "c"]
+    assert [one.name for one in pareto_front(SOME)] == ["a", "b", "c"]
     assert choose(SOME).name == "b"
     assert choose(SOME, 10).name == "c"
     assert choose(SOME, 0).name == "a"  # all lose more: the one that loses least
@@ -21,7 +21,7 @@ def test_the_lowest_acv_within_the_loss_is_chosen():
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=1))
 def test_everything_off_the_front_is_beaten_by_something_on_it(points):
     candidates = [Candidate(str(k), *point) for k, point in enumerate(points)]
-    best = front(candidates)
+    best = pareto_front(candidates)
     assert best
     for one in candidates:
         beaten = any(

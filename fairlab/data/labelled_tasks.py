@@ -13,11 +13,18 @@ from torch import Tensor
 from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.backbones.classification import Encoded, encode
-from fairlab.data.published.task_files import digest, examples_of, json_lines, label_counts, read_task, refuse_one_label
+from fairlab.data.batch_stream import Streamed
+from fairlab.data.published.task_files import (
+    examples_digest,
+    examples_of,
+    json_lines,
+    label_counts,
+    read_task,
+    refuse_one_label,
+)
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
 from fairlab.data.stream.choices import perturb_examples
 from fairlab.data.stream.manifest import NAME, data_files
-from fairlab.data.streamed import Streamed
 from fairlab.data.text import held_out
 from fairlab.types import FairlabError
 
@@ -122,8 +129,8 @@ class LabelledTexts(Streamed):
         self.epochs = epochs
         self.seed = seed
         examples = read_training(self.task, path)
-        self.hash = digest(examples)
-        read, examples = len(examples), without(examples, unseen)
+        self.hash = examples_digest(examples)
+        read, examples = len(examples), _without(examples, unseen)
         self.left_out = read - len(examples)
         kept = [example for example in examples if not held_out(example.first, validation)]
         self.examples = {
@@ -202,7 +209,7 @@ def read_training(task: Task, path: str | None) -> list[Example]:
     return examples
 
 
-def without(examples: Sequence[Example], unseen: Sequence[str]) -> list[Example]:
+def _without(examples: Sequence[Example], unseen: Sequence[str]) -> list[Example]:
     """Examples whose texts, but for case and blanks, are not those of a set that is measured on.
 
     Raises:

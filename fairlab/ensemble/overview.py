@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.data.safety import CATEGORIES, Judged
-from fairlab.metrics.safety import SAFE, largest_gap, places, sliced_averages
+from fairlab.metrics.safety import SAFE, largest_gap, set_numbers, sliced_averages
 
 MOST = 5  # texts shown of a subgroup
 LONGEST = 600  # characters of them
 Array = NDArray[np.float64]
 
 
-def look(judged: Mapping[str, Judged]) -> dict[str, Any]:
+def ensemble_overview(judged: Mapping[str, Judged]) -> dict[str, Any]:
     """By harm, ready for JSON.
 
     Args:
@@ -64,7 +64,7 @@ def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
 
 
 def _largest(part: Any, truth: NDArray[np.int64], models: Mapping[str, Array]) -> dict[str, list[dict[str, Any]]]:
-    place, _ = places([text.key if text.subgroup else None for text in part.texts])
+    place, _ = set_numbers([text.key if text.subgroup else None for text in part.texts])
     inside = place >= 0
     means = np.bincount(place[inside], weights=models["after"][inside]) / np.bincount(place[inside])
     gaps = np.where(inside, models["after"] - means[place] if len(means) else 0.0, 0.0)

@@ -23,7 +23,7 @@ class Candidate:
     variance: float
 
 
-def front(candidates: Sequence[Candidate]) -> list[Candidate]:
+def pareto_front(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The Pareto front: those that no other beats in one of the two without being worse in the other.
 
     Example:
@@ -41,7 +41,7 @@ def choose(candidates: Sequence[Candidate], most_lost: float = MOST_LOST) -> Can
         candidates: at least one.
         most_lost: per cent of the baseline's AU-PRC.
     """
-    best = front(candidates)
+    best = pareto_front(candidates)
     allowed = [one for one in best if one.precision >= -most_lost]
     return min(allowed, key=lambda one: one.variance) if allowed else max(best, key=lambda one: one.precision)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairlab.augmentation.perturbation import Perturbation
-from fairlab.data.labelled import LabelledTexts
+from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import CLAIMS, TASKS, Example
 from fairlab.data.stream.manifest import Manifest
@@ -153,7 +153,8 @@ def test_what_is_measured_on_is_never_trained_or_chosen_on(tiny, rte, monkeypatc
     everything = read_task("rte", "train", rte)
     measured = [Example(f" {e.first.upper()}", e.second.replace(" ", "  "), 1 - e.label) for e in everything[:7]]
     monkeypatch.setattr(
-        "fairlab.data.labelled.read_task", lambda name, split, path=None: everything if split == "train" else measured
+        "fairlab.data.labelled_tasks.read_task",
+        lambda name, split, path=None: everything if split == "train" else measured,
     )
     data = make(tiny, rte, unseen=["rte:dev"])
     kept = [example for part in data.examples.values() for example in part]
