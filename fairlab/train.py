@@ -12,7 +12,7 @@ import hydra
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.backbones.loading import WEIGHTS, weights_facts
+from fairlab.backbones.loading import weights_facts
 from fairlab.benchmarks.runner import add, measure, take
 from fairlab.distributed import rank
 from fairlab.files import sha256
@@ -23,6 +23,7 @@ from fairlab.run.folders import run_folder, sweep_folder
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
 from fairlab.run.trainer import decoder_is_tied, fit, make_trainer, throughput
+from fairlab.trust import WEIGHTS
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput
 
 from fairlab.backbones.backbone import Backbone, body
+from fairlab.trust import loading, read_object
 from fairlab.types import FairlabError
 
 FOLDER = "2_Dense"
@@ -39,8 +40,23 @@ def away_from(directions_KD: Tensor) -> Tensor:
     return (torch.eye(width, dtype=torch.float64, device=basis_KD.device) - basis_KD.T @ basis_KD).float()
 
 
+def is_projection(matrix: Tensor, tolerance: float = 1e-4) -> bool:
+    """Whether a matrix (D, D) is an orthogonal projection: symmetric and idempotent."""
+    symmetric = torch.allclose(matrix, matrix.T, atol=tolerance)
+    return symmetric and torch.allclose(matrix @ matrix, matrix, atol=tolerance)
+
+
 def project(backbone: Backbone, projection: Tensor) -> None:
-    """Multiply the last hidden states by a matrix (D, D) from now on, after what they were multiplied by before."""
+    """Multiply the last hidden states by a matrix (D, D) from now on, after what they were multiplied by before.
+
+    Raises:
+        FairlabError: embeddings are made of them by more than a weighted sum, so that theirs is another space.
+    """
+    if backbone.published is not None and not backbone.published.is_linear:
+        kinds = ", ".join(type(part).__name__ for part in backbone.published.readout)
+        raise FairlabError(
+            f"embeddings cannot be projected where they are made by {kinds}; take backbone.pooling=mean or cls"
+        )
     module = body(backbone.model)
     if backbone.projection is None:
         module.register_forward_hook(_project_output)
@@ -75,6 +91,10 @@ def saved_projection(folder: Path) -> Tensor | None:
     file = folder / FOLDER / "model.safetensors"
     if not file.is_file():
         return None
-    settings = json.loads((folder / FOLDER / "config.json").read_text(encoding="utf-8"))
-    linear = not settings["bias"] and settings["activation_function"].endswith(".Identity")
-    return load_file(file)[WEIGHT] if linear and settings["in_features"] == settings["out_features"] else None
+    settings = read_object(folder / FOLDER / "config.json")
+    linear = not settings.get("bias", True) and str(settings.get("activation_function")).endswith(".Identity")
+    if not linear or settings.get("in_features") != settings.get("out_features"):
+        return None
+    with loading(f"the projection {file}"):
+        weight = load_file(file)[WEIGHT]
+    return weight if is_projection(weight) else None
