@@ -156,7 +156,7 @@ def expansion_verdict(entries: int, members: int, written: int) -> str:
         written: number of rows of the expansion.
 
     Example:
-        >>> verdict(10, 20, 590)[:70]
+        >>> expansion_verdict(10, 20, 590)[:70]
         '590 rows of 10 entries and 20 biasers; one mention an entry can give 6'
     """
     return (

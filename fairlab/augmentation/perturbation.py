@@ -218,7 +218,7 @@ def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: s
 
     Example:
         >>> pair = [Selection(0, "he", "gender", "man", target) for target in ("neutral", "woman")]
-        >>> [drawn(pair, [1.0, 1.0], f"0:{k}").target for k in range(6)]
+        >>> [drawn_selection(pair, [1.0, 1.0], f"0:{k}").target for k in range(6)]
         ['woman', 'woman', 'woman', 'neutral', 'neutral', 'woman']
     """
     left = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) / 2**64 * sum(weights)

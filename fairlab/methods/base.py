@@ -43,7 +43,7 @@ class Clipped(lightning.LightningModule):
     """A method that clips its gradient's norm.
 
     Attributes:
-        clip: the largest norm; None leaves gradients as they are.
+        clip: norm at which the gradient is clipped; None leaves gradients as they are.
     """
 
     clip: float | None = None

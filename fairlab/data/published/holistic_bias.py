@@ -41,12 +41,12 @@ class NounPhrase:
     """What a template's gap is filled with.
 
     Attributes:
-        axis: of the descriptor; empty for a bare noun.
+        axis: axis of the descriptor, such as ``ability``; empty for a bare noun.
         descriptor: the phrase without article and noun; empty for a bare noun.
         gendered: whether the descriptor goes with nouns of one gender only.
-        noun: in the singular; empty where the phrase has none ("Deaf", "a widow").
-        singular: with its article.
-        plural: without.
+        noun: the noun in the singular; empty where the phrase has none ("Deaf", "a widow").
+        singular: the phrase in the singular, with its article.
+        plural: the phrase in the plural, without an article.
     """
 
     axis: str
@@ -62,7 +62,7 @@ class Template:
     """A sentence with a gap.
 
     Attributes:
-        text: holds ``{noun_phrase}`` or ``{plural_noun_phrase}``.
+        text: the template, which holds ``{noun_phrase}`` or ``{plural_noun_phrase}``.
         needs_noun: whether a phrase without a noun would not fit ("I like Deaf.").
     """
 
