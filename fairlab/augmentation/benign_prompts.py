@@ -46,10 +46,10 @@ class BenignPrompts(RowAugmentation):
     Prompts without the placeholder, or with it more than once, and prompts that came before are left out and counted.
 
     Args:
-        each: prompts asked for a topic.
-        forms: kinds of text that prompts ask for; ten of them, drawn, are offered for a topic.
-        llm: behind its ledger.
-        seed: of the draw.
+        each: number of prompts asked for per topic, at least 1.
+        forms: kinds of text to write, such as a question; ten of them, drawn at random, are offered for each topic.
+        llm: language model that writes the prompts, with its ledger; required.
+        seed: seed of the drawn forms and of the language model's sampling.
 
     Raises:
         FairlabError: no language model, no forms, or fewer than one prompt.

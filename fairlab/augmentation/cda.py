@@ -35,8 +35,8 @@ class CDA(RowAugmentation):
     axis give no group, and stay as they are otherwise.
 
     Args:
-        output: ``groups``, ``add`` or ``replace``; of rows only.
-        rewriter: that exchanges the words of rows.
+        output: what rows become: ``groups``, ``add`` or ``replace``; groups stay groups.
+        rewriter: the rewriter that exchanges words in rows; groups need none.
 
     Raises:
         FairlabError: an unknown output, or more than two attributes to exchange.

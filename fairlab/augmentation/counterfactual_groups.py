@@ -26,11 +26,11 @@ class CounterfactualGroups(RowAugmentation):
     there is nothing to keep.
 
     Args:
-        rewriter: makes the versions.
+        rewriter: the rewriter that makes the versions.
         verify: names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
-        filter: ``drop``, ``keep`` or ``fallback``.
-        llm: for verifiers that ask one.
-        seed: of the fallback's first names.
+        filter: what becomes of a group that fails: ``drop``, ``keep`` or ``fallback``.
+        llm: language model for verifiers that ask one, such as ``label``; None where none does.
+        seed: seed by which the rule-based fallback chooses first names.
 
     Raises:
         FairlabError: an unknown verifier or filter.

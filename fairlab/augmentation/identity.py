@@ -38,8 +38,8 @@ class Identity(RowAugmentation):
     what is flagged is left out and put beside the data for a person to review.
 
     Args:
-        inject: ``rules`` or ``llm``, which makes the versions.
-        subgroup: the rows' column of ``category:subgroup``.
+        inject: what makes the versions: ``rules`` or ``llm``.
+        subgroup: name of the column that holds a row's ``category:subgroup``.
         review: file of reviewed versions, as ``review.jsonl`` of an earlier run with every ``keep`` filled in; flagged
             versions that are to be kept stay in the data.
         llm: None leaves out both passes.

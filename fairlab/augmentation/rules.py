@@ -21,7 +21,7 @@ class Rules:
 
     Args:
         mode: ``syntax`` or ``lexical``, see :class:`fairlab.rewriting.rules.RuleRewriter`.
-        names: ``swap`` or ``keep``.
+        names: what becomes of first names: ``swap`` or ``keep``.
 
     Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3 (filter by polarity), with
     rules in the language model's place.

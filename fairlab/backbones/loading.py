@@ -56,12 +56,12 @@ def load_backbone(
 
     Args:
         name: a folder in transformers format or a hub name.
-        pooling: ``cls`` (first token) or ``mean`` (over tokens, special ones included).
+        pooling: how token vectors become one: ``cls`` (first token) or ``mean`` (over tokens, special ones included).
         max_length: tokens per text, special ones included; longer texts are cut. None takes what the model can read,
             at most 1,024.
-        normalize: scale embeddings to unit length, for models published that way.
+        normalize: whether embeddings are scaled to unit length, for models published that way.
         revision: hub revision; None is the hub's default branch.
-        dtype: of the weights, by torch name.
+        dtype: torch name of the weights' number format, such as ``float32`` or ``bfloat16``.
         package: installed Python package that carries the weights (in its ``model`` folder), instead of the hub.
         gguf: name of the GGUF file, in ``name`` or at the top of ``package``, that holds weights, configuration and
             tokenizer of a causal LM.
@@ -69,10 +69,11 @@ def load_backbone(
         stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
         adapters: name of trained adapters that come with fairlab; they are merged into the weights, and the model
             becomes the masked LM whose head they hold.
-        adapters_sha256: expected hash of their file.
+        adapters_sha256: expected hash of the adapters' file; a mismatch is an error.
         fresh: seed of weights that are drawn anew in place of the checkpoint's, for pretraining a masked LM; None takes
             the checkpoint's.
-        entries: how many entries of text the model was tuned on, for a measure that asks.
+        entries: how many entries of text the model was tuned on, for the multilingual bias index; None where nobody
+            said.
 
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.

@@ -46,12 +46,12 @@ def new_seq2seq(
     random.
 
     Args:
-        name: of the encoder, a folder in transformers format or a hub name.
-        layers: of the encoder, and as many of the decoder.
-        max_length: tokens of a text and of its rewriting, at most 128.
-        seed: of the random weights.
+        name: folder in transformers format, or hub name, of the encoder whose tokenizer and words are used.
+        layers: number of encoder layers, and of decoder layers.
+        max_length: number of tokens of a text and of its rewriting at most, 4 to 128.
+        seed: seed of the random weights.
         package: installed Python package that carries the encoder.
-        weights_sha256: expected hash of its weights.
+        weights_sha256: expected hash of the encoder's weights; a mismatch is an error.
         stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
 
     Raises:

@@ -24,10 +24,10 @@ class GroupBatch:
     """B groups of 1 + A versions as one block of token ids, group by group, the neutral version first.
 
     Attributes:
-        input_ids: (B * (1 + A), T), padded.
-        attention_mask: the same shape, 0 at padding.
-        positions: of the groups in their split, (B,).
-        ids: of the groups.
+        input_ids: token ids (B * (1 + A), T), padded.
+        attention_mask: mask (B * (1 + A), T), 0 at padding.
+        positions: position of each group in its split, (B,).
+        ids: id of each group.
     """
 
     input_ids: Tensor
@@ -52,17 +52,18 @@ class CounterfactualData(Streamed):
         path: ``embedded/NAME``, a JSON-lines file, or an output of ``fairlab.augment``; see
             :func:`fairlab.data.groups.groups_files`.
         validation: number of groups, or a fraction below 1, held out from a file without splits.
-        batch_size: groups per batch.
-        encoder: whose tokenizer and maximal length are used.
-        epochs: passes over the training groups.
-        seed: of the order of the batches.
-        augmentation: groups to groups, applied to training and validation; None leaves them as they are.
-        limit: use only so many training groups, from the first; None uses all.
-        input: texts of which the groups at ``path`` were made; named in ``facts``.
+        batch_size: number of groups in a training batch, over all processes.
+        encoder: the backbone whose tokenizer and maximal length are used.
+        epochs: number of passes over the training groups.
+        seed: seed of the order of the batches.
+        augmentation: function from groups to groups, applied to training and validation; None leaves groups as they
+            are.
+        limit: number of training groups at most, from the first; None uses all.
+        input: the texts of which the groups at ``path`` were made, for the record; None where they were not.
 
     Attributes:
-        groups: by split, after the augmentation.
-        dropped: by split, the number of groups the augmentation left out.
+        groups: the groups of each split, after the augmentation.
+        dropped: for each split, the number of groups the augmentation left out.
 
     Raises:
         FairlabError: on bad data or values, naming file, line or key.

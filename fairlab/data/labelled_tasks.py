@@ -36,11 +36,11 @@ class LabelledBatch:
     """B examples, each of one row of token ids, or of one for every answer to choose from.
 
     Attributes:
-        input_ids: (B * rows, T), padded, example by example.
-        attention_mask: the same shape, 0 at padding.
-        segments: the same shape, 1 in the second text; None where the model has no segments.
-        labels: (B,), whole numbers or scores.
-        positions: of the examples in their split, (B,).
+        input_ids: token ids (B * rows, T), padded, example by example.
+        attention_mask: mask (B * rows, T), 0 at padding.
+        segments: segment of each token, (B * rows, T), 1 in the second text; None where the model has no segments.
+        labels: label of each example, (B,): whole numbers or scores.
+        positions: position of each example in its split, (B,).
     """
 
     input_ids: Tensor
@@ -68,18 +68,19 @@ class LabelledTexts(Streamed):
             ``fairlab.augment`` with the task's examples.
         validation: share of the training examples held out, above 0 and below 1; which ones depends on their first
             text alone, so that examples about one text are never split.
-        batch_size: examples per batch.
-        limit: use only so many training examples, from the first; None uses all.
-        encoder: whose tokenizer and maximal length are used.
-        epochs: passes over the training examples.
-        seed: of the order of the batches.
-        augmentation: perturbs the training examples or adds to them, not those held out, so that weights are chosen on
-            the same texts with and without it; None leaves them as they are.
-        unseen: sets that are measured on, as ``TASK:SPLIT``; an example with the texts of one of theirs is left out.
+        batch_size: number of examples in a training batch, over all processes.
+        limit: number of training examples at most, from the first; None uses all.
+        encoder: the backbone whose tokenizer and maximal length are used.
+        epochs: number of passes over the training examples.
+        seed: seed of the order of the batches.
+        augmentation: an augmentation that perturbs the training examples or adds to them, not those held out, so that
+            weights are chosen on the same texts with and without it; None leaves examples as they are.
+        unseen: sets that are measured on, as ``TASK:SPLIT``; a training example with the texts of one of their examples
+            is left out.
 
     Attributes:
-        task: the task.
-        examples: by split, ``train`` and ``validation``.
+        task: the task whose examples are read.
+        examples: the examples of each split, ``train`` and ``validation``.
         perturbed: what became of the training examples; None without a perturbation.
         added: how many examples the augmentation added.
         left_out: how many examples of a set of ``unseen`` were left out.

@@ -46,19 +46,20 @@ class PackedText(lightning.LightningDataModule, TrainingData):
     Args:
         paths: plain-text files, folders of ``.txt`` files, files of rows (.jsonl, .csv, .tsv, .parquet), or output
             folders of ``fairlab.augment``; a relative path may also lie below ``FAIRLAB_DATA``. A row is a passage.
-        field: of a row's text.
+        field: name of the column that holds a row's text.
         original: field of the text that a row was made of, by which it is held out and which is validated on; a row
             without it is original itself.
         twin: ``perturbed`` trains on ``field`` (and the augmentation), ``original`` on the text that was there before.
-        passage: tokens of a passage, at most, unless a sentence is longer.
-        block: tokens of a block, special ones included; None takes the encoder's ``max_length``.
+        passage: number of tokens of a passage at most, unless a single sentence is longer.
+        block: length of a block in tokens, special ones included; None takes the encoder's ``max_length``.
         validation: share of the passages held out, above 0 and below 1.
-        batch_size: blocks per batch.
-        limit_characters: of the original text that are read, from the first; None reads all.
-        encoder: whose tokenizer is used.
-        epochs: passes over the blocks.
-        seed: of their order.
-        augmentation: gives the text that takes the place of a training passage; None leaves it as it is.
+        batch_size: number of blocks in a training batch, over all processes.
+        limit_characters: number of characters of the original text to read, from the first; None reads all.
+        encoder: the backbone whose tokenizer is used.
+        epochs: number of passes over the blocks.
+        seed: seed of the order of the blocks.
+        augmentation: an augmentation that gives the text that takes the place of a training passage; None leaves
+            passages as they are.
 
     Raises:
         FairlabError: on bad data or values, naming file or key.
@@ -224,8 +225,8 @@ class First:
 
     Args:
         batches: the stream, without those skipped.
-        count: batches, those skipped included.
-        skipped: at the start.
+        count: number of batches, those skipped included.
+        skipped: number of batches skipped at the start.
     """
 
     def __init__(self, batches: Iterable[list[int]], count: int, skipped: int) -> None:

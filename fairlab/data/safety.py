@@ -45,11 +45,11 @@ class SafetyText:
     """One text.
 
     Attributes:
-        text: what is scored; never printed.
-        key: of its counterfactual set: the same for all versions of a seed.
-        subgroup: ``category:subgroup``, or empty.
-        labels: 0 (safe) or 1 (unsafe) for each harm that was judged.
-        seed: whether it stands in the data as it is; a version was made of one.
+        text: the text to score, which is never printed.
+        key: name of the text's counterfactual set: the same for all versions of a seed.
+        subgroup: the subgroup that the text is about, as ``category:subgroup``; empty where there is none.
+        labels: for each harm that was judged, 0 (safe) or 1 (unsafe).
+        seed: whether the text stands in the data as it is; a version was made of one that does.
     """
 
     text: str
@@ -216,13 +216,13 @@ class SafetyData(TrainingData):
     """Seeds with their counterfactual versions, in folds that never separate versions of a seed.
 
     Args:
-        name: of :data:`READERS`.
-        path: an explicit file.
-        held_out: further data sets that nothing is trained or chosen on.
-        folds: each is the test set of one model, and the validation set of another; at least three.
-        repeats: of the division into folds.
-        seed: of the division.
-        augmentation: makes the versions; None measures and trains on what the data holds.
+        name: name of the data set, one of :data:`READERS`.
+        path: path of the data set's file; None takes the file below ``FAIRLAB_DATA``.
+        held_out: names of further data sets that nothing is trained or chosen on.
+        folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
+        repeats: number of times the data are divided into folds anew.
+        seed: seed of the divisions.
+        augmentation: the augmentation that makes the versions; None measures and trains on what the data holds.
 
     Attributes:
         texts: the seeds, then the versions made of them.
@@ -311,9 +311,9 @@ class Predicted:
     """Texts with the scores of models that were trained on others.
 
     Attributes:
-        texts: N of them.
-        folds: (R, N), the fold of each in each repeat; scores of one fold come from one model.
-        scores: (R, N) by harm, in [0, 1].
+        texts: the N texts that were scored.
+        folds: fold of each text in each repeat, (R, N); scores of one fold come from one model.
+        scores: for each harm, the scores (R, N), in [0, 1].
     """
 
     texts: Sequence[SafetyText]
@@ -328,8 +328,8 @@ class Judged:
     Attributes:
         parts: scored texts: ``test``, ``validation``, and every held-out data set by name.
         features: names of the F source scores.
-        source_scores: (N, F), of the texts of ``test``.
-        contributions: (F,) by harm, in [0, 1]; empty for a model that has none.
+        source_scores: source scores (N, F) of the texts of ``test``.
+        contributions: for each harm, the weight of each source (F,), in [0, 1]; empty for a model that has none.
     """
 
     parts: Mapping[str, Predicted]

@@ -57,13 +57,13 @@ class SafetyEnsemble:
 
     Args:
         sources: classifiers whose scores are the features.
-        harms: to train models of.
-        kind: ``forest``, ``boosting`` or ``logistic``.
-        trees: of the forest, or rounds of boosting.
-        leaf: least examples in a leaf.
-        reweighting: lambdas and betas by harm.
+        harms: names of the harms to train models for.
+        kind: kind of model: ``forest``, ``boosting`` or ``logistic``.
+        trees: number of trees of the forest, or of rounds of boosting; at least 1.
+        leaf: least number of examples in a leaf, at least 1.
+        reweighting: lambdas and betas of each harm.
         cache: file of source scores; None keeps none.
-        seed: of the models and of the reweighting.
+        seed: seed of the models and of the reweighting.
 
     Raises:
         FairlabError: an unknown kind or harm, or a harm without values for reweighting; in ``fit``, when the training

@@ -41,16 +41,17 @@ class CausalLMTuning(Trained):
 
     Args:
         encoder: a causal LM, trained in place.
-        rank: of adapters on the linear layers of the model's body, all else frozen; None trains everything.
-        quantize: keep the frozen linear layers in 4 bits while training (QLoRA), on CUDA alone. Merged is into the
-            values that the 4 bits stand for.
-        checkpointing: compute activations anew in the backward pass, for less memory and about a third more time.
+        rank: rank of adapters on the linear layers of the model's body, all else frozen; None trains everything.
+        quantize: whether the frozen linear layers are kept in 4 bits while training (QLoRA), on CUDA alone. Adapters
+            are then merged into the values that the 4 bits stand for.
+        checkpointing: whether activations are computed anew in the backward pass, for less memory and about a third
+            more time.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
-        warmup: share of the steps.
-        weight_decay: of AdamW.
+        warmup: share of the training steps in which the learning rate rises, from 0 to below 1.
+        weight_decay: weight decay of AdamW, >= 0.
         epochs: passes over the entries.
         validate_every: training steps between validations.
-        seed: of the adapters; nothing else is random here.
+        seed: seed of the adapters' first weights; nothing else is random here.
 
     Raises:
         FairlabError: a value is out of range, or this machine cannot quantize; in training, when the loss is not

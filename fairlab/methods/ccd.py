@@ -27,14 +27,15 @@ class CCD(Trained):
     second encoder is kept.
 
     Args:
-        encoder: trained in place.
+        encoder: the backbone to debias, trained in place.
         beta: weight of the representation loss (equation 4), >= 0.
         rho: bandwidth of the kernel, see :func:`fairlab.losses.ccd.bandwidth`.
         lr: learning rate of Adam.
         dropout: whether the encoder's own dropout is on in training; the reference embeddings never see it.
         epochs: passes over the training groups.
         validate_every: training steps between validations.
-        seed: of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats it.
+        seed: seed of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats
+            it.
 
     Raises:
         FairlabError: beta is negative or lr is not positive; in ``setup``, when the bandwidth leaves no gradient;

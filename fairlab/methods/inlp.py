@@ -29,9 +29,9 @@ class INLP(Fitted):
     The classes are the versions of the groups, the neutral one among them.
 
     Args:
-        encoder: gets the projection.
-        classifiers: how many are trained, each on what the ones before have left.
-        seed: of the classifiers.
+        encoder: the backbone to debias, which gets the projection.
+        classifiers: number of classifiers trained, each on what the ones before have left; at least 1.
+        seed: seed of the classifiers' training.
 
     Raises:
         FairlabError: there are less than one classifier; in ``fit``, when the data is no counterfactual groups, or when

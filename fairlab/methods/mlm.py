@@ -38,22 +38,24 @@ class MLM(Trained):
     In validation every chosen token is shown as the mask, and the choice is the same each time.
 
     Args:
-        encoder: trained in place.
-        rank: of adapters on the encoder's linear layers, trained with the head while all else is frozen; None trains
-            everything.
+        encoder: the backbone to train, in place.
+        rank: rank of adapters on the encoder's linear layers, trained with the head while all else is frozen; None
+            trains everything.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
-        warmup: steps, or below 1 a share of all steps.
-        weight_decay: of AdamW.
-        betas: of AdamW.
+        warmup: number of training steps in which the learning rate rises, or below 1 a share of all steps.
+        weight_decay: weight decay of AdamW.
+        betas: the two decay rates of AdamW's moments.
         clip: norm at which the gradient is clipped; 0 does not clip it.
-        mask_share: of a text's tokens, special ones left out.
+        mask_share: share of a text's tokens, special ones left out, that are chosen to be predicted; above 0 and below
+            1.
         whole_words: whether the tokens of a word are chosen together.
         preserve: weight of the term that keeps the embeddings, >= 0; 0 leaves it out.
-        dropout: probabilities in training, of ``hidden`` states and of ``attention``; None trains without dropout.
+        dropout: dropout probabilities in training, of ``hidden`` states and of ``attention``; None trains without
+            dropout.
         epochs: passes over the training texts.
-        steps: after so many of them training ends, whatever the epochs; None takes all.
+        steps: number of steps after which training ends, whatever the epochs; None takes all.
         validate_every: training steps between validations.
-        seed: of a new head, the masks and the dropout; those of a step depend on the seed and the step alone.
+        seed: seed of a new head, the masks and the dropout; those of a step depend on the seed and the step alone.
 
     Raises:
         FairlabError: a value is out of range; in training, when the loss is not finite.
@@ -263,18 +265,19 @@ def mask_tokens(
     """Choose tokens to predict and hide them.
 
     Args:
-        input_ids: (B, T).
-        special: the same shape; True where nothing may be chosen.
-        share: of the other tokens, each chosen with this probability.
+        input_ids: token ids of the texts, (B, T).
+        special: boolean (B, T), True where nothing may be chosen.
+        share: probability with which each of the other tokens is chosen.
         as_mask: share of the chosen tokens shown as the mask.
-        as_random: share of them shown as a random token; the rest is shown unchanged.
-        mask_id: of the mask token.
-        vocabulary: random tokens are drawn from ids below this.
-        generator: of every draw, on the device of ``input_ids``.
-        continues: (B, T), whether a token goes on with the word before it: words are chosen whole. None chooses tokens.
+        as_random: share of the chosen tokens shown as a random token; the rest is shown unchanged.
+        mask_id: id of the mask token.
+        vocabulary: size of the vocabulary; random tokens are drawn from ids below it.
+        generator: random generator of every draw, on the device of ``input_ids``.
+        continues: boolean (B, T), whether a token goes on with the word before it: words are then chosen whole. None
+            chooses tokens.
 
     Returns:
-        What the model sees, and which tokens were chosen; both (B, T).
+        Token ids as the model sees them, and whether each token was chosen; both (B, T).
     """
     shape, device = input_ids.shape, input_ids.device
     drawn = torch.rand(shape, generator=generator, device=device)

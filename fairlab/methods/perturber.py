@@ -30,16 +30,16 @@ class PerturberTraining(Trained):
     Args:
         encoder: an encoder-decoder, trained in place.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to ``decay`` of it.
-        warmup: steps, or below 1 a share of all steps.
-        decay: share of the peak that is left at the last step.
-        weight_decay: of AdamW.
+        warmup: number of training steps in which the learning rate rises, or below 1 a share of all steps.
+        decay: share of the peak learning rate that is left at the last step, in [0, 1].
+        weight_decay: weight decay of AdamW, >= 0.
         clip: norm at which the gradient is clipped; 0 does not clip it.
         dropout: whether the model's own dropout is on in training.
         train_embeddings: whether the token embeddings are trained too.
         epochs: passes over the training pairs, at most.
         patience: validations without a lower loss after which training stops; None never stops it.
         validate_every: training steps between validations.
-        seed: of the new embeddings and of dropout; a step's randomness depends on the seed and the step alone.
+        seed: seed of the new embeddings and of dropout; a step's randomness depends on the seed and the step alone.
 
     Raises:
         FairlabError: the model is no encoder-decoder, a value is out of range, or in training the loss is not finite.

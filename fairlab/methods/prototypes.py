@@ -32,11 +32,12 @@ class Switches:
     """Where the papers, their official code and a mended form of it differ.
 
     Attributes:
-        shifted: words of several subwords are read one position to the left,
-            see :func:`fairlab.backbones.hidden_states.target_vectors`.
-        pads_in_prototypes: prototypes are made without an attention mask, so that padding is attended to.
-        pads_in_losses: the same in training.
-        drift: the representation loss, see :func:`fairlab.losses.drift.drift_loss`.
+        shifted: whether words of several subwords are read one position to the left, see
+            :func:`fairlab.backbones.hidden_states.target_vectors`.
+        pads_in_prototypes: whether prototypes are made without an attention mask, so that padding is attended to.
+        pads_in_losses: whether hidden states in training are made without an attention mask, so that padding is
+            attended to.
+        drift: form of the representation loss, see :func:`fairlab.losses.drift.drift_loss`.
     """
 
     shifted: bool
@@ -54,15 +55,16 @@ class PrototypeDebiasing(Trained, ABC):
     states from the original encoder's. A batch of counterfactual groups holds both kinds and its loss is their sum.
 
     Args:
-        encoder: trained in place.
-        switches: how the loss is computed.
+        encoder: the backbone to debias, trained in place.
+        switches: details of the loss in which papers and official code differ.
         alpha: weight of the bias loss, >= 0.
         beta: weight of the representation loss, >= 0.
         lr: learning rate of AdamW at the start; it falls linearly to 0.
         dropout: whether the encoder's own dropout is on in training.
         epochs: passes over the training sentences.
         validate_every: training steps between validations.
-        seed: of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats it.
+        seed: seed of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats
+            it.
 
     Raises:
         FairlabError: a value is out of range; in ``setup``, when the data has no target words; in training, when the

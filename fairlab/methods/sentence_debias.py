@@ -20,8 +20,8 @@ class SentenceDebias(Fitted):
     """Finds the bias subspace of an encoder's embeddings and projects it out; nothing is trained.
 
     Args:
-        encoder: gets the projection.
-        components: dimensions of the subspace.
+        encoder: the backbone to debias, which gets the projection.
+        components: number of dimensions of the subspace that is removed.
         seed: not used; nothing is random.
 
     Raises:

@@ -37,18 +37,18 @@ class SequenceClassifier(Trained):
     were held out; the development examples choose nothing.
 
     Args:
-        encoder: trained in place; its model becomes the sequence classifier.
-        rank: of adapters on the encoder's linear layers, trained with the head while all else is frozen; None trains
-            everything.
+        encoder: the backbone to train, in place; its model becomes the sequence classifier.
+        rank: rank of adapters on the encoder's linear layers, trained with the head while all else is frozen; None
+            trains everything.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
-        warmup: share of the steps.
-        weight_decay: of AdamW, on matrices only.
+        warmup: share of the training steps in which the learning rate rises, from 0 to below 1.
+        weight_decay: weight decay of AdamW, on matrices only, >= 0.
         dropout: whether the backbone's own dropout is on in training.
         epochs: passes over the training examples, at most.
         patience: validations without a better measure after which training stops; None trains for all epochs.
         validate_every: training steps between validations.
-        seed: of the new head and of dropout; a step's randomness depends on the seed and the step alone.
-        debiasing: what keeps it from learning shortcuts; None learns what there is.
+        seed: seed of the new head and of dropout; a step's randomness depends on the seed and the step alone.
+        debiasing: a debiasing that keeps the classifier from learning shortcuts; None trains by cross-entropy alone.
 
     Raises:
         FairlabError: a value is out of range; in training, when the loss is not finite.

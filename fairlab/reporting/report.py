@@ -154,8 +154,8 @@ class Embedded:
     """The first CCED set whose embeddings of both phases lie beside a record.
 
     Attributes:
-        subset: its name in readings.
-        groups: N of them.
+        subset: name of the set in readings.
+        groups: the N groups of the set.
         before, after: embeddings (N, 1 + A, D), the neutral version first.
     """
 

@@ -34,9 +34,9 @@ class Point:
 
     Attributes:
         value: mean over the runs, in the reading's unit.
-        low, high: 95 % interval: of Student's t over seeds; of a single run, its own over items.
-        ideal: as of the reading.
-        n: runs.
+        low, high: bounds of the 95 % interval: of Student's t over seeds; for a single run, its own over items.
+        ideal: the value of a perfectly fair or useful model; None where there is no such value.
+        n: number of runs the mean is over.
     """
 
     value: float
@@ -103,8 +103,8 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
     """The finished runs, one choice for those that differ in their seed alone.
 
     Args:
-        records: of runs.
-        keys: of the readings wanted, as in ``metrics.json``.
+        records: records of runs; unfinished ones are left out.
+        keys: keys of the readings wanted, as in ``metrics.json``.
     """
     done = [record for record in records if record.status == "finished"]
     grouped: dict[tuple[tuple[str, str], ...], list[Record]] = {}
@@ -164,12 +164,12 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str]) ->
     """Write ``report.html`` and ``report.json`` into a folder of runs.
 
     Args:
-        folder: of the runs.
-        records: of them.
-        keys: of the readings shown.
+        folder: folder of the runs, where both files are written.
+        records: records of the runs.
+        keys: keys of the readings to show, as in ``metrics.json``.
 
     Returns:
-        The page.
+        Path of the page.
     """
     choices = choices_of(records, keys)
     units = {reading.key: reading.unit for record in records for reading in record.readings if reading.key in keys}
@@ -293,8 +293,8 @@ def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
     """Write the page of a folder of runs, and say where it is.
 
     Args:
-        folder: with runs at any depth.
-        readings: keys in ``metrics.json``; None takes the headline readings.
+        folder: folder that holds runs at any depth.
+        readings: keys of the readings to show, as in ``metrics.json``; None takes the headline readings.
 
     Raises:
         FairlabError: there is no such folder, no run in it, or no such reading.

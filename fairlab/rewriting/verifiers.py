@@ -251,9 +251,9 @@ def load_verifiers(names: Sequence[str], lexicon: Lexicon, llm: LLM | None = Non
     """Verifiers by name.
 
     Args:
-        names: of :data:`VERIFIERS`, or ``label``.
-        lexicon: of the axis.
-        llm: for ``label``.
+        names: names of verifiers: keys of :data:`VERIFIERS`, or ``label``.
+        lexicon: words of the axis, and its attributes.
+        llm: language model that the verifier ``label`` asks; None where it is not among the names.
 
     Raises:
         FairlabError: there is none of a name, or no language model for ``label``.

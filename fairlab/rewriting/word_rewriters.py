@@ -15,10 +15,10 @@ class Selection:
 
     Attributes:
         start: offset of the word's first character.
-        word: as it stands in the text.
-        axis: of the attributes.
+        word: the word as it stands in the text.
+        axis: axis of the two attributes, such as ``gender``.
         source: the attribute that the word marks.
-        target: another one of the axis; ``neutral`` on the axis gender is what PANDA calls non-binary.
+        target: another attribute of the axis; ``neutral`` on the axis gender is what PANDA calls non-binary.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
     """
@@ -47,7 +47,7 @@ class ByAxis:
     """Word rewriters of one axis each, as one.
 
     Args:
-        rewriters: by axis.
+        rewriters: the word rewriter of each axis.
     """
 
     def __init__(self, rewriters: Mapping[str, WordRewriter]) -> None:
