@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
-from fairlab.distributed import rank, ranks
+from fairlab.distributed import rank
 from fairlab.record import Note, Record
 from fairlab.run.folders import SWEEP
 from fairlab.run.loggers import build_loggers
-from fairlab.run.processes import elsewhere
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
@@ -29,7 +27,6 @@ def make_trainer(
 ) -> lightning.Trainer:
     """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only."""
     import lightning
-    from lightning.fabric.plugins.environments.lightning import LightningEnvironment
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
@@ -47,8 +44,6 @@ def make_trainer(
     callbacks: list[Any] = [history, Checkpoints(record.folder / "checkpoints", every, **choice)]
     if compiled:
         callbacks.append(Compiled(encoder))
-    if ranks() > 1 and not elsewhere():
-        hardware["plugins"] = [LightningEnvironment()]  # whatever scheduler this machine's processes run under
     try:
         trainer = lightning.Trainer(
             **hardware,
@@ -100,7 +95,6 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
         text = f"checkpoints/{path.name} is damaged; training went on from {last.name if last else 'its start'}"
         record.notes.append(Note("training", text))
         print(text)
-    handler = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Lightning then finishes the step first
     try:
         trainer.fit(method, data, ckpt_path=str(last) if last else None, weights_only=True)
     except RuntimeError as error:
@@ -110,8 +104,6 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
             f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
             "train from the start"
         ) from error
-    finally:
-        signal.signal(signal.SIGTERM, handler)
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
     if not checkpoint_is_intact(folder / "best.ckpt"):
