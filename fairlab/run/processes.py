@@ -5,6 +5,7 @@ All of them call the same function, connected by ``torch.distributed``; see :mod
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -84,7 +85,6 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-    _mute_launcher()
     os.environ.setdefault("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", SECONDS_TO_END)
     with tempfile.TemporaryDirectory() as logs:
         config = LaunchConfig(
@@ -100,10 +100,13 @@ def run_in_processes(count: int, task: Callable[..., None], *arguments: Any) -> 
             logs_specs=DefaultLogsSpecs(logs, redirects=dict.fromkeys(range(1, count), Std.ALL)),
         )
         sys.stdout.flush()
+        logging.disable(logging.CRITICAL)  # of the launcher: what a user must know is said in one sentence
         try:
             elastic_launch(config, _run_task)(task, arguments, os.getpid())
         except ChildFailedError as error:
             raise FairlabError(_why_it_ended(*error.get_first_failure(), count)) from None
+        finally:
+            logging.disable(logging.NOTSET)
 
 
 def _run_task(task: Callable[..., None], arguments: tuple[Any, ...], launcher: int) -> None:
@@ -171,13 +174,3 @@ def _end_with(launcher: int) -> None:
     while os.getppid() == launcher:
         time.sleep(0.5)
     os._exit(1)
-
-
-def _mute_launcher() -> None:
-    """The launcher's own messages go nowhere: what a user must know is said in one sentence."""
-    import logging
-
-    for name in ("torch.distributed", "torch.multiprocessing"):
-        logger = logging.getLogger(name)
-        logger.propagate = False
-        logger.addHandler(logging.NullHandler())

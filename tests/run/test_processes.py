@@ -2,8 +2,6 @@
 
 import copy
 import json
-import os
-import signal
 
 import lightning
 import pytest
@@ -36,6 +34,7 @@ from fairlab.run.processes import count_of, refuse_other_count, run_in_processes
 from fairlab.types import CannotScore, FairlabError
 from tests.conftest import MINILM, SMALL
 from tests.methods import test_ccd, test_mlm, test_perturber, test_sequence_classifier
+from tests.run.failing import be_killed, fail
 
 QUIET = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "num_sanity_val_steps": 0}
 
@@ -156,19 +155,6 @@ def everything(folder):
         print("rank 0 prints")
 
 
-def fail(folder, number, error):
-    """One process raises; the others wait for it."""
-    if rank() == number:
-        raise error
-    gather_over_ranks(None)
-
-
-def be_killed(folder, number):
-    if rank() == number:
-        os.kill(os.getpid(), signal.SIGKILL)
-    gather_over_ranks(None)
-
-
 def test_one_process_is_a_share_of_everything():
     primitives()
 
@@ -211,13 +197,12 @@ PREFIX = "process {} of 2 ended before the run did: "
         (be_killed, (0,), PREFIX.format(0) + "Signal 9 (SIGKILL) received by PID "),
     ],
 )
-def test_a_process_that_fails_ends_the_run_with_its_words(tmp_path, capfd, task, arguments, sentence):
+def test_a_process_that_fails_ends_the_run_with_its_words(capfd, task, arguments, sentence):
     with pytest.raises(FairlabError) as error:
-        run_in_processes(2, task, tmp_path, *arguments)
+        run_in_processes(2, task, *arguments)
     assert str(error.value).rstrip("0123456789") == sentence
     printed = capfd.readouterr().err
-    assert ("ValueError: a bug" in printed) == ("bug" in sentence), "a bug's traceback is shown"
-    assert "torch.distributed.elastic" not in printed.replace("File", ""), "the launcher itself says nothing"
+    assert ("Traceback" in printed) == ("bug" in sentence), "a bug's traceback is shown, and nothing else"
 
 
 @pytest.mark.parametrize(
