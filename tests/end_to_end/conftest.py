@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,3 +97,33 @@ def only_run(folder: Path, experiment: str = "ccd_bert") -> Path:
     """The folder of the single run below ``outputs``."""
     (found,) = (folder / "outputs" / experiment).iterdir()
     return found
+
+
+# Validations and checkpoints fall on the same steps, the harder case.
+LONG = ["method.epochs=24", "method.validate_every=10", "method.dropout=true", "trainer.checkpoint_every=10"]
+
+
+def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
+    """A run in the background, in a process group of its own, as a shell starts it."""
+    return subprocess.Popen(
+        [*TRAIN, *arguments],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        # A shell hands its background jobs an ignored SIGINT, which a test run there would inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def wait_for(path: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 120) -> None:
+    deadline = time.time() + seconds
+    while not path():
+        assert process.poll() is None, process.stderr.read()
+        assert time.time() < deadline
+        time.sleep(0.02)
+
+
+def last_checkpoint(folder: Path) -> Callable[[], list[Path]]:
+    return lambda: list((folder / "outputs").glob("ccd_bert/*/checkpoints/last.ckpt"))

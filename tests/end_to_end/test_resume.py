@@ -2,42 +2,13 @@
 
 import shutil
 import signal
-import subprocess
-import time
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from fairlab.record import Record
-from tests.end_to_end.conftest import TRAIN, only_run
-
-# Validations and checkpoints fall on the same steps, the harder case.
-LONG = ["method.epochs=24", "method.validate_every=10", "method.dropout=true", "trainer.checkpoint_every=10"]
-
-
-def start(arguments, folder):
-    return subprocess.Popen(
-        [*TRAIN, *arguments],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell hands its background jobs an ignored SIGINT, which a test run there would inherit.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
-def wait_for(path, process, seconds=120):
-    deadline = time.time() + seconds
-    while not path():
-        assert process.poll() is None, process.stderr.read()
-        assert time.time() < deadline
-        time.sleep(0.02)
-
-
-def last_checkpoint(folder):
-    return lambda: list((folder / "outputs").glob("ccd_bert/*/checkpoints/last.ckpt"))
+from tests.end_to_end.conftest import LONG, last_checkpoint, only_run, start, wait_for
 
 
 @pytest.fixture
