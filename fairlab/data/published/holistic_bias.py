@@ -181,7 +181,7 @@ def _of_standalone(
     """A phrase with a gap for the noun ("{article} {noun} with dyslexia") with every noun; any other as it is."""
     singular = entry["noun_phrase"]
     plural = entry.get("plural_noun_phrase", singular)
-    descriptor = singular.format(_article="", noun="").strip()
+    descriptor = singular.format(article="", noun="").strip()
     if "{noun}" not in singular:
         yield NounPhrase(axis, descriptor, False, "", singular, plural)
         return
@@ -192,6 +192,6 @@ def _of_standalone(
                 descriptor,
                 False,
                 one,
-                singular.format(_article=_article(one), noun=one),
-                plural.format(_article="", noun=many).strip(),
+                singular.format(article=_article(one), noun=one),
+                plural.format(article="", noun=many).strip(),
             )
