@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -114,10 +113,10 @@ def only_run(folder: Path, experiment: str = "ccd_bert") -> Path:
 LONG = ["method.epochs=24", "method.validate_every=10", "method.dropout=true", "trainer.checkpoint_every=10"]
 
 
-def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
+def start_as_a_shell_does(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
     """A run in the background, in a process group of its own, as a shell starts it."""
     return subprocess.Popen(
-        [*TRAIN, *arguments],
+        [sys.executable, "-m", "fairlab.train", *arguments],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -126,14 +125,6 @@ def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
         # A shell hands its background jobs an ignored SIGINT, which a test run there would inherit.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-
-
-def wait_for(path: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 120) -> None:
-    deadline = time.time() + seconds
-    while not path():
-        assert process.poll() is None, process.stderr.read()
-        assert time.time() < deadline
-        time.sleep(0.02)
 
 
 def last_checkpoint(folder: Path) -> Callable[[], list[Path]]:

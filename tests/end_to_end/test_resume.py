@@ -8,18 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from fairlab.record import Record
-<<<<<<< HEAD
-from tests.end_to_end.conftest import LONG, last_checkpoint, only_run, start, wait_for
-=======
-from tests.end_to_end.conftest import kill, only_run, wait_for
-
-# Validations and checkpoints fall on the same steps, the harder case.
-LONG = ["method.epochs=24", "method.validate_every=10", "method.dropout=true", "trainer.checkpoint_every=10"]
-
-
-def last_checkpoint(folder):
-    return lambda: list((folder / "outputs").glob("ccd_bert/*/checkpoints/last.ckpt"))
->>>>>>> tests
+from tests.end_to_end.conftest import LONG, kill, last_checkpoint, only_run, wait_for
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairlab.record import Record
-from tests.end_to_end.conftest import LONG, last_checkpoint, only_run, start, wait_for
+from tests.end_to_end.conftest import LONG, last_checkpoint, only_run, start_as_a_shell_does, wait_for
 
 SHARED = ["trainer=ddp_cpu", "trainer.devices=2", "trainer.checkpoint_every=1"]
 
@@ -91,7 +91,7 @@ def processes_in(folder):
 @pytest.mark.parametrize("told", ["SIGTERM", "Ctrl-C"])
 def test_two_processes_told_to_end_take_a_checkpoint_and_go_on(run, small, tmp_path, told):
     command = [*small, *LONG, *SHARED, "trainer.checkpoint_every=1000"]
-    process = start(command, tmp_path)
+    process = start_as_a_shell_does(command, tmp_path)
     best = lambda: list((tmp_path / "outputs").glob("ccd_bert/*/checkpoints/best.ckpt"))  # noqa: E731
     wait_for(best, process)
     if told == "Ctrl-C":
@@ -115,7 +115,7 @@ def test_two_processes_told_to_end_take_a_checkpoint_and_go_on(run, small, tmp_p
 
 def test_kill_9_of_any_process_leaves_none_behind(small, tmp_path):
     command = [*small, *LONG, *SHARED]
-    process = start(command, tmp_path)
+    process = start_as_a_shell_does(command, tmp_path)
     wait_for(last_checkpoint(tmp_path), process)
     process.kill()
     process.wait()
@@ -127,7 +127,7 @@ def test_kill_9_of_any_process_leaves_none_behind(small, tmp_path):
     assert Record.load(folder).status == "running"
 
     (folder / "checkpoints" / "last.ckpt").unlink()
-    process = start([*command, "ckpt=last"], tmp_path)
+    process = start_as_a_shell_does([*command, "ckpt=last"], tmp_path)
     wait_for(last_checkpoint(tmp_path), process)
     workers = [number for number, line in processes_in(tmp_path).items() if "spawn_main" in line]
     assert len(workers) == 2
