@@ -252,8 +252,8 @@ def trade_off(
             marker={"size": 10},
         )
     )
-    figure.update_xaxes(title_text=f"{names[0]}, distance to ideal", rangemode="tozero")
-    figure.update_yaxes(title_text=f"{names[1]}, distance to ideal", rangemode="tozero")
+    figure.update_xaxes(title_text=wrapped(f"{names[0]}, distance to ideal", 45), rangemode="tozero")
+    figure.update_yaxes(title_text=wrapped(f"{names[1]}, distance to ideal", 45), rangemode="tozero")
     return laid_out(figure, 440)
 
 
