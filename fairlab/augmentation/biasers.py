@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.llm.client import LLM
+from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.biasers import BiaserRewriter, Copy
 from fairlab.rewriting.group_rewriters import columns
 from fairlab.rewriting.summaries import ExtractiveSummary, LLMSummary, ModelSummary
@@ -26,7 +27,7 @@ TO = "to/"  # counts of rows by member, before the name
 MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "sentence")
 
 
-class Biasers:
+class Biasers(RowAugmentation):
     """Every entry, and for each of its biasers a copy with every other member; each copy upshifted and downshifted.
 
     Rows have the input's form, with ``kind`` (``entry``, ``copy``, ``upshift`` or ``downshift``), ``biaser`` (the

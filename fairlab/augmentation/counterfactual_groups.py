@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from fairlab.llm.client import LLM
 from fairlab.metrics.polarity import Polarity
+from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, RuleGroups, group_row
 from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.verifiers import load_verifiers
@@ -16,7 +17,7 @@ from fairlab.types import FairlabError, Made, Row
 FILTERS = ("drop", "keep", "fallback")
 
 
-class CounterfactualGroups:
+class CounterfactualGroups(RowAugmentation):
     """Turns every text that holds a word of the axis into a group: neutral, and one version per attribute.
 
     The rewriter makes the versions, verifiers judge them, and the filter decides about groups that fail: ``drop`` puts

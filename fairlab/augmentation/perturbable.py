@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlab.lexicons import load_lexicon
+from fairlab.protocols import RowAugmentationOnAxes
 from fairlab.rewriting.perturbable_words import PerturbableWords, perturbability
 from fairlab.types import FairlabError, Made, Row
 
 BELOW = "rows that are less perturbable"
 
 
-class Perturbable:
+class Perturbable(RowAugmentationOnAxes):
     """Keeps the rows whose perturbability is high enough, with their score.
 
     See :func:`fairlab.rewriting.perturbable_words.perturbability`.

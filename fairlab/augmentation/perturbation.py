@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairlab.lexicons import Lexicon, load_lexicon
+from fairlab.protocols import RowAugmentationOnAxes
 from fairlab.rewriting.group_rewriters import NO_WORD, RuleGroups
 from fairlab.rewriting.llm_rewriter import NotRewritten
 from fairlab.rewriting.perturbable_words import PerturbableWords
@@ -45,7 +46,7 @@ class Rewritten:
     text: str = ""
 
 
-class Perturbation:
+class Perturbation(RowAugmentationOnAxes):
     """Turns one person of every text to another attribute; a text without a perturbable word stays as it is.
 
     ``choose`` draws, for each text, a word and a target from K, all pairs of a word and another attribute of its axis.
@@ -71,6 +72,7 @@ class Perturbation:
     """
 
     name = "perturbation"
+    plan = "fairlab.plans.perturbing.Perturbing"
 
     def __init__(
         self,

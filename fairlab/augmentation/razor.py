@@ -22,6 +22,7 @@ from fairlab.files import write_whole
 from fairlab.metrics.shortcuts import WIDTH, EmbeddingSpace, Space, TokenSpace
 from fairlab.metrics.shortcuts_by_word import AssociationSpace
 from fairlab.metrics.shortcuts_official import OFFICIAL_WIDTH, OfficialSpace
+from fairlab.protocols import Planned, refuse_axis
 from fairlab.rewriting.label_keeping import LabelCheck, Labelled, LabelledRewriter
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields
@@ -37,6 +38,8 @@ SETTINGS = {
 NONE, NOT_LOWER = "the rewriter offers nothing", "no rewrite has a lower shortcut score"
 LOST = "no rewrite keeps its label"
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
+
+MADE_BY = ("label", "compat", "features", "accept", "k", "candidates")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Tried:
     turned_down: list[list[str]]
 
 
-class Razor:
+class Razor(Planned):
     """Rewrites the documents of the highest shortcut scores, keeping their labels and the size of the data set.
 
     Every round scores all documents, selects the ``k`` highest of those not selected before, asks for rewrites, drops
@@ -95,6 +98,9 @@ class Razor:
     Source: section 3.3. A document is selected once (ours), so that rounds go on where a rewriter has nothing to offer.
     """
 
+    name = "razor"
+    plan = "fairlab.plans.rounds.Rounds"
+
     def __init__(
         self,
         *,
@@ -128,6 +134,16 @@ class Razor:
         self.accept, self.compat, self.features, self.scored = accept, compat, features, scored
         self.pe, self.width, self.embed = pe, width, embed
         self.label, self.verify, self.vectors = label, verify, vectors
+
+    @classmethod
+    def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of the search, for an output's manifest.
+
+        Raises:
+            FairlabError: an axis was given.
+        """
+        refuse_axis(values, "razor looks for shortcuts without an axis")
+        return {name: values["augmentation"][name] for name in MADE_BY}
 
     def __call__(self, items: Sequence[Labelled], folder: Path) -> tuple[list[Labelled], list[dict[str, Any]]]:
         """The documents as the rounds leave them, and the rounds; finished ones are read from ``folder``.

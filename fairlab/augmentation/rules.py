@@ -35,7 +35,7 @@ class Rules:
         self.mode = mode
         self.names = names
 
-    def __call__(self, groups: Sequence[Group]) -> list[Group]:
+    def groups(self, groups: Sequence[Group]) -> list[Group]:
         """Groups with the same ids and extra keys, every version made from the source text.
 
         Raises:

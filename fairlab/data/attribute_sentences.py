@@ -31,6 +31,7 @@ from fairlab.data.word_lists import (
     listed_words,
     split_by_hash,
 )
+from fairlab.protocols import TrainingData
 from fairlab.types import NEUTRAL, FairlabError
 
 SPLITS = ("train", "validation")
@@ -90,7 +91,7 @@ class SentenceBatch:
         return len(self.kinds)
 
 
-class AttributeSentences(lightning.LightningDataModule):
+class AttributeSentences(lightning.LightningDataModule, TrainingData):
     """Sentences of plain text by the listed words they hold, in batches of one kind each, in random order.
 
     Args:

@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 
 from fairlab.data.batching import BucketedBatches
 from fairlab.distributed import own_items
+from fairlab.protocols import TrainingData
 
 
 def batches_done(trainer: lightning.Trainer | None) -> int:
@@ -38,7 +39,7 @@ def loader(items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any
     return DataLoader(items, batch_sampler=batches, collate_fn=shared, generator=torch.Generator())
 
 
-class Streamed(lightning.LightningDataModule):
+class Streamed(lightning.LightningDataModule, TrainingData):
     """Training and validation batches of similar length.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -13,16 +12,10 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.text import SENTENCE_END, SHORTEST, held_out, join_sentences, read
+from fairlab.protocols import TextAugmentation
 from fairlab.types import FairlabError
 
 SPLITS = ("train", "validation")
-
-
-class TextAugmentation(Protocol):
-    """Texts from a text."""
-
-    def texts(self, text: str) -> list[str]:
-        """The texts that take the place of one; none leaves it out."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +63,8 @@ class Corpus(Streamed):
         FairlabError: on bad data or values, naming file or key.
     """
 
+    applies = (TextAugmentation,)
+
     def __init__(
         self,
         *,
@@ -85,7 +80,7 @@ class Corpus(Streamed):
     ) -> None:
         super().__init__()
         _check(paths, windows, validation, batch_size, limit)
-        if augmentation is not None and not hasattr(augmentation, "texts"):
+        if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError(
                 "this augmentation works on counterfactual groups, not on a corpus: augmentation=none or cda_text"
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,10 +13,10 @@ from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.groups import groups_files, read_groups
 from fairlab.files import sha256
+from fairlab.protocols import GroupAugmentation
 from fairlab.types import FairlabError, Group
 
 SPLITS = ("train", "validation", "test")
-Augmentation = Callable[[Sequence[Group]], list[Group]]
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class CounterfactualData(Streamed):
         augmentation: function from groups to groups, applied to training and validation; None leaves groups as they
             are.
         limit: number of training groups at most, from the first; None uses all.
+        input: the texts of which the groups at ``path`` were made, for the record; None where they were not.
 
     Attributes:
         groups: the groups of each split, after the augmentation.
@@ -66,6 +68,9 @@ class CounterfactualData(Streamed):
     Raises:
         FairlabError: on bad data or values, naming file, line or key.
     """
+
+    applies = (GroupAugmentation,)
+    made_key = "path"
 
     def __init__(
         self,
@@ -77,16 +82,18 @@ class CounterfactualData(Streamed):
         encoder: Backbone,
         epochs: int,
         seed: int,
-        augmentation: Augmentation | None = None,
+        input: str | None = None,
+        augmentation: GroupAugmentation | None = None,
     ) -> None:
         super().__init__()
         if batch_size < 1:
             raise FairlabError(f"data.batch_size must be at least 1, not {batch_size}")
-        if augmentation is not None and not callable(augmentation):
+        if augmentation is not None and not isinstance(augmentation, GroupAugmentation):
             raise FairlabError(
                 "this augmentation works on plain text, not on counterfactual groups; choose augmentation=none or cda"
             )
         self.path = path
+        self.input = input
         self.batch_size = batch_size
         self.encoder = encoder
         self.epochs = epochs
@@ -96,7 +103,7 @@ class CounterfactualData(Streamed):
             if limit < 1:
                 raise FairlabError(f"data.limit must be at least 1 or null, not {limit}")
             splits["train"] = splits["train"][:limit]
-        self.groups = {name: augmentation(groups) if augmentation else groups for name, groups in splits.items()}
+        self.groups = {name: augmentation.groups(groups) if augmentation else groups for name, groups in splits.items()}
         self.dropped = {name: len(groups) - len(self.groups[name]) for name, groups in splits.items()}
         for name, groups in self.groups.items():
             if not groups:
@@ -104,6 +111,11 @@ class CounterfactualData(Streamed):
         self.token_ids = {
             name: [encoder.tokenize(group.texts) for group in groups] for name, groups in self.groups.items()
         }
+
+    @classmethod
+    def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
+        """The texts of ``data.input``, of which an augmentation makes the groups; None where there are none."""
+        return settings["input"]
 
     @property
     def hash(self) -> str:
@@ -118,6 +130,7 @@ class CounterfactualData(Streamed):
         """What the record should hold about the data: the file by hash, sizes, what was dropped or cut."""
         return {
             "path": self.path,
+            **({"made_of": self.input} if self.input else {}),
             "sha256": self.hash,
             "trained_on": f"{len(self.groups['train'])} counterfactual groups",
             **{f"{split}_groups": len(groups) for split, groups in self.groups.items()},

@@ -22,12 +22,11 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.batch_stream import Streamed
-from fairlab.data.corpus import TextAugmentation
 from fairlab.data.stream.rows import FORMATS, read_rows
-from fairlab.data.stream.shards import Augmentation
 from fairlab.data.stream.subsample import fair_choice
 from fairlab.data.text import SENTENCE_END, read
 from fairlab.files import sha256, write_whole
+from fairlab.protocols import ExpandingAugmentation, RowAugmentation, TextAugmentation
 from fairlab.types import FairlabError, Row
 
 SPLITS = ("train", "validation")
@@ -98,6 +97,8 @@ class Entries(Streamed):
         FairlabError: on bad data or values, naming file or key.
     """
 
+    applies = (TextAugmentation, RowAugmentation)
+
     def __init__(
         self,
         *,
@@ -114,7 +115,7 @@ class Entries(Streamed):
         encoder: Backbone,
         epochs: int,
         seed: int,
-        augmentation: TextAugmentation | Augmentation | None = None,
+        augmentation: TextAugmentation | RowAugmentation | None = None,
     ) -> None:
         super().__init__()
         if min(sample, validation, batch_size, 1 if limit is None else limit) < 1:
@@ -124,7 +125,7 @@ class Entries(Streamed):
             )
         if not 2 <= block <= encoder.max_length:
             raise FairlabError(f"data.block must lie in 2..{encoder.max_length}, backbone.max_length, not {block}")
-        if made is None and not (hasattr(augmentation, "texts") or hasattr(augmentation, "make")):
+        if made is None and not isinstance(augmentation, self.applies):
             raise FairlabError(
                 "nothing says what becomes of the sample: choose an augmentation of texts, or give data.made=DIR, the "
                 "output of python -m fairlab.augment"
@@ -163,7 +164,7 @@ class Entries(Streamed):
             rows, hashes = read_made(made)
             self.hashes |= hashes
             found = [(row.text, row.extra.get("biaser", "")) for row in rows]
-        elif hasattr(augmentation, "make"):
+        elif isinstance(augmentation, RowAugmentation):
             rows = [Row(str(k), text, {}, f"entry {k}", k) for k, text in enumerate(sample, start=1)]
             made_of = [row for made in augmentation.make(rows) for row in made.rows]
             found = [(row["text"], row.get("biaser", "")) for row in made_of]
@@ -226,8 +227,8 @@ def expandable_first(entries: Sequence[str], count: int, augmentation: Any) -> l
     Raises:
         FairlabError: the augmentation cannot tell, or there are fewer.
     """
-    if not hasattr(augmentation, "expands"):
-        raise FairlabError("data.expandable=true needs an augmentation that can tell, such as biasers_of_texts")
+    if not isinstance(augmentation, ExpandingAugmentation):
+        raise FairlabError("data.expandable=true needs an augmentation that can tell, such as biasers")
     found = (
         start + k
         for start in range(0, len(entries), 64)

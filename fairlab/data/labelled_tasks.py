@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,16 +25,10 @@ from fairlab.data.published.task_files import (
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
 from fairlab.data.stream.choices import perturb_examples
 from fairlab.data.stream.manifest import NAME, data_files
+from fairlab.data.stream.rows import TASK
 from fairlab.data.text import held_out
+from fairlab.protocols import ExampleAugmentation
 from fairlab.types import FairlabError
-
-
-class MakesMore(Protocol):
-    """An augmentation that adds examples made of one."""
-
-    def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
-        """Fields and labels of the examples to be added; none where nothing can be made."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -95,6 +89,9 @@ class LabelledTexts(Streamed):
         FairlabError: on bad data or values, naming file, row or key.
     """
 
+    applies = (ExampleAugmentation, Perturbation)
+    made_key = "path"
+
     def __init__(
         self,
         *,
@@ -106,7 +103,7 @@ class LabelledTexts(Streamed):
         encoder: Backbone,
         epochs: int,
         seed: int,
-        augmentation: Perturbation | MakesMore | None = None,
+        augmentation: Perturbation | ExampleAugmentation | None = None,
         unseen: Sequence[str] = (),
     ) -> None:
         super().__init__()
@@ -114,11 +111,7 @@ class LabelledTexts(Streamed):
             raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
         if batch_size < 1 or (limit is not None and limit < 1):
             raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
-        if (
-            augmentation is not None
-            and not isinstance(augmentation, Perturbation)
-            and not hasattr(augmentation, "more")
-        ):
+        if augmentation is not None and not isinstance(augmentation, self.applies):
             raise FairlabError(
                 "this augmentation works on counterfactual groups, not on a task: augmentation=fairtuning, eda, "
                 "crossaug or none"
@@ -150,6 +143,11 @@ class LabelledTexts(Streamed):
             self.examples["train"] = with_more(kept, self.task, augmentation)  # type: ignore[arg-type]
         self.added = len(self.examples["train"]) - len(kept)
         self.encoded = {split: encode(encoder, pairs(part)) for split, part in self.examples.items()}
+
+    @classmethod
+    def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
+        """The training examples of the task, as ``input=task:NAME:train`` of ``fairlab.augment``."""
+        return f"{TASK}{settings['task']}:train" if settings["path"] is None else None
 
     @property
     def rows(self) -> int:
@@ -226,7 +224,7 @@ def _texts(example: Example) -> tuple[str, ...]:
     return tuple(" ".join(field.split()).casefold() for field in example.fields)
 
 
-def with_more(examples: Sequence[Example], task: Task, augmentation: MakesMore) -> list[Example]:
+def with_more(examples: Sequence[Example], task: Task, augmentation: ExampleAugmentation) -> list[Example]:
     """Examples, each followed by what the augmentation makes of it.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,10 +18,11 @@ from torch.utils.data import DataLoader
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import batches_done, loader
 from fairlab.data.batching import BucketedBatches
-from fairlab.data.corpus import SPLITS, TextAugmentation, TextBatch
+from fairlab.data.corpus import SPLITS, TextBatch
 from fairlab.data.stream.rows import PROBED, BadRow, read_rows
 from fairlab.data.text import SENTENCE_END, WRAPPED, held_out, join_sentences, text_files
 from fairlab.files import sha256
+from fairlab.protocols import TextAugmentation, TrainingData
 from fairlab.text import gutenberg
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -30,7 +31,7 @@ AT_ONCE = 2000  # sentences tokenized together
 ROWS = (".jsonl", ".csv", ".tsv", ".parquet")
 
 
-class PackedText(lightning.LightningDataModule):
+class PackedText(lightning.LightningDataModule, TrainingData):
     """Running text, read passage by passage, in blocks that are filled to the last token.
 
     A passage is a run of sentences of one file, up to so many tokens; it is what an augmentation rewrites and what is
@@ -64,6 +65,9 @@ class PackedText(lightning.LightningDataModule):
         FairlabError: on bad data or values, naming file or key.
     """
 
+    applies = (TextAugmentation,)
+    made_key = "paths"
+
     def __init__(
         self,
         *,
@@ -84,7 +88,7 @@ class PackedText(lightning.LightningDataModule):
         super().__init__()
         self.block = encoder.max_length if block is None else block
         _check(paths, twin, passage, self.block, encoder, validation, batch_size, limit_characters)
-        if augmentation is not None and not hasattr(augmentation, "texts"):
+        if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError("this augmentation works on counterfactual groups, not on text: augmentation=none")
         self.paths = list(paths)
         self.field, self.original = field, original
@@ -163,6 +167,11 @@ class PackedText(lightning.LightningDataModule):
         """Number of training batches over all epochs: as many as the original text fills."""
         blocks = -(-self.original_tokens // (self.block - 2))
         return self.epochs * -(-blocks // self.batch_size)
+
+    @classmethod
+    def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
+        """The only path; None where there are several."""
+        return settings["paths"][0] if len(settings["paths"]) == 1 else None
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes, how much an augmentation changed."""

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import yaml
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from fairlab.data.published.sources import locate
 from fairlab.data.stream.manifest import data_files
+from fairlab.protocols import SubgroupAugmentation, TrainingData
 from fairlab.types import FairlabError
 
 TAXONOMY = yaml.safe_load(Path(__file__).with_name("safety.yaml").read_text(encoding="utf-8"))
@@ -37,16 +38,6 @@ NONE = "--"  # how the published seeds write that a text is about no subgroup
 MADLIB_TERMS = "bias_madlibs/bias_madlibs_data/adjectives_people.txt"
 # Labels of Markov et al. 2023 that tell of a harm; any of them makes a text unsafe.
 OF_MODERATION = {"hate": ("H", "H2"), "sexual": ("S",), "violence": ("V", "V2")}
-
-
-class _Injection(Protocol):
-    """What makes versions of a seed."""
-
-    name: str
-
-    def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
-        """Texts by subgroup."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -221,7 +212,7 @@ READERS: dict[str, tuple[str, Callable[[Path], Iterator[SafetyText]]]] = {
 }
 
 
-class SafetyData:
+class SafetyData(TrainingData):
     """Seeds with their counterfactual versions, in folds that never separate versions of a seed.
 
     Args:
@@ -241,6 +232,9 @@ class SafetyData:
         FairlabError: on bad data or values.
     """
 
+    applies = (SubgroupAugmentation,)
+    epochs = total_batches = 1  # there are no training steps
+
     def __init__(
         self,
         *,
@@ -250,11 +244,11 @@ class SafetyData:
         folds: int,
         repeats: int,
         seed: int,
-        augmentation: _Injection | None,
+        augmentation: SubgroupAugmentation | None,
     ) -> None:
         if folds < 3 or repeats < 1:
             raise FairlabError(f"data.folds must be at least 3 and data.repeats at least 1: {folds}, {repeats}")
-        if augmentation is not None and not hasattr(augmentation, "versions"):
+        if augmentation is not None and not isinstance(augmentation, SubgroupAugmentation):
             raise FairlabError("this augmentation makes no versions of a seed: augmentation=identity or none")
         self.name = name
         self.path = path
@@ -292,7 +286,7 @@ class SafetyData:
         }
 
 
-def made_of(seeds: Sequence[SafetyText], augmentation: _Injection) -> list[SafetyText]:
+def made_of(seeds: Sequence[SafetyText], augmentation: SubgroupAugmentation) -> list[SafetyText]:
     """Versions of seeds that stand alone in their set, for every other subgroup of the category; labels go along."""
     sizes = Counter(text.key for text in seeds)
     made = []

@@ -12,10 +12,11 @@ from torch import Tensor, nn
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import away_from, project
 from fairlab.data.counterfactual import CounterfactualData, groups_of
+from fairlab.methods.base import Fitted, refuse_below
 from fairlab.types import FairlabError
 
 
-class SentenceDebias:
+class SentenceDebias(Fitted):
     """Finds the bias subspace of an encoder's embeddings and projects it out; nothing is trained.
 
     Args:
@@ -33,11 +34,9 @@ class SentenceDebias:
         "its masked-LM head, are those of the original model. What is removed is linear, in English, and of the listed "
         "attributes only."
     )
-    epochs = validate_every = 1
 
     def __init__(self, encoder: Backbone, *, components: int, seed: int) -> None:
-        if components < 1:
-            raise FairlabError(f"method.components must be at least 1, not {components}")
+        refuse_below(1, components=components)
         self.encoder = encoder
         self.components = components
         self.explained = float("nan")

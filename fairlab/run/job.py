@@ -42,7 +42,8 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
     lock = lock_folder(folder)
     record = open_record(entry, config, folder)
     try:
-        if missing := sorted(OmegaConf.missing_keys(config)):
+        made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # of data.input
+        if missing := sorted(OmegaConf.missing_keys(config) - made):
             raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
         with no_space_is_one_sentence(record.folder), joined(processes(config), follow, entry, record.config, folder):
             body(config, record)
