@@ -5,44 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairlab.backbones.backbone import Backbone
 from fairlab.metrics.bootstrap import RESAMPLES, Statistic, bootstrap_draws, percentile_interval, two_sided_p
 from fairlab.record import Comparison, Note, NotRun, Outcome, Reading
 from fairlab.types import FairlabError
 
 Items = Mapping[str, NDArray[np.floating]]
 ALL, REGULAR = "all", "regular"  # which items of the data are measured
-
-
-class Benchmark(Protocol):
-    """What the entry points ask of a benchmark."""
-
-    name: str
-
-    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure a backbone; ``before`` holds the ``items`` of an earlier measurement, for paired comparisons."""
-        ...
-
-
-class DataBenchmark(Protocol):
-    """What the entry points ask of a benchmark of data.
-
-    Attributes:
-        vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; None embeds none.
-    """
-
-    name: str
-    vectors: str | None
-
-    def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:
-        """Measure a data set's texts; ``folder`` holds what memory cannot."""
-        ...
 
 
 @dataclass(frozen=True)

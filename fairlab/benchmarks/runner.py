@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import replaced_when_written
 from fairlab.metrics.significance import holm
+from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
 if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
-    from fairlab.benchmarks.readings import Benchmark, DataBenchmark
 
 EVERYTHING = "all"
 

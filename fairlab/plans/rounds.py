@@ -43,13 +43,14 @@ class Rounds:
                 rewriter keeps no labels.
         """
         from fairlab.augmentation.razor import Razor, Replaced, labelled_item, rejection_reasons, rounds_history
+        from fairlab.rewriting.label_keeping import LabelledRewriter
 
         record, node = self.record, self.values["augmentation"]
         rows = [row for row in self.read() if isinstance(row, Row)]
         items = [labelled_item(row, node["label"]) for row in rows]
         llm = build_llm(self.values)
         rewriter = build_rewriter(self.values, llm)
-        if not hasattr(rewriter, "rewrites"):
+        if not isinstance(rewriter, LabelledRewriter):
             raise FairlabError(f"razor needs a rewriter that keeps labels: rewriter={' or '.join(REWRITERS)}")
         check = label_check(node["verify"], llm, sorted({item.label for item in items}))
         embed = None if node["features"] != "embedding" else _embedder(node["vectors"])

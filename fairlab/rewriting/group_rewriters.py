@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from fairlab.lexicons import Lexicon
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ANSWERED, ExchangeOutcome
+from fairlab.protocols import Rewriter
 from fairlab.rewriting.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.rewriting.word_rewriters import Selection
@@ -20,7 +21,7 @@ from fairlab.types import NEUTRAL, FairlabError, Row
 NO_WORD = "rows without a word of the axis"
 
 
-class GroupRewriter(Protocol):
+class GroupRewriter(Rewriter, Protocol):
     """What an augmentation asks of a rewriter.
 
     Attributes:

@@ -10,10 +10,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request, estimated_tokens
+from fairlab.protocols import Rewriter
 from fairlab.rewriting.prompt import load_prompt
 from fairlab.types import FairlabError
 
@@ -42,7 +43,8 @@ class Labelled:
     context: str = ""
 
 
-class LabelledRewriter(Protocol):
+@runtime_checkable
+class LabelledRewriter(Rewriter, Protocol):
     """What RAZOR asks of a rewriter.
 
     Attributes:

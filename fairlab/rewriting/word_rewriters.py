@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fairlab.protocols import Rewriter
 from fairlab.rewriting.llm_rewriter import NotRewritten
 
 
@@ -30,7 +31,7 @@ class Selection:
     target: str
 
 
-class WordRewriter(Protocol):
+class WordRewriter(Rewriter, Protocol):
     """What perturbation asks of a rewriter."""
 
     @property

@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.record import without_secrets
-from fairlab.run.processes import follow, follows
+from fairlab.run.processes import started_by_torchrun, work_for_rank_0
 from fairlab.types import FairlabError, ReviewNeeded
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
@@ -49,9 +49,9 @@ def run(main: Callable[[], Any], config_name: str) -> None:
 
     With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
     """
-    if follows():
+    if started_by_torchrun() and int(os.environ["RANK"]):
         try:
-            follow()
+            work_for_rank_0()
         except FairlabError:  # which rank 0 says
             sys.exit(1)
         return

@@ -118,23 +118,31 @@ def wandb_logger(
         "resume": "allow",
         "settings": settings,
     }
+    run = _wandb_run(common, offline)
+    run.define_metric("trainer/global_step")
+    run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
+    return WandbLogger(experiment=run, save_dir=save_dir)
+
+
+def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
+    """A run of Weights & Biases; kept in its folder where the server cannot be reached."""
+    import wandb
+
     try:
-        run = wandb.init(mode="offline" if offline else None, **common)
+        return wandb.init(mode="offline" if offline else None, **settings)
     except wandb.errors.UsageError as error:
         raise FairlabError(
             "logger=wandb has no API key; run 'wandb login', set WANDB_API_KEY, or give logger.wandb.offline=true"
         ) from error
     except wandb.errors.Error as error:
         print(
-            f"fairlab: wandb's server cannot be reached ({type(error).__name__}); the run is kept in {save_dir}/wandb: "
+            f"fairlab: wandb's server cannot be reached ({type(error).__name__}); the run is kept in "
+            f"{settings['dir']}/wandb: "
             "send it with 'wandb sync' later",
             file=sys.stderr,
         )
         wandb.teardown()  # its other process still holds the id
-        run = wandb.init(mode="offline", **common)
-    run.define_metric("trainer/global_step")
-    run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
-    return WandbLogger(experiment=run, save_dir=save_dir)
+        return wandb.init(mode="offline", **settings)
 
 
 def finish_loggers(loggers: Sequence[Any], record: Record, step: int) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
-from fairlab.distributed import rank, ranks
+from fairlab.distributed import rank
 from fairlab.protocols import FittedMethod
 from fairlab.record import Note, Record
 from fairlab.run.folders import SWEEP
 from fairlab.run.loggers import build_loggers
-from fairlab.run.processes import elsewhere
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
@@ -65,7 +63,6 @@ def make_trainer(
         FairlabError: a value of ``trainer`` is wrong, or the machine is not what it asks for.
     """
     import lightning
-    from lightning.fabric.plugins.environments.lightning import LightningEnvironment
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
@@ -89,8 +86,6 @@ def make_trainer(
     callbacks: list[Any] = [history, kept]
     if compiled and method.measurable_before:
         callbacks.append(Compiled(encoder))
-    if ranks() > 1 and not elsewhere():
-        hardware["plugins"] = [LightningEnvironment()]  # whatever scheduler this machine's processes run under
     try:
         trainer = lightning.Trainer(
             **hardware,
@@ -142,7 +137,6 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
         text = f"checkpoints/{path.name} is damaged; training went on from {last.name if last else 'its start'}"
         record.notes.append(Note("training", text))
         print(text)
-    handler = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Lightning then finishes the step first
     try:
         trainer.fit(method, data, ckpt_path=str(last) if last else None, weights_only=True)
     except RuntimeError as error:
@@ -152,8 +146,6 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
             f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
             "train from the start"
         ) from error
-    finally:
-        signal.signal(signal.SIGTERM, handler)
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
     if not checkpoint_is_intact(folder / "best.ckpt"):

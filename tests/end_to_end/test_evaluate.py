@@ -148,7 +148,7 @@ def test_bad_input_of_data_is_one_sentence(run, data, arguments, message, tmp_pa
     ],
 )
 def test_bad_input_is_one_sentence(run, arguments, message, tmp_path):
-    done = run(*arguments, entry="evaluate", HF_HUB_OFFLINE="1")
+    done = run(*arguments, entry="evaluate")
     assert done.returncode == 1
     assert done.stderr.startswith(f"fairlab: {message}"), done.stderr
     assert done.stderr.count("\n") == 1
