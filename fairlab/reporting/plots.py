@@ -247,12 +247,12 @@ def trade_off(
             y=[y[k] for k in front],
             mode="lines+markers",
             text=[texts[k] for k in front],
-            name="beaten by none in both",
+            name="no other is nearer in both",
             line={"color": COLOURS[1], "shape": "hv"},
             marker={"size": 10},
         )
     )
-    figure.update_xaxes(title_text=wrapped(f"{names[0]}, distance to ideal", 45), rangemode="tozero")
+    figure.update_xaxes(title_text=wrapped(f"{names[0]}, distance to ideal", 90), rangemode="tozero")
     figure.update_yaxes(title_text=wrapped(f"{names[1]}, distance to ideal", 45), rangemode="tozero")
     return laid_out(figure, 440)
 
@@ -266,4 +266,5 @@ def parallel(settings: Mapping[str, Sequence[str]], readings: Mapping[str, Seque
         axes.append({"label": name, "values": places, "tickvals": list(range(len(ticks))), "ticktext": ticks})
     axes += [{"label": wrapped(name), "values": list(values)} for name, values in readings.items()]
     colour = {"color": next(iter(readings.values())), "colorscale": "Viridis", "showscale": True}
-    return laid_out(go.Figure(go.Parcoords(dimensions=axes, line=colour)), 440)
+    drawn = go.Figure(go.Parcoords(dimensions=axes, line=colour, labelside="bottom"))
+    return laid_out(drawn, 460).update_layout(margin_b=100)  # room for names of several lines

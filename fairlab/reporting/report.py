@@ -257,12 +257,14 @@ def _published_language_models(record: Record) -> str:
     """Table 2 of the biasers paper, and the readings of this run under the same columns."""
     table_2 = yaml.safe_load((PUBLISHED / "biasers.yaml").read_text(encoding="utf-8"))["table_2"]
     published = [[name, *(f"{value:g}" for value in values)] for name, values in table_2["rows"].items()]
-    found = {f"{r.benchmark}/{r.subset}/{r.quantity}": _value(r) for r in record.readings if r.phase == "after"}
-    ours = ["ours", *(found.get(column, "") for column in table_2["columns"])]
+    found = {key(reading): reading for reading in record.readings if reading.phase == "after"}
+    columns = table_2["columns"]
+    ours = ["ours", *(_value(found[column]) if column in found else "" for column in columns)]
+    named = [(title(found[column]), column) if column in found else column for column in columns]
     return (
         f"<p><b>Published</b> ({html.escape(table_2['where'])}): {html.escape(table_2['setting'])}. The stereotype "
         "score is nearer to 0 the better, by the authors; the mb-index falls with the number of entries alone; "
-        "normalised is among several models.</p>" + table(["model", *table_2["columns"]], [*published, ours])
+        "normalised is among several models.</p>" + table(["model", *named], [*published, ours])
     )
 
 
@@ -274,7 +276,7 @@ def _not_run(record: Record) -> str:
     if not record.not_run:
         return "<p>Everything asked for was run.</p>"
     rows = [[entry.phase, f"{entry.benchmark} {entry.subset}", entry.reason] for entry in record.not_run]
-    return table(["phase", "what", "why"], rows)
+    return table(["model", "benchmark", "reason"], rows)
 
 
 def _provenance(record: Record) -> str:

@@ -289,7 +289,9 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> str:
         points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
         names = [titles[key] for key in pair]
         body += figure(plots.trade_off(names, points, [choice.name for choice in choices], trade_off_front(points)))
-    return section("Trade-offs", body + "<p class='note'>Joined: no other choice is nearer to both ideals.</p>")
+    return section(
+        "Trade-offs", body + "<p class='note'>Joined points: no other settings are nearer to both ideal values.</p>"
+    )
 
 
 def _parallel(choices: Sequence[Choice], titles: Mapping[str, str]) -> str:
