@@ -63,7 +63,7 @@ def own_items(batch: Batch, items: int) -> Batch:
 
     Args:
         batch: a data class of tensors and lists, which hold the same number of rows for every item, item by item.
-        items: how many there are.
+        items: number of items in the batch.
     """
     if ranks() == 1:
         return batch
@@ -99,11 +99,11 @@ class BatchShare:
     """How much of a batch this process holds, so that means are over the whole batch, not means of means.
 
     Args:
-        weight: what is held: items, or tokens, that a mean is over.
-        device: where the sum over all processes is made.
+        weight: number of items, or tokens, that this process holds and a mean is over.
+        device: device on which the sum over all processes is made.
 
     Attributes:
-        total: of all processes.
+        total: sum of the weights over all processes.
     """
 
     def __init__(self, weight: float | Tensor, device: torch.device) -> None:

@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from fairlab.backbones.loading import weights_facts
 from fairlab.benchmarks.runner import measure, measure_data
 from fairlab.distributed import rank
+from fairlab.protocols import DataBenchmark
 from fairlab.record import Note, Record, environment
 from fairlab.run import cli
 from fairlab.run.backbone_nodes import SETTINGS, backbone_node
@@ -74,7 +75,7 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
     inputs = {f"data of {label}": dataset_facts(source) for label, source in named.items()}
     refuse_changed_inputs(record, inputs)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
-    if models := [benchmark.name for benchmark in benchmarks if not hasattr(benchmark, "measure_data")]:
+    if models := [benchmark.name for benchmark in benchmarks if not isinstance(benchmark, DataBenchmark)]:
         raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index or shortcuts")
 
     from fairlab.reporting.report import write_report

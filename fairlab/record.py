@@ -41,18 +41,19 @@ class Reading:
     """One measured number.
 
     Attributes:
-        benchmark, subset, quantity: what was measured; with the phase they make the key in ``metrics.json``.
-        value: in ``unit``.
-        unit: as the benchmark's authors print it.
+        benchmark, subset, quantity: names of the benchmark, of the part of it and of what was measured; with the phase
+            they make the key in ``metrics.json``.
+        value: the measured number, in ``unit``.
+        unit: unit of the value, as the benchmark's authors print it.
         ideal: the value of a perfectly fair or useful model, in ``unit``; None where there is no such value.
-        n: items the value is over.
-        low, high: 95 % interval, in ``unit``.
+        n: number of items the value is over.
+        low, high: bounds of the 95 % interval, in ``unit``.
         headline: whether the value stands for its benchmark in summaries and bars.
         p: p-value of the benchmark's own test of the value, e.g. the permutation test of an effect size; None where
             it has none.
-        p_holm: the same adjusted for the benchmark's other tests of the kind, by Holm's method.
-        phase: ``before``, ``after`` or ``data``, or the label of a model.
-        seed: of the run.
+        p_holm: ``p`` adjusted for the benchmark's other tests of the kind, by Holm's method; None where it has none.
+        phase: model or data that was measured: ``before``, ``after``, ``data``, or the label of a model.
+        seed: seed of the run.
 
     Raises:
         ValueError: the value or a bound is not a number; what has no interval is a :class:`NotRun`.
@@ -88,12 +89,12 @@ class Comparison:
     """The difference of one reading between two models, paired item by item.
 
     Attributes:
-        benchmark, subset, quantity, unit: of the readings.
+        benchmark, subset, quantity, unit: names and unit of the two readings that are compared.
         difference: the later model's value less the earlier one's, in ``unit``.
-        low, high: 95 % interval of the difference; both models' items are resampled together.
+        low, high: bounds of the difference's 95 % interval; both models' items are resampled together.
         p: two-sided p-value of no difference; below 0.05 where the interval leaves 0 out.
-        n: items.
-        headline: as of the readings.
+        n: number of items that both readings are over.
+        headline: whether the readings stand for their benchmark in summaries and bars.
         p_holm: ``p`` adjusted for all headline comparisons of the same two models, by Holm's method; None elsewhere.
         phase: ``change`` for after less before, else the labels of the two models.
     """
@@ -132,8 +133,8 @@ class Note:
     """Something about a benchmark's numbers that their reader must know.
 
     Attributes:
-        benchmark: whose numbers.
-        text: one sentence.
+        benchmark: name of the benchmark whose numbers it is about.
+        text: one sentence for the reader of the numbers.
         item: the item it is about, by its id in the data; empty for the benchmark as a whole.
         phase: ``before`` or ``after``, or the label of a model; empty where it is about the data.
     """
@@ -164,11 +165,11 @@ class Record:
     """Everything a run leaves behind for people and sweeps to read; rewritten whole whenever something is added.
 
     Attributes:
-        folder: the run's.
-        config: resolved, as plain containers.
-        command: that started the run.
+        folder: folder of the run.
+        config: resolved configuration of the run, as plain containers.
+        command: command line that started the run.
         status: ``running``, ``finished``, ``failed`` or ``interrupted``.
-        reason: why the run did not finish.
+        reason: why the run did not finish; empty otherwise.
         provenance: revision, versions, hardware, data and weights by hash, times.
         history: one row of named values per training step or validation.
     """

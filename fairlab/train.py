@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hydra
-from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.backbones.loading import weights_facts
 from fairlab.benchmarks.runner import add, measure, take
-from fairlab.distributed import rank
+from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
+from fairlab.plans.building import build_applied
+from fairlab.plans.running import made_folder
+from fairlab.protocols import Planned
 from fairlab.record import Note, Record, environment
 from fairlab.run import cli
-from fairlab.run.build import build
-from fairlab.run.folders import run_folder, sweep_folder
+from fairlab.run.build import build, build_with_some, parameters_of, plain, target_of
+from fairlab.run.folders import plain_config, run_folder, sweep_folder
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
-from fairlab.run.trainer import decoder_is_tied, fit, make_trainer, throughput
-from fairlab.trust import WEIGHTS
+from fairlab.run.starting import starting_point
+from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, throughput
 from fairlab.types import FairlabError
-
-if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
-    from fairlab.backbones.backbone import Backbone
-    from fairlab.data.counterfactual import CounterfactualData
 
 OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
 OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True)
@@ -43,61 +39,47 @@ def main(config: DictConfig) -> None:
 
 def train(config: DictConfig, record: Record) -> None:
     """The run itself: before, fit, after, export, report; everything measured goes into ``record`` at once."""
-    if not config.get("backbone"):
-        train_ensemble(config, record)
-        return
-    print(announcement(config))
-    encoder = build(config.backbone)  # first, so that missing weights are said within seconds
+    start = starting_point(config)  # first, so that missing weights are said within seconds
 
     from lightning import seed_everything
 
-    from fairlab.backbones.export import export_backbone
-    from fairlab.reporting.card import model_card
     from fairlab.reporting.report import write_report
     from fairlab.run.checkpoints import History
 
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-    warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
-    # Values are the whole batch's when they are logged.
-    warnings.filterwarnings("ignore", message=r"It is recommended to use `self.log\(.*sync_dist=True")
-    # Our loaders pass over the batches that are done; Lightning looks for a loader with a state of its own.
-    warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
+    quieten()
     seed_everything(config.seed, workers=True, verbose=False)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
-    method = build_method(config, encoder)
-    augmentation = build_augmentation_in_training(config.augmentation) if config.augmentation else None
-    data = build(config.data, encoder=encoder, epochs=method.epochs, seed=config.seed, augmentation=augmentation)
-    inputs = {"data": data.facts(), "weights": weights_facts(config.backbone)}
+    method = build_method(config, start.model)
+    data, parts = build_data(config, start.model, method)
+    inputs = {"data": data.facts(), **start.facts()}
     refuse_changed_inputs(record, inputs)
-    record.provenance |= environment() | inputs
-    if hasattr(data, "write"):
-        data.write(record.folder)
+    refuse_changed_step(record, parts)
+    record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
+    data.write(record.folder)
+    print(start.announcement(inputs["data"], parts))
 
-    untrained = encoder.digest()
-    history = History()
-    trainer = make_trainer(config, record, history, encoder, method, data.total_batches)
-    encoder.to(trainer.strategy.root_device)
+    untrained, history = method.digest(), History()
+    trainer = make_trainer(config, record, history, start.model, method, data, parts)
+    device = trainer.strategy.root_device
     _measure_groups(data, record)
     if config.before is not None:
         take("before", Path(config.before), record)
-    if config.measure_before:
-        measure(benchmarks, encoder, "before", record)
+    if config.measure_before and method.measurable_before:
+        measure(benchmarks, start.on(device), "before", record)
     fit(trainer, method, data, record, history)
     facts = method.facts()
-    if hasattr(method, "finish"):
-        method.finish(record.folder)
-    record.provenance |= {
-        "method": facts,
-        "decoder_tied_to_embeddings": decoder_is_tied(encoder),
-        "throughput": throughput(data, history),
-    }
-    encoder.to(trainer.strategy.root_device)
-    measure(benchmarks, encoder, "after", record, earlier="before" if config.measure_before else None)
+    method.finish(record.folder)
+    record.provenance |= {"method": facts, **start.facts_after(), "throughput": throughput(data, history)}
+    start.on(device)
+    if config.measure_before and not method.measurable_before:
+        measure(benchmarks, method.measured("before"), "before", record)
+    earlier = "before" if config.measure_before else None
+    measure(benchmarks, method.measured("after"), "after", record, earlier=earlier)
     if rank():
         return
-    export_backbone(encoder, record.folder / "model", model_card(record))
-    record.provenance["model_sha256"] = sha256(record.folder / "model" / WEIGHTS)
-    if encoder.digest() == untrained:
+    record.provenance["model_sha256"] = sha256(method.export(record.folder / "model", start.card(record)))
+    start.write(record.folder / "model")
+    if method.digest() == untrained:
         text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
         record.notes.append(Note("training", text))
     record.status = "finished"
@@ -106,71 +88,90 @@ def train(config: DictConfig, record: Record) -> None:
     finish_loggers(trainer.loggers, record, trainer.global_step)
 
 
-def build_method(config: DictConfig, encoder: Backbone) -> Any:
+def quieten() -> None:
+    """Leave out what Lightning and torch say of choices that are made on purpose."""
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", message=r".*LeafSpec.*deprecated|Found \d+ module\(s\) in eval mode")
+    # Values are the whole batch's when they are logged.
+    warnings.filterwarnings("ignore", message=r"It is recommended to use `self.log\(.*sync_dist=True")
+    # Our loaders pass over the batches that are done; Lightning looks for a loader with a state of its own.
+    warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch ended")
+
+
+def build_method(config: DictConfig, model: Any) -> Any:
     """The method, with the debiasing of its loss where one was chosen.
 
     Raises:
         FairlabError: the method trains no classifier.
     """
     if not config.debiasing:
-        return build(config.method, encoder, seed=config.seed)
-    if "debiasing" not in inspect.signature(get_object(config.method["_target_"])).parameters:
+        return build(config.method, model, seed=config.seed)
+    if "debiasing" not in parameters_of(config.method):
         raise FairlabError("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
-    return build(config.method, encoder, seed=config.seed, debiasing=build(config.debiasing))
+    return build(config.method, model, seed=config.seed, debiasing=build(config.debiasing))
 
 
-def train_ensemble(config: DictConfig, record: Record) -> None:
-    """The run of a method without a backbone, whose models stand on the scores of source classifiers.
+def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
+    """The training data under its augmentation, and in how many parts each step is taken.
 
-    Its baseline is measured as ``before`` and what it makes of it as ``after``.
-    """
-    from fairlab.reporting.report import write_report
-
-    if not config.get("source"):
-        raise FairlabError("the ensemble needs source classifiers; give source=[NAME,NAME]")
-    sources = [build(source) for source in config.source.values()]
-    method = build(config.method, sources, seed=config.seed)
-    augmentation = build(config.augmentation) if config.augmentation else None
-    data = build(config.data, seed=config.seed, augmentation=augmentation)
-    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
-    inputs = {"data": data.facts(), "sources": method.sources.facts()}
-    refuse_changed_inputs(record, inputs)
-    record.provenance |= environment() | inputs
-    print(f"{inputs['data']['trained_on']}, {len(method.sources.features)} scores of {len(sources)} sources")
-    method.fit(data)
-    record.provenance["method"] = method.facts()
-    for phase, earlier in (("before", None), ("after", "before")):
-        measure(benchmarks, method.judged[phase], phase, record, earlier=earlier)
-    method.finish(record.folder)
-    OmegaConf.save(config.source, record.folder / "model" / "sources.yaml", resolve=True)
-    record.status = "finished"
-    write_report(record)
-
-
-def build_augmentation_in_training(node: DictConfig) -> Any:
-    """The augmentation that training applies to its data.
+    What the data does not apply by itself is made of its rows first, in a folder named by its content, or taken over
+    from there.
 
     Raises:
-        FairlabError: it needs a rewriter, as only ``fairlab.augment`` builds it.
+        FairlabError: the augmentation suits no such data.
     """
-    parameters = inspect.signature(get_object(node["_target_"])).parameters.values()
-    if any(parameter.default is parameter.empty and parameter.name not in node for parameter in parameters):
+    settings, target = plain(config.data), target_of(config.data)
+    parts = 1
+    if "batch_size" in settings:
+        parts = parts_of_a_step(settings["batch_size"], config.trainer.device_batch_size, ranks())
+        settings["batch_size"] //= parts
+    augmentation, objects = None, {"encoder": model, "epochs": method.epochs, "seed": config.seed}
+    if config.augmentation:
+        values, kind = augmenting(config), target_of(config.augmentation)
+        rows = target.rows_to_augment(settings)
+        if issubclass(kind, target.applies) and not settings.get("input"):
+            augmentation = build_applied(values)
+        elif issubclass(kind, Planned) and target.made_key and rows is not None:
+            settings[target.made_key] = made_by_rank_0(values | {"input": rows}, listed=target.made_key == "paths")
+        else:
+            raise FairlabError(
+                f"augmentation={kind.name} works on other data than {target.__name__}"
+                + ("; give data.input=FILE, texts to make groups of" if "input" in settings else "")
+            )
+    elif settings.get("input"):
+        raise FairlabError("data.input is what an augmentation makes groups of; choose augmentation=NAME too")
+    return build_with_some(settings, objects | {"augmentation": augmentation}), parts
+
+
+def augmenting(config: DictConfig) -> dict[str, Any]:
+    """The configuration of ``fairlab.augment`` that a training's choices amount to, as plain containers.
+
+    Its seed is fixed, so that runs that differ in their seed alone share what is made.
+    """
+    values = plain_config(config)
+    chosen = ("augmentation", "rewriter", "llm", "axis", "attributes", "search", "biaser_set")
+    fixed = {"limit": None, "field": "text", "seed": 0, "shard_rows": 2000, "num_proc": 1, "engine": "local"}
+    return {key: values[key] for key in chosen if key in values} | fixed
+
+
+def made_by_rank_0(values: dict[str, Any], *, listed: bool) -> Any:
+    """The folder that an augmentation wrote, made by one process while the others wait."""
+    folder = str(made_folder(values)) if rank() == 0 else ""
+    folder = gather_over_ranks(folder)[0]
+    return [folder] if listed else folder
+
+
+def refuse_changed_step(record: Record, parts: int) -> None:
+    """Raise where a continued run took its steps in another number of parts, so that its batches were others."""
+    before = record.provenance.get("parts_of_a_step", parts)
+    if before != parts:
         raise FairlabError(
-            "this augmentation makes groups of texts, not of groups; run python -m fairlab.augment +augmentation=NAME "
-            "input=FILE output=DIR, then train with data.path=DIR"
+            f"the run in {record.folder} takes every step in {before} parts and would now take it in {parts}; continue "
+            "it with as many processes as before, or change trainer.device_batch_size with their number"
         )
-    return build(node)
 
 
-def announcement(config: DictConfig) -> str:
-    """The run's first line: its scale, and what stands in for what."""
-    backbone = config.backbone
-    stand_in = f", standing in for {backbone.stands_for}; scale=paper trains that one" if backbone.stands_for else ""
-    adapters = f" with the adapters {backbone.adapters}" if backbone.get("adapters") else ""
-    return f"{config.scale.name} scale: the backbone is {backbone.name}{adapters}{stand_in}"
-
-
-def _measure_groups(data: CounterfactualData, record: Record) -> None:
+def _measure_groups(data: Any, record: Record) -> None:
     """Polarity of the training groups, once; other data has none."""
     from fairlab.benchmarks.polarity import measure_polarity
     from fairlab.data.counterfactual import CounterfactualData

@@ -33,9 +33,9 @@ class Group:
     """A counterfactual group: versions of one text that differ only in attribute, with the neutral version.
 
     Attributes:
-        id: unique within its file.
+        id: id of the group, unique within its file.
         axis: the axis along which the versions differ, e.g. ``gender``.
-        versions: text by version name; holds ``neutral`` and at least two attributes, in a fixed order.
+        versions: text of each version; holds ``neutral`` and at least two attributes, in a fixed order.
         extra: every other key of the row (``split``, ``register``, ``gold``, ...), kept as read.
     """
 
@@ -68,12 +68,12 @@ class Row:
     """One text with its other fields.
 
     Attributes:
-        id: the row's ``id``, else its number in the input, counted from 1.
-        text: what is to be rewritten; several fields are joined by ``<SEP>``.
-        extra: every other field.
-        place: where it came from, such as ``line 12``.
-        number: of the row in the input, counted from 1; unique where ids may not be.
-        field: the name of the text's field.
+        id: the row's ``id``, or where it has none its number in the input, counted from 1.
+        text: the text to be rewritten; several fields are joined by ``<SEP>``.
+        extra: every other field of the row.
+        place: where the row came from, such as ``line 12``.
+        number: number of the row in the input, counted from 1; unique where ids may not be.
+        field: name of the text's field.
         parts: names and texts of the fields that a text is joined of; empty where it is one.
     """
 
@@ -101,11 +101,11 @@ class Made:
     """What an augmentation made of one row.
 
     Attributes:
-        rows: made of it; none where there is a reason.
-        reason: why nothing was made: a few words, the same for every row of the kind.
+        rows: rows made of the input row; none where there is a reason.
+        reason: why nothing was made: a few words, the same for every row of the kind; empty where something was made.
         detail: what in particular was wrong with this row.
-        versions: of a row that was rejected: what had been made of it.
-        counts: added up over all rows, e.g. ``{"groups": 1, "groups/union": 1}``.
+        versions: versions that had been made of a row that was then rejected.
+        counts: numbers that are added up over all rows, e.g. ``{"groups": 1, "groups/union": 1}``.
     """
 
     rows: tuple[dict[str, Any], ...] = ()

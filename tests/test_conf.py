@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 from fairlab.data.published.tasks import find_task
 from fairlab.run.cli import choices, conf_dir, groups
 from fairlab.run.folders import plain_config
+from fairlab.run.trainer import parts_of_a_step
 
 EXPERIMENTS = choices("experiment")
 # Hyperparameters of the CCD paper, section 4 and appendix A.3: Adam, 5e-5, batch 32, beta 1, one epoch, validation
@@ -205,7 +206,7 @@ def test_finetuning_on_the_originals_is_the_same_but_for_the_data():
 @pytest.mark.parametrize("backbone", ["minilm", "paper/bert", "paper/roberta"])
 def test_methods_on_groups_compose_with_every_backbone(backbone, method):
     config = composed(f"backbone={backbone}", f"method={method}")
-    assert config.data["_target_"].endswith("CounterfactualGroups")
+    assert config.data["_target_"].endswith("CounterfactualData")
     target = get_object(config.method["_target_"])
     required = {
         name
@@ -254,9 +255,52 @@ def test_perturber_and_fairberta_at_paper_scale_hold_the_papers_values(experimen
     assert {key: OmegaConf.select(config, key) for key in values} == values
 
 
-def test_fairberta_at_paper_scale_accumulates_8192_blocks():
-    config = composed("+experiment=fairberta", "scale=paper")
-    assert config.data.batch_size * config.trainer.accumulate_grad_batches == 8192
+@pytest.mark.parametrize("scale", choices("scale"))
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_no_machine_changes_what_a_step_is(experiment, scale):
+    """The whole batch, its parts on one device, and the precision are the experiment's, whatever ``trainer=`` says."""
+    own = composed(f"+experiment={experiment}", f"scale={scale}")
+    for machine in choices("trainer"):
+        config = composed(f"+experiment={experiment}", f"scale={scale}", f"trainer={machine}")
+        assert config.data == own.data
+        for key in ("precision", "device_batch_size", "checkpoint_every", "compile"):
+            assert config.trainer[key] == own.trainer[key], (machine, key)
+
+
+def test_fairberta_at_paper_scale_takes_8192_blocks_a_step():
+    for machine in choices("trainer"):
+        config = composed("+experiment=fairberta", "scale=paper", f"trainer={machine}")
+        assert (config.data.batch_size, config.trainer.precision) == (8192, "bf16-mixed")
+        assert parts_of_a_step(config.data.batch_size, config.trainer.device_batch_size, processes=1) == 256
+        assert parts_of_a_step(config.data.batch_size, config.trainer.device_batch_size, processes=8) == 32
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "device_batch_size", "processes", "parts"),
+    [(16, None, 1, 1), (16, 16, 1, 1), (16, 100, 1, 1), (16, 4, 1, 4), (16, 4, 2, 2), (16, 5, 1, 4), (7, 3, 1, 7)],
+)
+def test_parts_of_a_step_are_of_one_size_that_a_device_can_take(batch_size, device_batch_size, processes, parts):
+    assert parts_of_a_step(batch_size, device_batch_size, processes) == parts
+
+
+@pytest.mark.parametrize("method", ["dpce", "ccd", "adept", "inlp", "sentence_debias"])
+def test_another_method_keeps_the_scale(method):
+    """``method=NAME`` gives what the experiment of that method has at the same scale."""
+    for scale in choices("scale"):
+        own = composed(f"+experiment={method}_bert", f"scale={scale}").method
+        assert composed("+experiment=ccd_bert", f"scale={scale}", f"method={method}").method == own
+
+
+def test_other_data_keeps_the_scale():
+    assert composed("+experiment=dpce_bert", "data=groups").data == composed("+experiment=ccd_bert").data
+
+
+@pytest.mark.parametrize("group", [group for group in groups() if group != "experiment"])
+def test_names_that_a_message_lists_are_each_distinct(group):
+    """No choice is another one under a second name, but what a paper calls a backbone."""
+    named = choices(group)
+    assert len(named) == len(set(named))
+    assert group in ("backbone", "augmentation", "benchmark") or not [name for name in named if "/" in name]
 
 
 def test_fairberta_has_a_twin_by_one_choice():

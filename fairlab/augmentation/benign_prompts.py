@@ -14,6 +14,7 @@ from typing import Any
 
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request
+from fairlab.protocols import RowAugmentation, refuse_axis
 from fairlab.rewriting.prompt import load_prompt
 from fairlab.types import FairlabError, Made, Row
 
@@ -39,22 +40,23 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-class BenignPrompts:
+class BenignPrompts(RowAugmentation):
     """Asks for prompts on every row's topic, and writes each once for every subgroup, safe in every harm.
 
     Prompts without the placeholder, or with it more than once, and prompts that came before are left out and counted.
 
     Args:
-        each: prompts asked for a topic.
-        forms: kinds of text that prompts ask for; ten of them, drawn, are offered for a topic.
-        llm: behind its ledger.
-        seed: of the draw.
+        each: number of prompts asked for per topic, at least 1.
+        forms: kinds of text to write, such as a question; ten of them, drawn at random, are offered for each topic.
+        llm: language model that writes the prompts, with its ledger; required.
+        seed: seed of the drawn forms and of the language model's sampling.
 
     Raises:
         FairlabError: no language model, no forms, or fewer than one prompt.
     """
 
     name = "benign_prompts"
+    needs_rewriter = False
 
     def __init__(self, *, each: int, forms: Sequence[str], llm: LLM | None = None, seed: int = 0) -> None:
         if llm is None:
@@ -91,9 +93,15 @@ class BenignPrompts:
             made.append(Made(rows=tuple(written), reason=reason, counts=dict(counts)))
         return made
 
-    @staticmethod
-    def describe(node: Mapping[str, Any]) -> dict[str, Any]:
-        """What makes an output, for its manifest."""
+    @classmethod
+    def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What makes an output, for its manifest.
+
+        Raises:
+            FairlabError: an axis was given.
+        """
+        refuse_axis(values, f"{cls.name} has its own identities")
+        node = values["augmentation"]
         prompt = load_prompt("benign_prompts")
         return {"each": node["each"], "forms": list(node["forms"]), "prompt_sha256": prompt.sha256}
 

@@ -27,9 +27,9 @@ class AskedSet:
     """Asks for the members of a bias producer.
 
     Args:
-        llm: behind its ledger, so that the same set is not asked for twice.
-        size: number of members, |b|.
-        seed: of sampling; the temperature is 0.
+        llm: language model to ask, with a ledger, so that the same set is not asked for twice; required.
+        size: number of members of the set, |b|, at least 2.
+        seed: seed of the language model's sampling; the temperature is 0.
 
     Raises:
         FairlabError: there is no language model, or the size is below 2.

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.llm.client import LLM
+from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.biasers import BiaserRewriter, Copy
 from fairlab.rewriting.group_rewriters import columns
 from fairlab.rewriting.summaries import ExtractiveSummary, LLMSummary, ModelSummary
@@ -26,7 +27,7 @@ TO = "to/"  # counts of rows by member, before the name
 MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "sentence")
 
 
-class Biasers:
+class Biasers(RowAugmentation):
     """Every entry, and for each of its biasers a copy with every other member; each copy upshifted and downshifted.
 
     Rows have the input's form, with ``kind`` (``entry``, ``copy``, ``upshift`` or ``downshift``), ``biaser`` (the
@@ -35,14 +36,15 @@ class Biasers:
     and counted; entries go before what was made of others.
 
     Args:
-        rewriter: finds and replaces biasers.
+        rewriter: the rewriter that finds and replaces biasers.
         mentions: ``first`` expands the first biaser of an entry, ``each`` every distinct one in turn.
         morph: ``copies`` are morphed, as in the paper's example, or ``all`` rows, the entries too.
         upshift: ``word`` replaces or inserts words by a masked LM, ``sentence`` appends one by a causal LM.
-        summary: of the downshift: ``extractive``, ``llm``, or the folder or hub name of a sequence-to-sequence model.
-        language_model: of the upshift.
-        llm: of ``summary=llm``.
-        seed: of the places that an upshift changes.
+        summary: how the downshift shortens a text: ``extractive``, ``llm``, or the folder or hub name of a
+            sequence-to-sequence model.
+        language_model: language model that writes the upshift: a masked LM for ``word``, a causal LM for ``sentence``.
+        llm: language model that summarises with ``summary=llm``; not used otherwise.
+        seed: seed of where and how an upshift changes a text.
 
     Raises:
         FairlabError: an unknown setting, or no language model to ask.
@@ -150,12 +152,12 @@ def expansion_verdict(entries: int, members: int, written: int) -> str:
     """What the size of an expansion says beside the paper's, 1,641 from 10 entries and 4,248 from 50.
 
     Args:
-        entries: N, of the input.
-        members: |b|.
-        written: rows of the expansion.
+        entries: number of entries that were expanded, N.
+        members: number of biasers in the set, |b|.
+        written: number of rows of the expansion.
 
     Example:
-        >>> verdict(10, 20, 590)[:70]
+        >>> expansion_verdict(10, 20, 590)[:70]
         '590 rows of 10 entries and 20 biasers; one mention an entry can give 6'
     """
     return (

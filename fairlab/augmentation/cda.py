@@ -9,6 +9,7 @@ from typing import Literal
 
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
+from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, columns, group_row
 from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.word_swap import WordSwap
@@ -22,7 +23,7 @@ def _swap(axis: str) -> WordSwap:
     return WordSwap(load_lexicon(axis))
 
 
-class CDA:
+class CDA(RowAugmentation):
     """Makes counterfactual data by exchanging the words of an axis, unchecked.
 
     Of groups (``fairlab.train augmentation=cda``) it rebuilds every one from one of its texts by word swapping. The
@@ -34,8 +35,8 @@ class CDA:
     axis give no group, and stay as they are otherwise.
 
     Args:
-        output: ``groups``, ``add`` or ``replace``; of rows only.
-        rewriter: that exchanges the words of rows.
+        output: what rows become: ``groups``, ``add`` or ``replace``; groups stay groups.
+        rewriter: the rewriter that exchanges words in rows; groups need none.
 
     Raises:
         FairlabError: an unknown output, or more than two attributes to exchange.
@@ -63,7 +64,7 @@ class CDA:
         self.output = output
         self.rewriter = rewriter
 
-    def __call__(self, groups: Sequence[Group]) -> list[Group]:
+    def groups(self, groups: Sequence[Group]) -> list[Group]:
         """Groups with the same ids and extra keys, every version made from the source text.
 
         Raises:

@@ -12,7 +12,7 @@ class CDAText:
     A text without such a word is left out.
 
     Args:
-        axis: of the lexicon, which must have two attributes.
+        axis: name of the lexicon whose words are exchanged, which must have two attributes, such as ``gender``.
 
     Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3; Meade et al. 2022, "An Empirical
     Survey of the Effectiveness of Debiasing Techniques", section 4 (bias-bench).

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from fairlab.llm.client import LLM
 from fairlab.metrics.polarity import Polarity
+from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, RuleGroups, group_row
 from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.verifiers import load_verifiers
@@ -16,7 +17,7 @@ from fairlab.types import FairlabError, Made, Row
 FILTERS = ("drop", "keep", "fallback")
 
 
-class CounterfactualGroups:
+class CounterfactualGroups(RowAugmentation):
     """Turns every text that holds a word of the axis into a group: neutral, and one version per attribute.
 
     The rewriter makes the versions, verifiers judge them, and the filter decides about groups that fail: ``drop`` puts
@@ -25,11 +26,11 @@ class CounterfactualGroups:
     there is nothing to keep.
 
     Args:
-        rewriter: makes the versions.
+        rewriter: the rewriter that makes the versions.
         verify: names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`.
-        filter: ``drop``, ``keep`` or ``fallback``.
-        llm: for verifiers that ask one.
-        seed: of the fallback's first names.
+        filter: what becomes of a group that fails: ``drop``, ``keep`` or ``fallback``.
+        llm: language model for verifiers that ask one, such as ``label``; None where none does.
+        seed: seed by which the rule-based fallback chooses first names.
 
     Raises:
         FairlabError: an unknown verifier or filter.

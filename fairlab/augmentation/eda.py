@@ -41,10 +41,11 @@ class EDA:
     nothing. Copies depend on the seed and the text alone.
 
     Args:
-        alpha: in [0, 1].
-        num_aug: copies.
-        synonyms: ``wordnet``, ``embeddings`` (near words by MiniLM), or ``auto``: WordNet where it is installed.
-        seed: of the draws.
+        alpha: share of the words that a copy changes, in [0, 1].
+        num_aug: number of copies of every example, at least 1.
+        synonyms: where synonyms come from: ``wordnet``, ``embeddings`` (near words by MiniLM), or ``auto``: WordNet
+            where it is installed.
+        seed: seed of all random choices.
 
     Raises:
         FairlabError: a value is out of range, or WordNet is asked for and not installed.

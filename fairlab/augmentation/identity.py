@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from fairlab.lexicons import FOLDER, load_lexicon
 from fairlab.llm.client import LLM
+from fairlab.protocols import RowAugmentation, refuse_axis
 from fairlab.rewriting.injection import Injection, Version
 from fairlab.rewriting.word_swap import WordSwap
 from fairlab.text.agreement import article
@@ -28,7 +29,7 @@ INJECT = ("rules", "llm")
 FLAGGED = "flagged for review"
 
 
-class Identity:
+class Identity(RowAugmentation):
     """Turns a text of one subgroup to every other subgroup of its category.
 
     By rules, the words of the text's own subgroup are turned to those of another; other subgroups it mentions stay as
@@ -37,8 +38,8 @@ class Identity:
     what is flagged is left out and put beside the data for a person to review.
 
     Args:
-        inject: ``rules`` or ``llm``, which makes the versions.
-        subgroup: the rows' column of ``category:subgroup``.
+        inject: what makes the versions: ``rules`` or ``llm``.
+        subgroup: name of the column that holds a row's ``category:subgroup``.
         review: file of reviewed versions, as ``review.jsonl`` of an earlier run with every ``keep`` filled in; flagged
             versions that are to be kept stay in the data.
         llm: None leaves out both passes.
@@ -48,6 +49,7 @@ class Identity:
     """
 
     name = "identity"
+    needs_rewriter = False
 
     def __init__(
         self,
@@ -113,9 +115,15 @@ class Identity:
             for k, row in enumerate(rows)
         ]
 
-    @staticmethod
-    def describe(node: Mapping[str, Any]) -> dict[str, Any]:
-        """What makes an output, for its manifest."""
+    @classmethod
+    def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What makes an output, for its manifest.
+
+        Raises:
+            FairlabError: an axis was given.
+        """
+        refuse_axis(values, f"{cls.name} has its own identities")
+        node = values["augmentation"]
         lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
         return {
             "axis": ", ".join(lexicon.axis for lexicon in lexicons),

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlab.lexicons import load_lexicon
+from fairlab.protocols import RowAugmentationOnAxes
 from fairlab.rewriting.perturbable_words import PerturbableWords, perturbability
 from fairlab.types import FairlabError, Made, Row
 
 BELOW = "rows that are less perturbable"
 
 
-class Perturbable:
+class Perturbable(RowAugmentationOnAxes):
     """Keeps the rows whose perturbability is high enough, with their score.
 
     See :func:`fairlab.rewriting.perturbable_words.perturbability`.
 
     Args:
-        axes: of lexicons, or paths of them.
-        m0: weight of named entities.
-        m1: weight of listed words.
+        axes: names of lexicons such as ``gender``, or paths of lexicon files.
+        m0: weight of named entities, at least 0.
+        m1: weight of listed words, at least 0.
         entities: whether spaCy looks for named entities, which is slow beside the rest.
-        at_least: the least score kept.
+        at_least: lowest perturbability that is kept, above 0.
 
     Raises:
         FairlabError: a weight is below 0, or ``at_least`` is not above it.

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairlab.lexicons import Lexicon, load_lexicon
+from fairlab.protocols import RowAugmentationOnAxes
 from fairlab.rewriting.group_rewriters import NO_WORD, RuleGroups
 from fairlab.rewriting.llm_rewriter import NotRewritten
 from fairlab.rewriting.perturbable_words import PerturbableWords
@@ -35,9 +36,9 @@ class Rewritten:
     """What became of a text with a choice.
 
     Attributes:
-        fields: of the example, rewritten, or as they were.
+        fields: fields of the example after rewriting; the original ones where the rewrite was not taken.
         fault: why the rewrite was not taken: a few words, then what in particular; both empty where it was.
-        text: that the rewriter gave.
+        text: the rewriter's text, taken or not; empty where it gave none or changed nothing.
     """
 
     fields: list[str]
@@ -45,7 +46,7 @@ class Rewritten:
     text: str = ""
 
 
-class Perturbation:
+class Perturbation(RowAugmentationOnAxes):
     """Turns one person of every text to another attribute; a text without a perturbable word stays as it is.
 
     ``choose`` draws, for each text, a word and a target from K, all pairs of a word and another attribute of its axis.
@@ -53,7 +54,7 @@ class Perturbation:
     and takes its text only where it has as many fields as before, no verifier objects, and something changed.
 
     Args:
-        axes: of lexicons, or paths of them.
+        axes: names of lexicons such as ``gender``, or paths of lexicon files.
         sampling: ``uniform`` over K, or ``inverse_frequency``: every pair weighted by the inverse of how often words of
             its axis occur in the data set, so that each axis has the same chance over all. The paper only says that its
             finetuning data used "a modified frequency-based sampling strategy that ensures representation of
@@ -61,8 +62,8 @@ class Perturbation:
         mode: how words are found, see :class:`fairlab.rewriting.perturbable_words.PerturbableWords`.
         verify: names of verifiers, see :func:`fairlab.rewriting.verifiers.load_verifiers`; fields are always counted.
         choices: a manifest of choices made earlier on the same data (``choices.jsonl``), taken instead of drawing.
-        rewriter: that carries choices out; None takes the rules.
-        seed: of the draw, and of the rules' first names.
+        rewriter: the rewriter that carries choices out; None takes the rule-based one.
+        seed: seed of the drawn choices and of the first names that rules insert.
 
     Raises:
         FairlabError: a value is wrong.
@@ -71,6 +72,7 @@ class Perturbation:
     """
 
     name = "perturbation"
+    plan = "fairlab.plans.perturbing.Perturbing"
 
     def __init__(
         self,
@@ -114,9 +116,9 @@ class Perturbation:
         """A word and a target for every text; None where it has no perturbable word.
 
         Args:
-            texts: their fields joined.
-            numbers: of the texts in the data set, by which draws differ.
-            weights: of the axes.
+            texts: texts to choose in, the fields of each joined.
+            numbers: number of each text in the data set; two texts with the same words draw differently by it.
+            weights: weight of each axis in the draw, see :meth:`weights`.
         """
         return [
             drawn_selection(found, [weights[one.axis] for one in found], f"{self.seed}:{number}") if found else None
@@ -189,8 +191,8 @@ class Choosing:
     """The first half of the augmentation: rows become their choices, one line each; rows without any leave none.
 
     Args:
-        perturbation: that chooses.
-        weights: of the axes.
+        perturbation: the augmentation that draws the choices.
+        weights: weight of each axis in the draw, see :meth:`Perturbation.weights`.
     """
 
     def __init__(self, perturbation: Perturbation, weights: Mapping[str, float]) -> None:
@@ -218,7 +220,7 @@ def drawn_selection(found: Sequence[Selection], weights: Sequence[float], key: s
 
     Example:
         >>> pair = [Selection(0, "he", "gender", "man", target) for target in ("neutral", "woman")]
-        >>> [drawn(pair, [1.0, 1.0], f"0:{k}").target for k in range(6)]
+        >>> [drawn_selection(pair, [1.0, 1.0], f"0:{k}").target for k in range(6)]
         ['woman', 'woman', 'woman', 'neutral', 'neutral', 'woman']
     """
     left = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) / 2**64 * sum(weights)

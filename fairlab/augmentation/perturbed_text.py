@@ -16,8 +16,9 @@ class PerturbedText:
     Lexical rules know no persons, so all words of the drawn word's axis are turned to the target.
 
     Args:
-        axes: of lexicons; *neutral* is a target of gender alone, where it stands for non-binary.
-        seed: of the draws, which depend on the text beside it.
+        axes: names of lexicons such as ``gender``; *neutral* is a target of gender alone, where it stands for
+            non-binary.
+        seed: seed of the drawn words and targets; a text's draw depends on the seed and the text alone.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1 and section 5.1.
     """

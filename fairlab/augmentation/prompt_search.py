@@ -33,8 +33,8 @@ class PromptSearch:
     nothing is left to correct (ours; the paper says neither).
 
     Args:
-        rewriter: asks the language model.
-        rounds: K.
+        rewriter: the rewriter that asks the language model.
+        rounds: number of rounds at most, K.
         corrector: who corrects: ``terminal`` asks at the terminal, ``file`` writes a file and stops until it is filled
             in, ``rules`` takes the rule-based rewriter's versions, of the most confident wrong group for which they
             have the right polarity.
@@ -77,12 +77,12 @@ class PromptSearch:
         """The rounds; those an earlier run finished are read from ``folder``, where each leaves a file.
 
         Args:
-            texts: to search on.
-            folder: of ``round-NN.json`` and, with the corrector ``file``, ``review-NN.yaml``.
+            texts: texts to search on.
+            folder: folder of ``round-NN.json`` and, with the corrector ``file``, of ``review-NN.yaml``.
 
         Returns:
-            For each round its number, the examples it was asked with, how many texts there were, were rewritten and had
-            the right polarity, the group that was chosen and its correction (None in the last round).
+            One dictionary per round: its number, the examples it was asked with, how many texts there were, were
+            rewritten and had the right polarity, the group that was chosen and its correction (None in the last round).
 
         Raises:
             ReviewNeeded: a correction has to be filled in.

@@ -22,6 +22,7 @@ from fairlab.files import write_whole
 from fairlab.metrics.shortcuts import WIDTH, EmbeddingSpace, Space, TokenSpace
 from fairlab.metrics.shortcuts_by_word import AssociationSpace
 from fairlab.metrics.shortcuts_official import OFFICIAL_WIDTH, OfficialSpace
+from fairlab.protocols import Planned, refuse_axis
 from fairlab.rewriting.label_keeping import LabelCheck, Labelled, LabelledRewriter
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields
@@ -38,17 +39,19 @@ NONE, NOT_LOWER = "the rewriter offers nothing", "no rewrite has a lower shortcu
 LOST = "no rewrite keeps its label"
 Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 
+MADE_BY = ("label", "compat", "features", "accept", "k", "candidates")
+
 
 @dataclass(frozen=True)
 class Tried:
     """What became of a document that was selected.
 
     Attributes:
-        text: that replaced it; None where it stays.
-        before, after: its shortcut score when it was selected, and that of ``text`` or, where it stays, of the best
-            rewrite that kept its label; None where there was none.
-        reason: why it stays; empty where it does not.
-        turned_down: rewrites that the check objects to, each with what it says.
+        text: the rewrite that replaced the document; None where the document stays.
+        before, after: shortcut score of the document when it was selected, and that of ``text`` or, where the document
+            stays, of the best rewrite that kept its label; ``after`` is None where there was no such rewrite.
+        reason: why the document stays; empty where it was replaced.
+        turned_down: rewrites that the check objects to, each as [rewrite, objection].
     """
 
     text: str | None
@@ -58,7 +61,7 @@ class Tried:
     turned_down: list[list[str]]
 
 
-class Razor:
+class Razor(Planned):
     """Rewrites the documents of the highest shortcut scores, keeping their labels and the size of the data set.
 
     Every round scores all documents, selects the ``k`` highest of those not selected before, asks for rewrites, drops
@@ -67,31 +70,36 @@ class Razor:
     when every document was selected once, or after ``rounds``. A document without a rewrite that is taken stays.
 
     Args:
-        rewriter: G_alpha.
-        check: G_beta.
-        k: documents of a round: the highest of all, or with ``compat=official`` of each label.
-        candidates: rewrites asked for each.
-        rounds: at most.
-        tolerance: of the objective, which is a mean cosine.
+        rewriter: the rewriter that asks for new texts, G_alpha.
+        check: the check that a rewrite keeps its label, G_beta.
+        k: number of documents selected in a round: the highest of all, or with ``compat=official`` of each label.
+        candidates: number of rewrites asked for per document.
+        rounds: number of rounds at most.
+        tolerance: least rise of the objective, a mean cosine, for which another round follows.
         accept: ``if_lower`` takes a rewrite whose score is below the document's (ours); ``always`` takes the best one
             whatever its score (the paper).
         compat: ``paper``, equations 7-14; ``official``, the score of the released code.
-        features: ``surface``; ``embedding`` for the ablation of section 4.2; ``association`` (ours) scores documents by
-            what their tokens say of their label, which finds shortcuts that are words.
-        scored: the text that is rewritten alone, or ``joined`` to its context.
-        pe: see :func:`fairlab.metrics.shortcuts.positions`; for ``compat=paper``.
-        width: of position encodings; None takes 128 for ``paper`` and 8 for ``official``.
-        label: column of the label; whoever builds this hands in documents with theirs, and in the same way ``check``
-            by the name ``verify`` and ``embed`` by the name ``vectors``.
-        verify: as of ``label``.
-        vectors: as of ``label``.
-        embed: texts to vectors, for ``features=embedding``.
+        features: what a document is scored by: ``surface``; ``embedding`` for the ablation of section 4.2;
+            ``association`` (ours) scores documents by what their tokens say of their label, which finds shortcuts that
+            are words.
+        scored: the part of a document that is scored: ``rewritten_field``, the text that is rewritten alone, or
+            ``joined``, with its context.
+        pe: kind of position encoding with ``compat=paper``, ``paper`` or ``vaswani``; see
+            :func:`fairlab.metrics.shortcuts.positions`.
+        width: length of a position encoding; None takes 128 for ``paper`` and 8 for ``official``.
+        label: column of the label. Not used here: whoever builds this hands in documents with their labels.
+        verify: name of the check that ``check`` was built from; not used here.
+        vectors: name of the encoder that ``embed`` was built from; not used here.
+        embed: function from texts to vectors, for ``features=embedding``.
 
     Raises:
         FairlabError: a value is wrong.
 
     Source: section 3.3. A document is selected once (ours), so that rounds go on where a rewriter has nothing to offer.
     """
+
+    name = "razor"
+    plan = "fairlab.plans.rounds.Rounds"
 
     def __init__(
         self,
@@ -127,17 +135,27 @@ class Razor:
         self.pe, self.width, self.embed = pe, width, embed
         self.label, self.verify, self.vectors = label, verify, vectors
 
+    @classmethod
+    def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of the search, for an output's manifest.
+
+        Raises:
+            FairlabError: an axis was given.
+        """
+        refuse_axis(values, "razor looks for shortcuts without an axis")
+        return {name: values["augmentation"][name] for name in MADE_BY}
+
     def __call__(self, items: Sequence[Labelled], folder: Path) -> tuple[list[Labelled], list[dict[str, Any]]]:
         """The documents as the rounds leave them, and the rounds; finished ones are read from ``folder``.
 
         Args:
             items: the data set.
-            folder: of ``round-NN.json``, which is written when a round is finished; a round that was broken off is made
-                again, from the ledger where a language model rewrites.
+            folder: folder of ``round-NN.json``, which is written when a round is finished; a round that was broken off
+                is made again, from the ledger where a language model rewrites.
 
         Returns:
-            As many documents, in order; and for each round its number, the objective before and after it, and under
-            ``tried`` what became of the documents selected, by their places.
+            The documents after the last round, as many and in the same order; and for each round its number, the
+            objective before and after it, and under ``tried`` what became of the documents selected, by their places.
 
         Raises:
             FairlabError: documents of one label alone, or from rewriter and check.
@@ -243,9 +261,9 @@ class Replaced:
     """Rows with what RAZOR's rounds made of them; every row is there, rewritten or as it was.
 
     Args:
-        tried: documents that were selected, by the number of their row.
-        label: column of the label.
-        provenance: of the rewriter and the check.
+        tried: what became of the documents that were selected, by the number of their row.
+        label: name of the column that holds the label.
+        provenance: columns that name the rewriter and the check, added to every rewritten row.
     """
 
     def __init__(self, tried: Mapping[int, Mapping[str, Any]], label: str, provenance: Mapping[str, Any]) -> None:
@@ -298,11 +316,12 @@ def rounds_history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]
     """The objective and negations before the first round and after every one.
 
     Args:
-        items: the data set as it was.
-        rounds: of :class:`Razor`.
+        items: the data set before the first round.
+        rounds: the rounds that :class:`Razor` returned.
 
     Returns:
-        For round 0 and each round: ``objective``, ``negations`` in all texts, documents ``selected``, ``rewritten``.
+        One row for round 0 and one for each round: ``objective``, ``negations`` in all texts, documents ``selected``
+        and ``rewritten``.
     """
     counts = [negations(surface_tokens(item.text)) for item in items]
     rows = [{"round": 0, "objective": rounds[0]["objective_before"], "negations": sum(counts)}] if rounds else []

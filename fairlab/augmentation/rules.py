@@ -21,7 +21,7 @@ class Rules:
 
     Args:
         mode: ``syntax`` or ``lexical``, see :class:`fairlab.rewriting.rules.RuleRewriter`.
-        names: ``swap`` or ``keep``.
+        names: what becomes of first names: ``swap`` or ``keep``.
 
     Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3 (filter by polarity), with
     rules in the language model's place.
@@ -35,7 +35,7 @@ class Rules:
         self.mode = mode
         self.names = names
 
-    def __call__(self, groups: Sequence[Group]) -> list[Group]:
+    def groups(self, groups: Sequence[Group]) -> list[Group]:
         """Groups with the same ids and extra keys, every version made from the source text.
 
         Raises:

@@ -59,12 +59,12 @@ class Backbone(nn.Module):
 
     Args:
         model: an encoder, or a language model around one, whose head is kept for export and for the likelihood scorers.
-        tokenizer: the model's.
-        pooling: ``cls``: the first token's last hidden state; ``mean``: the mean over all tokens but padding;
-            ``published``: as the modules of ``published`` make it.
+        tokenizer: the tokenizer that the model was trained with.
+        pooling: how token vectors become one: ``cls``: the first token's last hidden state; ``mean``: the mean over all
+            tokens but padding; ``published``: as the modules of ``published`` make it.
         max_length: tokens per text, special ones included; longer texts are cut.
-        normalize: scale embeddings to unit length; of no use to ``published``, whose modules do it or not.
-        published: what sentence-transformers puts around the model.
+        normalize: whether embeddings are scaled to unit length; not looked at where ``published`` makes them.
+        published: what sentence-transformers puts around the model; None where nothing stands there.
 
     Attributes:
         entries: how many entries of text a causal LM was tuned on; None where nobody said.
@@ -172,7 +172,7 @@ class Backbone(nn.Module):
 
         Args:
             texts: any number of texts.
-            budget: padded tokens per forward pass.
+            budget: number of padded tokens per forward pass.
             progress: title of a progress bar, shown on a terminal only.
         """
         distinct = list(dict.fromkeys(texts))

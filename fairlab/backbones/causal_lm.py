@@ -36,11 +36,11 @@ class CausalLM:
 
     Args:
         backbone: a causal LM with its tokenizer.
-        budget: tokens per forward pass.
+        budget: number of tokens per forward pass.
 
     Attributes:
-        start_token: what stands before every text.
-        cut: texts so far that had more than ``max_length`` tokens, ``start_token`` included, and were cut.
+        start_token: the token that stands before every text.
+        cut: number of texts so far that had more than ``max_length`` tokens, ``start_token`` included, and were cut.
 
     Raises:
         CannotScore: the model has no causal-LM head, sees what comes after, or its tokenizer lacks a start.
@@ -67,7 +67,7 @@ class CausalLM:
         """Per text the log-probability of each of its tokens given those before it, in input order.
 
         Args:
-            texts: any number; each distinct one is scored once. One of no token gives an empty array.
+            texts: any number of texts; each distinct one is scored once. A text without tokens gives an empty array.
             start_apart: show ``start_token`` to the first token of a text alone; the others see the text without it,
                 which is how the codes of StereoSet and of bias-bench feed GPT-2.
             stride: do not cut long texts, but move a window of ``max_length`` tokens over them by so many: a token past
@@ -102,7 +102,7 @@ class CausalLM:
         context first, then the end of its continuation.
 
         Args:
-            pairs: (context, continuation); an empty context is ``start_token`` alone.
+            pairs: (context, continuation) pairs; an empty context is ``start_token`` alone.
             progress: title of a progress bar, shown on a terminal only.
         """
         if not pairs:

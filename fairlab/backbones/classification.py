@@ -31,9 +31,10 @@ class Encoded:
     """Texts, or pairs of texts, as token ids.
 
     Attributes:
-        token_ids: special tokens included, cut at the backbone's ``max_length`` (of a pair, the longer text first).
-        segments: of the same lengths: 0 in the first text, 1 in the second; None where the model has no segments.
-        cut: how many were cut.
+        token_ids: token ids of each text or pair, special tokens included, cut at the backbone's ``max_length`` (of a
+            pair, the longer text first).
+        segments: segment of every token: 0 in the first text and 1 in the second; None where the model has no segments.
+        cut: number of texts or pairs that were cut.
     """
 
     token_ids: list[list[int]]
@@ -97,10 +98,10 @@ class Classifier:
     Args:
         backbone: a sequence classifier with its tokenizer.
         labels: names of the labels of a task; ``SCORE`` for scores.
-        budget: tokens per forward pass.
+        budget: number of tokens per forward pass.
 
     Attributes:
-        cut: pairs so far that were longer than ``max_length``.
+        cut: number of pairs so far that were longer than ``max_length``.
 
     Raises:
         CannotScore: the model has no such head, or its labels are not the task's.
@@ -127,7 +128,7 @@ class Classifier:
         """Outputs (N, L) of texts or pairs in input order: float32, dropout off, whatever else is in a batch.
 
         Args:
-            pairs: one or more, all with a second text or none.
+            pairs: one or more pairs of texts, all with a second text or none.
             progress: title of a progress bar, shown on a terminal only.
         """
         found = self._outputs(self.backbone.model, pairs, progress)

@@ -28,10 +28,11 @@ def continuations(
     and may be empty, where the model ends the text, or where its length or four tokens a character have run out.
 
     Args:
-        scorer: of the model; its ``cut`` counts the contexts that lost their start to leave room.
-        contexts: any number; each distinct one is continued once.
-        characters: of a continuation, at least 1, leading blanks included.
-        budget: padded tokens per forward pass.
+        scorer: scorer of the causal LM that writes; its ``cut`` counts the contexts that lost their start to leave
+            room.
+        contexts: any number of texts to continue; each distinct one is continued once.
+        characters: length of a continuation in characters, at least 1, leading blanks included.
+        budget: number of padded tokens per forward pass.
         progress: title of a progress bar, shown on a terminal only.
 
     Raises:

@@ -14,9 +14,9 @@ def set_dropout(model: PreTrainedModel, *, hidden: float, attention: float) -> N
     """Set the probabilities of an encoder's dropout layers; its configuration, and so an export, keeps the old ones.
 
     Args:
-        model: changed in place.
-        hidden: of hidden states, in [0, 1).
-        attention: of attention weights, in [0, 1).
+        model: the encoder, changed in place.
+        hidden: dropout probability of hidden states, in [0, 1).
+        attention: dropout probability of attention weights, in [0, 1).
 
     Raises:
         FairlabError: a probability is out of range, or the attention of this architecture is not known.

@@ -21,11 +21,11 @@ def target_vectors(hidden_BTLD: Tensor, targets_BT: Tensor, *, shifted: bool) ->
     """Mean hidden state (B, L, D) of each text's target, which may be several subwords.
 
     Args:
-        hidden_BTLD: of every token.
+        hidden_BTLD: hidden states of every token in each of L layers.
         targets_BT: True at the target's tokens; at least one in every row.
-        shifted: read them as the official code of DPCE and ADEPT does. Where every target of the batch is one subword
-            there is no difference. Else every state is taken from one position to the left, and the sum over a target's
-            subwords is divided by the number of the longest target of the batch.
+        shifted: whether to read them as the official code of DPCE and ADEPT does. Where every target of the batch is
+            one subword there is no difference. Else every state is taken from one position to the left, and the sum
+            over a target's subwords is divided by the number of the longest target of the batch.
     """
     weights_BT = targets_BT.to(hidden_BTLD.dtype)
     counts_B1 = weights_BT.sum(dim=1, keepdim=True)

@@ -55,14 +55,14 @@ def load_backbone(
 
     Args:
         name: a folder in transformers format or a hub name.
-        pooling: ``cls`` (first token), ``mean`` (over tokens, special ones included), or ``published``: as the
-            sentence-transformers files of the folder say, with all their modules, prompt and length.
+        pooling: how token vectors become one: ``cls`` (first token), ``mean`` (over tokens, special ones included), or
+            ``published``: as the sentence-transformers files of the folder say, with all their modules and prompt.
         max_length: tokens per text, special ones included; longer texts are cut. None takes what the model can read,
-            at most 1,024, or with ``published`` its own.
-        normalize: scale embeddings to unit length, for models published that way. None is as ``published``, and else
-            false.
+            at most 1,024, or with ``published`` the length in its files.
+        normalize: whether embeddings are scaled to unit length, for models published that way. None takes what
+            ``published`` does, and false elsewhere.
         revision: hub revision; None is the hub's default branch.
-        dtype: of the weights, by torch name.
+        dtype: torch name of the weights' number format, such as ``float32`` or ``bfloat16``.
         package: installed Python package that carries the weights (in its ``model`` folder), instead of the hub.
         gguf: name of the GGUF file, in ``name`` or at the top of ``package``, that holds weights, configuration and
             tokenizer of a causal LM.
@@ -70,10 +70,10 @@ def load_backbone(
         stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
         adapters: name of trained adapters that come with fairlab; they are merged into the weights, and the model
             becomes the masked LM whose head they hold.
-        adapters_sha256: expected hash of their file.
+        adapters_sha256: expected hash of the adapters' file; a mismatch is an error.
         fresh: seed of weights that are drawn anew in place of the checkpoint's, for pretraining a masked LM; None takes
             the checkpoint's.
-        entries: how many entries of text the model was tuned on, for a measure that asks.
+        entries: how many entries of text the model was tuned on, which the mb-index divides by; None where nobody said.
 
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.

@@ -78,10 +78,10 @@ class MaskedLM:
 
     Args:
         backbone: a masked LM with its tokenizer.
-        budget: tokens per forward pass.
+        budget: number of tokens per forward pass.
 
     Attributes:
-        cut: texts so far that ``tokenize`` had to cut.
+        cut: number of texts so far that ``tokenize`` had to cut.
 
     Raises:
         CannotScore: the model has no masked-LM head, or its tokenizer no mask.
@@ -112,7 +112,7 @@ class MaskedLM:
         Queries about the same ``token_ids`` share one forward pass, those about the same position one softmax.
 
         Args:
-            queries: any number.
+            queries: any number of masked positions, each with the token asked about.
             progress: title of a progress bar, shown on a terminal only.
 
         Raises:
@@ -183,8 +183,8 @@ class MaskedLM:
         the backbone's ``max_length`` has no list.
 
         Args:
-            texts: any number, with :attr:`mask` where words are asked for.
-            top: words of each list.
+            texts: any number of texts, with :attr:`mask` where words are asked for.
+            top: number of words in each list.
         """
         token_ids = self.tokenize(texts)
         found: list[list[list[str]]] = [[] for _ in texts]

@@ -21,10 +21,10 @@ class NextSentence:
 
     Args:
         backbone: a BERT with the head it was pretrained with, and its tokenizer.
-        budget: tokens per forward pass.
+        budget: number of tokens per forward pass.
 
     Attributes:
-        cut: pairs so far that were longer than ``max_length``, of which the longer text was cut.
+        cut: number of pairs so far that were longer than ``max_length``, of which the longer text was cut.
 
     Raises:
         CannotScore: the model has no such head.
@@ -44,7 +44,7 @@ class NextSentence:
         """Probability in 0..1 that the second text of each pair follows the first, (N,), in input order.
 
         Args:
-            pairs: any number; each distinct one is scored once.
+            pairs: any number of pairs of texts; each distinct one is scored once.
             progress: title of a progress bar, shown on a terminal only.
         """
         if not pairs:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel, AutoTokenizer, BartConfig, BartForConditionalGeneration
+from transformers import AutoModel, AutoTokenizer, BartConfig, BartForConditionalGeneration, PreTrainedTokenizerBase
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import find_weights, held_weights
@@ -46,12 +46,12 @@ def new_seq2seq(
     random.
 
     Args:
-        name: of the encoder, a folder in transformers format or a hub name.
-        layers: of the encoder, and as many of the decoder.
-        max_length: tokens of a text and of its rewriting, at most 128.
-        seed: of the random weights.
+        name: folder in transformers format, or hub name, of the encoder whose tokenizer and words are used.
+        layers: number of encoder layers, and of decoder layers.
+        max_length: number of tokens of a text and of its rewriting at most, 4 to 128.
+        seed: seed of the random weights.
         package: installed Python package that carries the encoder.
-        weights_sha256: expected hash of its weights.
+        weights_sha256: expected hash of the encoder's weights; a mismatch is an error.
         stands_for: the model this one stands in for at quickstart scale, for the run's first line; not used here.
 
     Raises:
@@ -67,8 +67,20 @@ def new_seq2seq(
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.model_max_length = max_length
     words_VW = main_components(AutoModel.from_pretrained(folder).get_input_embeddings().weight.detach(), 2 * HEAD)
-    config = BartConfig(
-        vocab_size=len(words_VW),
+    config = _configuration(tokenizer, len(words_VW), layers, max_length)
+    torch.manual_seed(seed)
+    model = BartForConditionalGeneration(config).eval()
+    with torch.no_grad():
+        embeddings = model.get_input_embeddings().weight
+        embeddings.zero_()
+        embeddings[:, WORD] = words_VW
+        begin_by_copying(model)
+    return Backbone(model, tokenizer, pooling="mean", max_length=max_length, normalize=False)
+
+
+def _configuration(tokenizer: PreTrainedTokenizerBase, words: int, layers: int, max_length: int) -> BartConfig:
+    return BartConfig(
+        vocab_size=words,
         d_model=WIDTH,
         encoder_layers=layers,
         decoder_layers=layers,
@@ -83,14 +95,6 @@ def new_seq2seq(
         decoder_start_token_id=tokenizer.sep_token_id,
         forced_eos_token_id=None,
     )
-    torch.manual_seed(seed)
-    model = BartForConditionalGeneration(config).eval()
-    with torch.no_grad():
-        embeddings = model.get_input_embeddings().weight
-        embeddings.zero_()
-        embeddings[:, WORD] = words_VW
-        begin_by_copying(model)
-    return Backbone(model, tokenizer, pooling="mean", max_length=max_length, normalize=False)
 
 
 def main_components(embeddings: Tensor, width: int) -> Tensor:

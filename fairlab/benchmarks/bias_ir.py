@@ -59,7 +59,8 @@ class BiasIR:
 
     Args:
         document: what is embedded of a document; the title and the text are joined by a blank.
-        items: ``regular`` leaves out the 2 queries some of whose non-relevant documents are of both genders.
+        items: queries to measure: ``all``, or ``regular``, which leaves out the 2 queries some of whose non-relevant
+            documents are of both genders.
     """
 
     def __init__(

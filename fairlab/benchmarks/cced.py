@@ -35,8 +35,9 @@ class CCED:
     ``neutral_cosine`` (mean cosine of the neutral embeddings to the earlier ones: utility kept, ideal 1).
 
     Args:
-        sets: ``winogender``, ``embedded`` (the test split that comes with fairlab), or files of groups, of which the
-            groups of the split ``test`` are used, or all where there are no splits. Give none you train on.
+        sets: names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
+            fairlab), or files of groups, of which the groups of the split ``test`` are used, or all where there are no
+            splits. Give none you train on.
     """
 
     name = "cced"

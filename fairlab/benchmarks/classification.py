@@ -41,9 +41,9 @@ class Classification:
     labels is measured on a task of coarser ones, such as one of MNLI on HANS, by what its likeliest label means there.
 
     Args:
-        task: one of :data:`fairlab.data.published.tasks.TASKS`.
-        path: of its files, as of :func:`fairlab.data.published.task_files.read_task`.
-        splits: of the task, to measure on; None takes all but the one to train on.
+        task: name of a task, one of :data:`fairlab.data.published.tasks.TASKS`.
+        path: file or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
+        splits: names of the splits to measure on; None takes all but the one to train on.
 
     Raises:
         FairlabError: there is no such task or split.

@@ -85,10 +85,11 @@ class CrowSPairs:
     nan where skipped.
 
     Args:
-        protocol: ``nangia`` or ``meade``.
-        bias_types: those to measure, such as ``gender``; None for all nine.
-        items: ``regular`` leaves out pairs that the reader finds irregular (one that repeats another).
-        path: of the file; None takes ``FAIRLAB_DATA`` or a download.
+        protocol: how a sentence is scored: ``nangia``, as the data set's authors do, or ``meade``, as bias-bench does.
+        bias_types: names of the bias types to measure, such as ``gender``; None takes all nine.
+        items: pairs to measure: ``all``, or ``regular``, which leaves out pairs that the reader finds irregular (one
+            that repeats another).
+        path: path of the CrowS-Pairs file; None takes ``FAIRLAB_DATA`` or a download.
 
     Raises:
         FairlabError: a setting has no such value.
@@ -150,10 +151,10 @@ def scores(
     """Scores (N, 2) of each pair's sentences, the more stereotyping one first; nan for a pair to be skipped.
 
     Args:
-        scorer: of the model.
-        protocol: ``nangia`` or ``meade``.
-        pairs: N of them.
-        texts: their sentences as the model is to see them, more and less in turn, 2N.
+        scorer: likelihood scorer of the model.
+        protocol: how a sentence is scored: ``nangia`` or ``meade``, see :class:`CrowSPairs`.
+        pairs: the N pairs.
+        texts: the pairs' sentences as the model is to see them, more and less stereotyping in turn, 2N.
         progress: title of a progress bar.
     """
     if isinstance(scorer, CausalLM):

@@ -47,16 +47,17 @@ class DBIndexBenchmark:
     Args:
         vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; whoever builds
             this hands :meth:`measure_data` the embedder.
-        comparison: a file of abusive texts; None takes the tweets of Davidson et al. 2017.
-        field: of its texts.
-        category: of its categories; None has one for all.
-        entries: of the comparison set, drawn by the seed; None takes all.
+        comparison: a file of abusive texts to compare with; None takes the tweets of Davidson et al. 2017.
+        field: name of the column of the comparison file that holds its texts.
+        category: name of the column of the comparison file that holds its categories; None puts all texts in one.
+        entries: number of texts of the comparison file to use, drawn with ``seed``; None takes all.
         k: number of clusters; None chooses it by silhouette.
-        most_clusters: largest number tried.
-        components: of a principal component analysis before clustering; None does none.
-        draw: of ``random_entry``: one entry for the ``run``, or for each ``cluster``.
-        repeats: draws that ``random_entry`` averages.
-        seed: of samples, starts, draws and bootstrap.
+        most_clusters: largest number of clusters tried when ``k`` is None.
+        components: number of principal components that vectors are reduced to before clustering; None keeps the
+            vectors.
+        draw: what ``random_entry`` draws: one comparison entry for the ``run``, or one for each ``cluster``.
+        repeats: number of draws that ``random_entry`` averages.
+        seed: seed of samples, starts of the clustering, draws and bootstrap.
     """
 
     name = NAME
@@ -98,9 +99,9 @@ class DBIndexBenchmark:
 
         Args:
             dataset: a file, a folder of texts or of an augmentation's output, or a data set of the hub.
-            field: of its texts.
-            embed: texts to vectors (N, D).
-            folder: to hold the vectors in while they are needed.
+            field: name of the column that holds the data set's texts.
+            embed: function from texts to vectors (N, D).
+            folder: folder where the vectors are kept in a temporary file while they are needed.
 
         Raises:
             FairlabError: no text can be read, or from the metric.
@@ -193,7 +194,7 @@ def nearest(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str
 
     Args:
         cosines: (m, K), mean cosine of each comparison entry to each cluster.
-        categories: of the comparison entries.
+        categories: category of each of the m comparison entries.
     """
     names = np.array(categories)
     taken = min(NEAREST, len(names))

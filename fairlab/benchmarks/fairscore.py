@@ -37,12 +37,12 @@ class Fairscore:
     ``rte_fairscore/dev_gender/fairscore`` and so on. Examples are resampled.
 
     Args:
-        task: one of :data:`fairlab.data.published.tasks.TASKS` with labels.
-        axes: as of :class:`fairlab.augmentation.perturbation.Perturbation`, which rewrites by rules.
-        sampling: likewise.
-        path: of the task's files, as of :func:`fairlab.data.published.task_files.read_task`.
-        perturbed: by split, the output of ``fairlab.augment`` whose texts are taken, made with any rewriter; None has
-            the rules rewrite.
+        task: name of a task with labels, one of :data:`fairlab.data.published.tasks.TASKS`.
+        axes: axes to perturb, as :class:`fairlab.augmentation.perturbation.Perturbation` takes them.
+        sampling: how words and targets are drawn, as :class:`fairlab.augmentation.perturbation.Perturbation` takes it.
+        path: file or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
+        perturbed: for some splits, the output of ``fairlab.augment`` whose texts are taken, made with any rewriter; the
+            other splits, and all with None, are rewritten by rules.
 
     Raises:
         FairlabError: the task is one of scores, or a value is wrong.
@@ -134,9 +134,9 @@ def _quantities(items: Items, axes: Sequence[str]) -> list[Quantity]:
     """The shares over all changed examples of each split, and over those of each axis that has any.
 
     Args:
-        items: of each split, predictions and labels of the changed examples, and of all examples the place of the axis
-            among ``axes``, or -1.
-        axes: names.
+        items: for each split, predictions and labels of the changed examples, and for every example the place of its
+            axis among ``axes``, or -1.
+        axes: names of the axes.
     """
     found = []
     for split in [name.removesuffix("_axes") for name in items if name.endswith("_axes")]:

@@ -63,16 +63,18 @@ class HolisticBias:
     perplexity. Models measured by different scores are not compared.
 
     Args:
-        version: of the data; 1.0 is never downloaded, bring its files under ``FAIRLAB_DATA/holistic_bias/v1.0``.
-        axes: of the 13; None takes all.
-        templates: how many to draw of the 26; None takes all.
-        sentences: at most, all axes together: so many descriptors are drawn per axis, the same number in each axis that
-            has them, always with all nouns; None takes all. The official small set instead draws 100 descriptors over
-            all axes.
-        score: ``pseudo_log_likelihood``: sum over a sentence's tokens of log p(token | sentence with it masked).
-            ``perplexity``: exp(-log-likelihood per token), for a masked LM from the pseudo-log-likelihood. None takes
-            what was published for the kind of model: the first for a masked LM, the second for a causal one.
-        seed: of the draws; an axis's descriptors do not depend on the other axes, and more are added to fewer.
+        version: version of the data, ``1.0`` or ``1.1``; 1.0 is never downloaded, bring its files under
+            ``FAIRLAB_DATA/holistic_bias/v1.0``.
+        axes: names of the axes to measure, such as ``ability``; None takes all 13.
+        templates: number of templates to draw of the 26; None takes all.
+        sentences: number of sentences at most, over all axes. So many descriptors are drawn per axis, the same number
+            in each axis that has them, always with all nouns; None takes all. The official small set instead draws 100
+            descriptors over all axes.
+        score: the likelihood that is compared. ``pseudo_log_likelihood``: sum over a sentence's tokens of log p(token |
+            sentence with it masked). ``perplexity``: exp(-log-likelihood per token), for a masked LM from the
+            pseudo-log-likelihood. None takes what was published for the kind of model: the first for a masked LM, the
+            second for a causal one.
+        seed: seed of the draws; an axis's descriptors do not depend on the other axes, and more are added to fewer.
 
     Raises:
         FairlabError: the version, an axis or the score is not known, or a number is not positive.
@@ -222,9 +224,9 @@ def percent_of_pairs(
     """Percent of significant tests over pairs of two different descriptors among those drawn; nan where none differ.
 
     Args:
-        positions: (..., D) of the descriptors drawn, with repetition.
-        axis: the last.
-        significance_DD: see :func:`significances`.
+        positions: (..., D), the positions of the descriptors drawn, with repetition.
+        axis: axis of the descriptors, always the last one.
+        significance_DD: share of significant tests of every two descriptors, see :func:`significances`.
     """
     weights = (positions[..., None] == np.arange(len(significance_DD))).sum(axis=axis - 1).astype(np.float64)
     found = ((weights @ significance_DD) * weights).sum(axis=axis)

@@ -64,17 +64,17 @@ class MBIndex:
 
     Args:
         path: the reference set, as :func:`fairlab.data.entries.read_entries` reads it.
-        unit: of its entries.
-        limit: measure so many of them, drawn with ``seed``; None takes all, as the authors do.
-        stride: tokens, below ``backbone.max_length``.
-        contexts: so many, drawn with ``seed``; None takes all.
-        characters: of a continuation.
-        encoder: settings of the backbone that embeds; the authors name none.
-        autocast: run the language model in bfloat16, which on a CPU is about twice as fast; the numbers differ a
-            little.
-        entries: the model was tuned on; None is what the model itself says.
-        seed: of the draws.
-        stereoset: path of the file; None takes ``FAIRLAB_DATA`` or a download.
+        unit: what an entry of the reference set is, as :func:`fairlab.data.entries.read_entries` takes it.
+        limit: number of reference entries to measure, drawn with ``seed``; None takes all, as the authors do.
+        stride: number of tokens by which the window over a long entry moves, below ``backbone.max_length``.
+        contexts: number of StereoSet's contexts to continue, drawn with ``seed``; None takes all.
+        characters: length of a continuation in characters, at least 1.
+        encoder: settings of the backbone that embeds continuations and candidates; the authors name none.
+        autocast: whether the language model runs in bfloat16, which on a CPU is about twice as fast; the numbers differ
+            a little.
+        entries: number of entries the model was tuned on; None takes what the model itself says.
+        seed: seed of the drawn entries and contexts.
+        stereoset: path of StereoSet's file; None takes ``FAIRLAB_DATA`` or a download.
 
     Raises:
         FairlabError: a value is out of range.
@@ -191,8 +191,8 @@ def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantit
     """Quantities of the items of one model; see the class.
 
     Args:
-        examples: N of them.
-        items: of the benchmark.
+        examples: the N contexts with their candidates.
+        items: the benchmark's items of one model.
     """
     classes = continuation_classes(items["similarities"])
     kinds = [(classes == kind).astype(np.float64) for kind in (STEREOTYPE, ANTI_STEREOTYPE, NONSENSICAL)]

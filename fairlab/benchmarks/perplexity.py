@@ -31,8 +31,8 @@ class Perplexity:
 
     Args:
         path: a UTF-8 text file, one text a line; None takes the news sentences of WMT 2013.
-        lines: measure so many, drawn with ``seed``; None takes all.
-        seed: of the draw.
+        lines: number of lines to measure, drawn with ``seed``, at least 2; None takes all.
+        seed: seed of the drawn lines.
     """
 
     name = "perplexity"

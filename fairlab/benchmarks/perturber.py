@@ -40,12 +40,14 @@ class PerturberQuality:
     tokens that the original has not (ideal 1 each). Pairs are resampled.
 
     Args:
-        path: pairs in PANDA's columns, as of :func:`fairlab.data.perturbation_pairs.read_pairs`; or None.
-        paths: plain text, of whose sentences silver pairs are made; or None.
-        axes: of silver pairs.
-        limit: pairs, drawn with ``seed``; None takes all.
-        format: of the model's input; None takes the one it was trained with.
-        seed: of the draws.
+        path: file of pairs in PANDA's columns, see :func:`fairlab.data.perturbation_pairs.read_pairs`; None makes
+            silver pairs of ``paths``.
+        paths: plain text files of whose sentences silver pairs are made; None where ``path`` is given.
+        axes: axes on which silver pairs are made, such as ``gender``.
+        limit: number of pairs to measure, drawn with ``seed``, at least 2; None takes all.
+        format: format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`; None takes the one it
+            was trained with.
+        seed: seed of the draws.
 
     Raises:
         FairlabError: none or both of ``path`` and ``paths`` are given.

@@ -30,8 +30,8 @@ class Probe:
 
     Args:
         task: ``sst2``, ``mrpc``, ``rte`` or another of :data:`fairlab.data.published.tasks.TASKS` that has labels.
-        limit: train on so many examples, drawn with ``seed``; None takes all.
-        seed: of the draw.
+        limit: number of examples to train on, drawn with ``seed``, at least 100; None takes all.
+        seed: seed of the drawn training examples.
     """
 
     def __init__(self, task: str, limit: int | None = None, seed: int = 0) -> None:

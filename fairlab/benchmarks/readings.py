@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairlab.backbones.backbone import Backbone
 from fairlab.metrics.bootstrap import RESAMPLES, Statistic, bootstrap_draws, percentile_interval, two_sided_p
 from fairlab.record import Comparison, Note, NotRun, Outcome, Reading
 from fairlab.types import FairlabError
@@ -20,46 +18,22 @@ Items = Mapping[str, NDArray[np.floating]]
 ALL, REGULAR = "all", "regular"  # which items of the data are measured
 
 
-class Benchmark(Protocol):
-    """What the entry points ask of a benchmark."""
-
-    name: str
-
-    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Measure a backbone; ``before`` holds the ``items`` of an earlier measurement, for paired comparisons."""
-        ...
-
-
-class DataBenchmark(Protocol):
-    """What the entry points ask of a benchmark of data.
-
-    Attributes:
-        vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; None embeds none.
-    """
-
-    name: str
-    vectors: str | None
-
-    def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:
-        """Measure a data set's texts; ``folder`` holds what memory cannot."""
-        ...
-
-
 @dataclass(frozen=True)
 class Quantity:
     """One number of a benchmark for one model, and how it varies when the benchmark's items are resampled.
 
     Attributes:
-        subset, name: its place in the benchmark.
-        value: in ``unit``.
+        subset, name: the part of the benchmark that was measured, and the name of what was measured there.
+        value: the measured number, in ``unit``.
         draws: bootstrap draws (2,000,), with a seed that resamples the same items for every model; nan where they mean
             nothing, and then ``interval`` is given and nothing is compared.
-        n: items.
-        unit: as the benchmark's authors print it.
+        n: number of items measured.
+        unit: unit of the value, as the benchmark's authors print it.
         ideal: the value of a perfectly fair or useful model; None where there is none.
-        headline: whether it stands for its benchmark in summaries.
+        headline: whether the quantity stands for its benchmark in summaries.
         interval: a better 95 % interval than the draws' percentiles, where the statistic has one.
-        p, p_holm: as of a reading.
+        p, p_holm: p-value of the benchmark's own test, and the same adjusted for its other tests by Holm's method; None
+            where it has none.
     """
 
     subset: str
@@ -88,14 +62,14 @@ def quantity(
     """A quantity that is a statistic of samples over units (items, or clusters of them).
 
     Args:
-        statistic: of the samples along their last axis.
+        statistic: function of the samples along their last axis.
         samples: one array (N,) or several of equal length, resampled together.
-        subset: as of :class:`Quantity`.
-        name: as of it.
-        unit: as of it.
-        ideal: as of it.
-        n: items, where the units are clusters of them.
-        more: ``headline``, ``interval``, ``p`` or ``p_holm``.
+        subset: the part of the benchmark that was measured.
+        name: name of what was measured there.
+        unit: unit of the value, as the benchmark's authors print it.
+        ideal: the value of a perfectly fair or useful model; None where there is none.
+        n: number of items, where the resampled units are clusters of items; None takes the number of units.
+        more: further parts of the quantity: ``headline``, ``interval``, ``p`` or ``p_holm``.
     """
     arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
     units = len(arrays[0])
@@ -140,9 +114,9 @@ def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Qua
     A quantity without a value or an interval, as over a single item, is reported as not run.
 
     Args:
-        benchmark: its name.
-        quantities: of the model measured.
-        before: of the earlier model, over the same items.
+        benchmark: name of the benchmark.
+        quantities: quantities of the model measured.
+        before: quantities of an earlier model over the same items, to compare with.
         parts: further parts of the outcome: ``items``, ``not_run``, ``notes``.
     """
     result = Outcome(**parts)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import replaced_when_written
 from fairlab.metrics.significance import holm
+from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
 if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
-    from fairlab.benchmarks.readings import Benchmark, DataBenchmark
     from fairlab.benchmarks.validity import Validity
 
 EVERYTHING = "all"
@@ -37,12 +37,14 @@ def measure(
     A model whose numbers could mean nothing is measured by none; see :mod:`fairlab.benchmarks.validity`.
 
     Args:
-        benchmarks: to run.
-        backbone: the model.
-        phase: under which its readings stand: ``before``, ``after``, or a model's label; empty for the only model.
-        record: takes readings, comparisons, notes and what was not run; per-item values go into files beside it.
-        earlier: phase of the model to compare with, measured before in the same run.
-        change: phase under which the comparisons stand.
+        benchmarks: the benchmarks to run.
+        backbone: the model to measure.
+        phase: label under which the readings are kept: ``before``, ``after``, or a model's name; empty for the only
+            model.
+        record: the run's record, which takes readings, comparisons, notes and what was not run; per-item values go into
+            files beside it.
+        earlier: phase of the model to compare with, measured before in the same run; None compares with none.
+        change: label under which the comparisons are kept.
     """
     tasks: dict[str, Callable[[], Outcome]] = {}
     found = cache(partial(_validity, backbone))
@@ -58,9 +60,10 @@ def take(phase: str, folder: Path, record: Record) -> None:
     """Take the readings of a phase from another run that measured the same model in the same way.
 
     Args:
-        phase: ``before``.
-        folder: of the other run.
-        record: takes its readings, notes and what was not run; the per-item values are copied beside it.
+        phase: label of the readings to take: ``before``.
+        folder: folder of the other run.
+        record: the run's record, which takes the other run's readings, notes and what was not run; per-item values are
+            copied beside it.
 
     Raises:
         FairlabError: there is no such run, it is not finished, or its model or benchmarks differ.
@@ -98,12 +101,13 @@ def measure_data(
     """Run a benchmark of data, unless the record holds it already for this data set.
 
     Args:
-        benchmark: to run.
-        dataset: as the benchmark takes it.
-        field: of its texts, or several.
-        embed: texts to vectors; None where the benchmark needs none.
-        phase: the data set's label; empty for the only one.
-        record: as of :func:`measure`.
+        benchmark: the benchmark to run.
+        dataset: the data set: a file, a folder or a name that the benchmark can read.
+        field: name of the column that holds the texts, or several names.
+        embed: function from texts to vectors; None where the benchmark needs none.
+        phase: label of the data set; empty for the only one.
+        record: the run's record, which takes readings, notes and what was not run; per-item values go into files beside
+            it.
     """
     measuring = partial(benchmark.measure_data, dataset, field, embed, record.folder)
     _keep({benchmark.name: measuring}, phase, record)

@@ -45,8 +45,8 @@ class Safety:
     only for a harm give its variances alone.
 
     Args:
-        of: ``test``, ``validation``, or the name of a held-out data set.
-        threshold: at which a score names a harm.
+        of: the texts to measure on: ``test``, ``validation``, or the name of a held-out data set.
+        threshold: score from which a text counts as unsafe, above 0 and below 1.
 
     Raises:
         FairlabError: the threshold is no probability; in ``measure``, when the model scored no such texts.
@@ -112,9 +112,9 @@ class OfHarm:
 
     Args:
         part: the texts and their folds.
-        harm: judged in them.
-        truth: (N,), 0, 1, or -1 for a text that nobody judged.
-        threshold: at which a score names the harm.
+        harm: name of the harm that is judged.
+        truth: (N,), 1 for a text with the harm, 0 for one without, -1 for a text that nobody judged.
+        threshold: score from which a text counts as unsafe.
     """
 
     def __init__(self, part: Predicted, harm: str, truth: NDArray[np.int64], threshold: float) -> None:

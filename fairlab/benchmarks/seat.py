@@ -52,10 +52,10 @@ class SEAT:
     where every effect size is 0. The items are each test's associations, X then Y.
 
     Args:
-        tests: ``6b`` is the sentence test ``sent-weat6b``, ``weat6b`` the word test of that name; any other name, such
-            as ``religion1`` or ``angry_black_woman_stereotype``, is the sentence test, ``sent-`` before it or not,
-            or the file of that very name where there is no such sentence test.
-        seed: of permutations and bootstrap; a test's numbers do not depend on the tests beside it.
+        tests: names of the tests. ``6b`` is the sentence test ``sent-weat6b``, ``weat6b`` the word test of that name;
+            any other name, such as ``religion1`` or ``angry_black_woman_stereotype``, is the sentence test, ``sent-``
+            before it or not, or the file of that very name where there is no such sentence test.
+        seed: seed of permutations and bootstrap; a test's numbers do not depend on the tests beside it.
 
     Raises:
         FairlabError: there is no such test, or none is given.

@@ -52,11 +52,11 @@ class Shortcuts:
     labels; ideal 0).
 
     Args:
-        label: column of the label.
-        fewest: occurrences of an n-gram in the table.
-        shown: n-grams of each label and length in the table.
-        compat: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcuts`.
-        seed: of the folds.
+        label: name of the column that holds the label.
+        fewest: number of occurrences that an n-gram must have to be in the table, at least 1.
+        shown: number of n-grams of each label and length in the table, at least 1.
+        compat: how shortcut scores are computed: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcuts`.
+        seed: seed of the five folds.
 
     Raises:
         FairlabError: a value is wrong.
@@ -93,9 +93,9 @@ class Shortcuts:
 
         Args:
             dataset: a file, an output of ``fairlab.augment``, ``task:NAME``, or a data set of the hub.
-            field: of its texts; of several the last one is looked at.
-            embed: not used.
-            folder: likewise.
+            field: name of the column that holds the texts; of several, the last one is measured.
+            embed: not used; taken because every benchmark of data is called with it.
+            folder: not used; taken because every benchmark of data is called with it.
 
         Raises:
             FairlabError: no text can be read, a row has no label, or there is one label only.

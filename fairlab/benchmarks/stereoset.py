@@ -104,11 +104,12 @@ class StereoSet:
     unrelated candidate, in file order.
 
     Args:
-        protocol: ``nadeem`` or ``meade``.
-        task: one or both tasks.
-        domains: those to measure; None for all four.
-        items: ``regular`` leaves out examples that the reader finds irregular (25 of the intrasentence task).
-        path: of the file; None takes ``FAIRLAB_DATA`` or a download.
+        protocol: how a candidate is scored: ``nadeem``, as the data set's authors do, or ``meade``, as bias-bench does.
+        task: one or both tasks, ``intrasentence`` and ``intersentence``.
+        domains: names of the domains to measure, such as ``gender``; None takes all four.
+        items: examples to measure: ``all``, or ``regular``, which leaves out examples that the reader finds irregular
+            (25 of the intrasentence task).
+        path: path of StereoSet's file; None takes ``FAIRLAB_DATA`` or a download.
         seen_in: data that a method trains on (as ``data.path``); every domain then has a second subset, such as
             ``gender_seen_targets``, of the examples whose target term occurs there. The authors of ADEPT filtered
             StereoSet so, by their repository's README, and CCD followed them.
@@ -202,8 +203,8 @@ def word_probabilities(
     """Intrasentence scores (N, 3) under a masked LM: mean probability of the subwords of the word filled in.
 
     Args:
-        scorer: of the model.
-        examples: N of them, of the intrasentence task.
+        scorer: likelihood scorer of the masked LM.
+        examples: N examples of the intrasentence task.
         blank: whether to tokenize words with a blank before them.
         progress: title of a progress bar.
 
@@ -264,9 +265,9 @@ def stereoset_quantities(
     """Quantities of every domain and task that has scores, and over all where all is there.
 
     Args:
-        by_task: examples by task.
-        domains: those measured.
-        scores: (N, 3) by task, of its examples.
+        by_task: the examples of each task.
+        domains: names of the domains measured.
+        scores: for each task, scores (N, 3) of its examples' candidates.
         seen: target terms that have a second subset of their own in every domain; None leaves it out.
     """
     tasks = [task for task in by_task if task in scores]

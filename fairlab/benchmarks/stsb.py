@@ -22,7 +22,7 @@ class STSB:
     """Spearman correlation, times 100, on the development pairs.
 
     Args:
-        path: of ``dev.tsv``; None takes ``FAIRLAB_DATA`` or a download.
+        path: path of ``dev.tsv``; None takes ``FAIRLAB_DATA`` or a download.
     """
 
     name = "stsb"

@@ -24,9 +24,9 @@ class AbusiveReference:
     """Abusive entries.
 
     Attributes:
-        path: their file.
-        texts: which are never printed.
-        categories: of each text.
+        path: the file that the texts were read from.
+        texts: the abusive texts, which are never printed.
+        categories: category of each text.
     """
 
     path: Path
@@ -46,8 +46,8 @@ def read_comparison(path: str | None = None, *, field: str = "text", category: s
 
     Args:
         path: a file that ``read_rows`` takes; None takes the tweets of Davidson et al.
-        field: the column of the text; of a file of one's own.
-        category: the column of the category; None has one category for all.
+        field: name of the column that holds the text, in a file of one's own.
+        category: name of the column that holds the category, in a file of one's own; None puts all texts in one.
 
     Raises:
         DataUnavailable: the file cannot be had.

@@ -31,6 +31,7 @@ from fairlab.data.word_lists import (
     listed_words,
     split_by_hash,
 )
+from fairlab.protocols import TrainingData
 from fairlab.types import NEUTRAL, FairlabError
 
 SPLITS = ("train", "validation")
@@ -41,9 +42,9 @@ class Sentence:
     """A text with the word it is read for.
 
     Attributes:
-        token_ids: special ones included.
+        token_ids: token ids of the sentence, special ones included.
         targets: positions of the word's tokens; empty where a version of a group differs in none.
-        kind: 0 is neutral, attributes are counted from 1.
+        kind: number of the sentence's kind: 0 is neutral, attributes are counted from 1.
     """
 
     token_ids: list[int]
@@ -56,10 +57,10 @@ class SentenceBatch:
     """B sentences of one or several kinds.
 
     Attributes:
-        input_ids: (B, T), padded.
-        attention_mask: the same shape, 0 at padding.
-        targets: the same shape, True at the tokens of the words.
-        kinds: (B,), see :class:`Sentence`.
+        input_ids: token ids (B, T), padded.
+        attention_mask: mask (B, T), 0 at padding.
+        targets: boolean (B, T), True at the tokens of the listed words.
+        kinds: kind of each sentence, (B,); see :class:`Sentence`.
     """
 
     input_ids: Tensor
@@ -90,12 +91,12 @@ class SentenceBatch:
         return len(self.kinds)
 
 
-class AttributeSentences(lightning.LightningDataModule):
+class AttributeSentences(lightning.LightningDataModule, TrainingData):
     """Sentences of plain text by the listed words they hold, in batches of one kind each, in random order.
 
     Args:
         paths: plain-text files, folders of ``.txt`` files, or ``embedded/NAME``, as for a corpus.
-        axis: its lexicon and stereotyped words are the lists.
+        axis: name of the lexicon whose words and stereotyped words are the lists, such as ``gender``.
         lists: published lists instead: a file of one word a line by attribute, and one by ``neutral``; lines of the
             attributes' files correspond. Each is a name below ``FAIRLAB_DATA``.
         mixed: what becomes of a sentence with words of several attributes. ``drop``: it is left out, and every other
@@ -104,15 +105,15 @@ class AttributeSentences(lightning.LightningDataModule):
         at_least: corresponding words of the attributes are used equally often: as often as the rarest of them, or not
             at all if that is less than this; None uses all (DPCE).
         validation: number of sentences of each kind, or a fraction below 1, held out by their hash.
-        batch_size: sentences per batch.
-        limit: use only so many training sentences of each kind; None uses all.
-        encoder: whose tokenizer and maximal length are used.
-        epochs: passes, each as long as the smallest kind allows.
-        seed: of the order of the batches.
-        augmentation: None; those there are work on other data.
+        batch_size: number of sentences in a training batch, over all processes.
+        limit: number of training sentences of each kind at most; None uses all.
+        encoder: the backbone whose tokenizer and maximal length are used.
+        epochs: number of passes over the sentences, each as long as the smallest kind allows.
+        seed: seed of the order of the batches.
+        augmentation: must be None: augmentations work on other kinds of data.
 
     Attributes:
-        sentences: by split; neutral ones, then those of each attribute.
+        sentences: for each split, the neutral sentences, then those of each attribute.
 
     Raises:
         FairlabError: on bad data or values, naming file or key.
@@ -280,9 +281,9 @@ def as_sentences(batch: SentenceBatch | GroupBatch, sentences: Sequence[Sentence
     """A batch of either kind of data as sentences.
 
     Args:
-        batch: of groups or sentences.
-        sentences: those of its split, see :func:`group_sentences`; used for groups only.
-        padding_id: of the tokenizer.
+        batch: a batch of groups, or of sentences, which is returned as it is.
+        sentences: all sentences of the batch's split, see :func:`group_sentences`; used for groups only.
+        padding_id: token id of the tokenizer's padding.
     """
     if isinstance(batch, SentenceBatch):
         return batch

@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 
 from fairlab.data.batching import BucketedBatches
 from fairlab.distributed import own_items
+from fairlab.protocols import TrainingData
 
 
 def batches_done(trainer: lightning.Trainer | None) -> int:
@@ -24,9 +25,9 @@ def loader(items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any
     """Batches of items, by their positions; of several processes of a run, each gets its share of every batch.
 
     Args:
-        items: a sequence; a range where the positions themselves are collated.
-        batches: of positions.
-        collate: the items at a batch's positions to the batch.
+        items: a sequence to take items from; a range where the positions themselves are collated.
+        batches: the positions of the items in each batch.
+        collate: function from the items of a batch to the batch.
     """
 
     def shared(chosen: list[Any]) -> Any:
@@ -38,13 +39,13 @@ def loader(items: Any, batches: Iterable[list[int]], collate: Callable[[list[Any
     return DataLoader(items, batch_sampler=batches, collate_fn=shared, generator=torch.Generator())
 
 
-class Streamed(lightning.LightningDataModule):
+class Streamed(lightning.LightningDataModule, TrainingData):
     """Training and validation batches of similar length.
 
     Attributes:
-        batch_size: items per batch, of all processes of a run together.
-        epochs: passes over the training items.
-        seed: of the order of the batches.
+        batch_size: number of items in a batch, over all processes of a run.
+        epochs: number of passes over the training items.
+        seed: seed of the order of the batches.
     """
 
     batch_size: int

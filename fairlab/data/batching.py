@@ -17,11 +17,11 @@ class BucketedBatches:
     stream depends on ``seed`` alone, so a run continues after ``skip`` batches as if it had never stopped.
 
     Args:
-        lengths: of the items.
-        batch_size: items per batch.
-        epochs: passes over the items.
-        seed: of the permutations.
-        skip: batches at the start that were already used.
+        lengths: length of every item, such as its number of tokens.
+        batch_size: number of items in a batch.
+        epochs: number of passes over the items.
+        seed: seed of the random order.
+        skip: number of batches at the start that were already used.
     """
 
     def __init__(self, lengths: Sequence[int], batch_size: int, *, epochs: int, seed: int, skip: int = 0) -> None:
@@ -63,11 +63,11 @@ class AlternatingBatches:
     drawn anew from the larger ones. The stream depends on ``seed`` alone and continues after ``skip`` batches.
 
     Args:
-        lengths: of the items, by kind; positions count through all kinds in order.
-        batch_size: items per batch.
-        epochs: passes.
-        seed: of the draws.
-        skip: batches at the start that were already used.
+        lengths: for each kind, the length of every item; positions count through all kinds in order.
+        batch_size: number of items in a batch.
+        epochs: number of passes, each as long as the smallest kind allows.
+        seed: seed of the drawn items and of their order.
+        skip: number of batches at the start that were already used.
     """
 
     def __init__(

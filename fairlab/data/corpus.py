@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -13,16 +12,10 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.text import SENTENCE_END, SHORTEST, held_out, join_sentences, read
+from fairlab.protocols import TextAugmentation
 from fairlab.types import FairlabError
 
 SPLITS = ("train", "validation")
-
-
-class TextAugmentation(Protocol):
-    """Texts from a text."""
-
-    def texts(self, text: str) -> list[str]:
-        """The texts that take the place of one; none leaves it out."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +23,9 @@ class TextBatch:
     """B texts.
 
     Attributes:
-        input_ids: (B, T), padded.
-        attention_mask: the same shape, 0 at padding.
-        positions: of the texts in their split, (B,).
+        input_ids: token ids (B, T), padded.
+        attention_mask: mask (B, T), 0 at padding.
+        positions: position of each text in its split, (B,).
     """
 
     input_ids: Tensor
@@ -51,23 +44,26 @@ class Corpus(Streamed):
     Args:
         paths: plain-text files, folders of ``.txt`` files, or ``embedded/NAME`` for the training sentences of groups
             that come with fairlab; a relative path may also lie below ``FAIRLAB_DATA``.
-        windows: every paragraph is cut once for each of these numbers of tokens: consecutive sentences are joined up to
-            so many; 0 leaves every sentence alone.
+        windows: numbers of tokens by which every paragraph is cut, once for each: consecutive sentences are joined up
+            to so many; 0 leaves every sentence alone.
         validation: share of the paragraphs held out, above 0 and below 1; which ones depends on their text alone.
-        batch_size: texts per batch.
-        limit: use only so many training texts, from the first; None uses all.
-        encoder: whose tokenizer and maximal length are used.
-        epochs: passes over the training texts.
-        seed: of the order of the batches.
-        augmentation: gives the texts that take the place of one, such as ``cda_text``; None leaves them as they are.
+        batch_size: number of texts in a training batch, over all processes.
+        limit: number of training texts at most, from the first; None uses all.
+        encoder: the backbone whose tokenizer and maximal length are used.
+        epochs: number of passes over the training texts.
+        seed: seed of the order of the batches.
+        augmentation: an augmentation that gives the texts that take the place of one, such as ``cda_text``; None leaves
+            texts as they are.
 
     Attributes:
-        texts: by split.
-        token_ids: of the texts, special ones included.
+        texts: the texts of each split.
+        token_ids: for each split, the token ids of its texts, special ones included.
 
     Raises:
         FairlabError: on bad data or values, naming file or key.
     """
+
+    applies = (TextAugmentation,)
 
     def __init__(
         self,
@@ -84,7 +80,7 @@ class Corpus(Streamed):
     ) -> None:
         super().__init__()
         _check(paths, windows, validation, batch_size, limit)
-        if augmentation is not None and not hasattr(augmentation, "texts"):
+        if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError(
                 "this augmentation works on counterfactual groups, not on a corpus: augmentation=none or cda_text"
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,10 +13,10 @@ from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.groups import groups_files, read_groups
 from fairlab.files import sha256
+from fairlab.protocols import GroupAugmentation
 from fairlab.types import FairlabError, Group
 
 SPLITS = ("train", "validation", "test")
-Augmentation = Callable[[Sequence[Group]], list[Group]]
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,10 @@ class GroupBatch:
     """B groups of 1 + A versions as one block of token ids, group by group, the neutral version first.
 
     Attributes:
-        input_ids: (B * (1 + A), T), padded.
-        attention_mask: the same shape, 0 at padding.
-        positions: of the groups in their split, (B,).
-        ids: of the groups.
+        input_ids: token ids (B * (1 + A), T), padded.
+        attention_mask: mask (B * (1 + A), T), 0 at padding.
+        positions: position of each group in its split, (B,).
+        ids: id of each group.
     """
 
     input_ids: Tensor
@@ -51,20 +52,25 @@ class CounterfactualData(Streamed):
         path: ``embedded/NAME``, a JSON-lines file, or an output of ``fairlab.augment``; see
             :func:`fairlab.data.groups.groups_files`.
         validation: number of groups, or a fraction below 1, held out from a file without splits.
-        batch_size: groups per batch.
-        encoder: whose tokenizer and maximal length are used.
-        epochs: passes over the training groups.
-        seed: of the order of the batches.
-        augmentation: groups to groups, applied to training and validation; None leaves them as they are.
-        limit: use only so many training groups, from the first; None uses all.
+        batch_size: number of groups in a training batch, over all processes.
+        encoder: the backbone whose tokenizer and maximal length are used.
+        epochs: number of passes over the training groups.
+        seed: seed of the order of the batches.
+        augmentation: function from groups to groups, applied to training and validation; None leaves groups as they
+            are.
+        limit: number of training groups at most, from the first; None uses all.
+        input: the texts of which the groups at ``path`` were made, for the record; None where they were not.
 
     Attributes:
-        groups: by split, after the augmentation.
-        dropped: by split, the number of groups the augmentation left out.
+        groups: the groups of each split, after the augmentation.
+        dropped: for each split, the number of groups the augmentation left out.
 
     Raises:
         FairlabError: on bad data or values, naming file, line or key.
     """
+
+    applies = (GroupAugmentation,)
+    made_key = "path"
 
     def __init__(
         self,
@@ -76,16 +82,18 @@ class CounterfactualData(Streamed):
         encoder: Backbone,
         epochs: int,
         seed: int,
-        augmentation: Augmentation | None = None,
+        input: str | None = None,
+        augmentation: GroupAugmentation | None = None,
     ) -> None:
         super().__init__()
         if batch_size < 1:
             raise FairlabError(f"data.batch_size must be at least 1, not {batch_size}")
-        if augmentation is not None and not callable(augmentation):
+        if augmentation is not None and not isinstance(augmentation, GroupAugmentation):
             raise FairlabError(
                 "this augmentation works on plain text, not on counterfactual groups; choose augmentation=none or cda"
             )
         self.path = path
+        self.input = input
         self.batch_size = batch_size
         self.encoder = encoder
         self.epochs = epochs
@@ -95,7 +103,7 @@ class CounterfactualData(Streamed):
             if limit < 1:
                 raise FairlabError(f"data.limit must be at least 1 or null, not {limit}")
             splits["train"] = splits["train"][:limit]
-        self.groups = {name: augmentation(groups) if augmentation else groups for name, groups in splits.items()}
+        self.groups = {name: augmentation.groups(groups) if augmentation else groups for name, groups in splits.items()}
         self.dropped = {name: len(groups) - len(self.groups[name]) for name, groups in splits.items()}
         for name, groups in self.groups.items():
             if not groups:
@@ -103,6 +111,11 @@ class CounterfactualData(Streamed):
         self.token_ids = {
             name: [encoder.tokenize_to_embed(group.texts) for group in groups] for name, groups in self.groups.items()
         }
+
+    @classmethod
+    def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
+        """The texts of ``data.input``, of which an augmentation makes the groups; None where there are none."""
+        return settings["input"]
 
     @property
     def hash(self) -> str:
@@ -117,6 +130,7 @@ class CounterfactualData(Streamed):
         """What the record should hold about the data: the file by hash, sizes, what was dropped or cut."""
         return {
             "path": self.path,
+            **({"made_of": self.input} if self.input else {}),
             "sha256": self.hash,
             "trained_on": f"{len(self.groups['train'])} counterfactual groups",
             **{f"{split}_groups": len(groups) for split, groups in self.groups.items()},

@@ -22,12 +22,11 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.batch_stream import Streamed
-from fairlab.data.corpus import TextAugmentation
 from fairlab.data.stream.rows import FORMATS, read_rows
-from fairlab.data.stream.shards import Augmentation
 from fairlab.data.stream.subsample import fair_choice
 from fairlab.data.text import SENTENCE_END, read
 from fairlab.files import sha256, write_whole
+from fairlab.protocols import ExpandingAugmentation, RowAugmentation, TextAugmentation
 from fairlab.types import FairlabError, Row
 
 SPLITS = ("train", "validation")
@@ -41,10 +40,11 @@ class PackedBatch:
     """B blocks of T tokens, each of several entries behind one another.
 
     Attributes:
-        input_ids: (B, T), padded.
-        position_ids: the same shape; they start again from 0 at each entry, by which the model keeps entries apart.
-        targets: the same shape: the next token of the same entry, ``NOT_SCORED`` at the last one and at padding.
-        positions: of the blocks in their split, (B,).
+        input_ids: token ids (B, T), padded.
+        position_ids: position of each token in its entry, (B, T); they start again from 0 at each entry, by which the
+            model keeps entries apart.
+        targets: the next token of the same entry, (B, T); ``NOT_SCORED`` at the last one and at padding.
+        positions: position of each block in its split, (B,).
     """
 
     input_ids: Tensor
@@ -70,30 +70,34 @@ class Entries(Streamed):
 
     Args:
         path: the data set: plain text, as ``data.paths`` of a corpus, or a file of rows with a field ``text``.
-        unit: what of plain text is an entry, ``paragraph`` or ``sentence``.
-        sample: entries that the augmentation is given.
-        expandable: draw the sample from the entries that the augmentation finds something to expand in.
-        augmented: train on what becomes of the sample; else on as many original entries.
+        unit: what an entry of plain text is, ``paragraph`` or ``sentence``; not used for a file of rows.
+        sample: number of entries that the augmentation is given.
+        expandable: whether the sample is drawn from the entries that the augmentation finds something to expand in.
+        augmented: whether to train on what becomes of the sample, or on as many original entries.
         made: output folder of ``fairlab.augment``, or a file of rows, that holds what became of the sample; None makes
             it here with ``augmentation``.
-        limit: at most so many entries, a fair subsample of those made, as ``limit`` of ``fairlab.augment``; None uses
-            all.
-        validation: entries held out.
-        block: tokens of a block, at most ``backbone.max_length``.
-        batch_size: blocks per batch.
+        limit: number of entries to train on at most, a fair subsample of those made, as ``limit`` of
+            ``fairlab.augment``; None uses all.
+        validation: number of entries held out.
+        block: length of a block in tokens, at most ``backbone.max_length``.
+        batch_size: number of blocks in a training batch, over all processes.
         encoder: the causal LM with its tokenizer.
-        epochs: passes over the entries.
-        seed: of the order and of the batches.
-        augmentation: gives the texts that take the place of one, or rows made of rows.
+        epochs: number of passes over the entries.
+        seed: seed of the order of the entries and of the batches.
+        augmentation: an augmentation that gives the texts that take the place of one, or rows made of rows; None where
+            ``made`` is given.
 
     Attributes:
-        texts: by split.
-        before_limit: the entries of the ``sample``, and of the ``expansion``, all that became of them.
-        blocks: by split; a block is a list of pieces, a piece a list of token ids.
+        texts: the entries of each split.
+        before_limit: the entries before ``limit``: those of the ``sample``, and under ``expansion`` all that became of
+            them.
+        blocks: the blocks of each split; a block is a list of pieces, a piece a list of token ids.
 
     Raises:
         FairlabError: on bad data or values, naming file or key.
     """
+
+    applies = (TextAugmentation, RowAugmentation)
 
     def __init__(
         self,
@@ -111,7 +115,7 @@ class Entries(Streamed):
         encoder: Backbone,
         epochs: int,
         seed: int,
-        augmentation: TextAugmentation | Augmentation | None = None,
+        augmentation: TextAugmentation | RowAugmentation | None = None,
     ) -> None:
         super().__init__()
         if min(sample, validation, batch_size, 1 if limit is None else limit) < 1:
@@ -121,7 +125,7 @@ class Entries(Streamed):
             )
         if not 2 <= block <= encoder.max_length:
             raise FairlabError(f"data.block must lie in 2..{encoder.max_length}, backbone.max_length, not {block}")
-        if made is None and not (hasattr(augmentation, "texts") or hasattr(augmentation, "make")):
+        if made is None and not isinstance(augmentation, self.applies):
             raise FairlabError(
                 "nothing says what becomes of the sample: choose an augmentation of texts, or give data.made=DIR, the "
                 "output of python -m fairlab.augment"
@@ -160,7 +164,7 @@ class Entries(Streamed):
             rows, hashes = read_made(made)
             self.hashes |= hashes
             found = [(row.text, row.extra.get("biaser", "")) for row in rows]
-        elif hasattr(augmentation, "make"):
+        elif isinstance(augmentation, RowAugmentation):
             rows = [Row(str(k), text, {}, f"entry {k}", k) for k, text in enumerate(sample, start=1)]
             made_of = [row for made in augmentation.make(rows) for row in made.rows]
             found = [(row["text"], row.get("biaser", "")) for row in made_of]
@@ -223,8 +227,8 @@ def expandable_first(entries: Sequence[str], count: int, augmentation: Any) -> l
     Raises:
         FairlabError: the augmentation cannot tell, or there are fewer.
     """
-    if not hasattr(augmentation, "expands"):
-        raise FairlabError("data.expandable=true needs an augmentation that can tell, such as biasers_of_texts")
+    if not isinstance(augmentation, ExpandingAugmentation):
+        raise FairlabError("data.expandable=true needs an augmentation that can tell, such as biasers")
     found = (
         start + k
         for start in range(0, len(entries), 64)
@@ -248,7 +252,7 @@ def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:
         path: output folder of ``fairlab.augment``, a file of rows with a field ``text``, or plain text: a file or a
             folder of ``.txt`` files, which may lie below ``FAIRLAB_DATA``. An entry of plain text has five words or
             more.
-        unit: of plain text, ``paragraph`` or ``sentence``.
+        unit: what an entry of plain text is, ``paragraph`` or ``sentence``.
 
     Raises:
         FairlabError: there is no such place, it holds no entry, or there is no such unit.
@@ -296,8 +300,8 @@ def packed(lengths: Sequence[int], room: int) -> list[list[int]]:
     """Positions of pieces in blocks: the longest first, each into the block where it leaves the least room.
 
     Args:
-        lengths: of the pieces, none above ``room``.
-        room: of a block.
+        lengths: length of each piece in tokens, none above ``room``.
+        room: length of a block in tokens.
 
     Example:
         >>> packed([2, 5, 3, 4], 7)

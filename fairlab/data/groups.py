@@ -38,7 +38,7 @@ def read_groups(path: str) -> list[Group]:
     """Read and check counterfactual groups, one JSON object a line.
 
     Args:
-        path: see :func:`groups_files`.
+        path: a file of groups, an output of ``fairlab.augment`` or ``embedded/NAME``; see :func:`groups_files`.
 
     Raises:
         FairlabError: a row is not of the form, a version is missing, empty or no text, ids repeat, attributes differ

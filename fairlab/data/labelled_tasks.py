@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,16 +25,10 @@ from fairlab.data.published.task_files import (
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
 from fairlab.data.stream.choices import perturb_examples
 from fairlab.data.stream.manifest import NAME, data_files
+from fairlab.data.stream.rows import TASK
 from fairlab.data.text import held_out
+from fairlab.protocols import ExampleAugmentation
 from fairlab.types import FairlabError
-
-
-class MakesMore(Protocol):
-    """An augmentation that adds examples made of one."""
-
-    def more(self, fields: Sequence[str], label: str) -> list[tuple[list[str], str]]:
-        """Fields and labels of the examples to be added; none where nothing can be made."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -42,11 +36,11 @@ class LabelledBatch:
     """B examples, each of one row of token ids, or of one for every answer to choose from.
 
     Attributes:
-        input_ids: (B * rows, T), padded, example by example.
-        attention_mask: the same shape, 0 at padding.
-        segments: the same shape, 1 in the second text; None where the model has no segments.
-        labels: (B,), whole numbers or scores.
-        positions: of the examples in their split, (B,).
+        input_ids: token ids (B * rows, T), padded, example by example.
+        attention_mask: mask (B * rows, T), 0 at padding.
+        segments: segment of each token, (B * rows, T), 1 in the second text; None where the model has no segments.
+        labels: label of each example, (B,): whole numbers or scores.
+        positions: position of each example in its split, (B,).
     """
 
     input_ids: Tensor
@@ -74,18 +68,19 @@ class LabelledTexts(Streamed):
             ``fairlab.augment`` with the task's examples.
         validation: share of the training examples held out, above 0 and below 1; which ones depends on their first
             text alone, so that examples about one text are never split.
-        batch_size: examples per batch.
-        limit: use only so many training examples, from the first; None uses all.
-        encoder: whose tokenizer and maximal length are used.
-        epochs: passes over the training examples.
-        seed: of the order of the batches.
-        augmentation: perturbs the training examples or adds to them, not those held out, so that weights are chosen on
-            the same texts with and without it; None leaves them as they are.
-        unseen: sets that are measured on, as ``TASK:SPLIT``; an example with the texts of one of theirs is left out.
+        batch_size: number of examples in a training batch, over all processes.
+        limit: number of training examples at most, from the first; None uses all.
+        encoder: the backbone whose tokenizer and maximal length are used.
+        epochs: number of passes over the training examples.
+        seed: seed of the order of the batches.
+        augmentation: an augmentation that perturbs the training examples or adds to them, not those held out, so that
+            weights are chosen on the same texts with and without it; None leaves examples as they are.
+        unseen: sets that are measured on, as ``TASK:SPLIT``; a training example with the texts of one of their examples
+            is left out.
 
     Attributes:
-        task: the task.
-        examples: by split, ``train`` and ``validation``.
+        task: the task whose examples are read.
+        examples: the examples of each split, ``train`` and ``validation``.
         perturbed: what became of the training examples; None without a perturbation.
         added: how many examples the augmentation added.
         left_out: how many examples of a set of ``unseen`` were left out.
@@ -93,6 +88,9 @@ class LabelledTexts(Streamed):
     Raises:
         FairlabError: on bad data or values, naming file, row or key.
     """
+
+    applies = (ExampleAugmentation, Perturbation)
+    made_key = "path"
 
     def __init__(
         self,
@@ -105,7 +103,7 @@ class LabelledTexts(Streamed):
         encoder: Backbone,
         epochs: int,
         seed: int,
-        augmentation: Perturbation | MakesMore | None = None,
+        augmentation: Perturbation | ExampleAugmentation | None = None,
         unseen: Sequence[str] = (),
     ) -> None:
         super().__init__()
@@ -113,11 +111,7 @@ class LabelledTexts(Streamed):
             raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
         if batch_size < 1 or (limit is not None and limit < 1):
             raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
-        if (
-            augmentation is not None
-            and not isinstance(augmentation, Perturbation)
-            and not hasattr(augmentation, "more")
-        ):
+        if augmentation is not None and not isinstance(augmentation, self.applies):
             raise FairlabError(
                 "this augmentation works on counterfactual groups, not on a task: augmentation=fairtuning, eda, "
                 "crossaug or none"
@@ -149,6 +143,11 @@ class LabelledTexts(Streamed):
             self.examples["train"] = with_more(kept, self.task, augmentation)  # type: ignore[arg-type]
         self.added = len(self.examples["train"]) - len(kept)
         self.encoded = {split: encode(encoder, pairs(part)) for split, part in self.examples.items()}
+
+    @classmethod
+    def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
+        """The training examples of the task, as ``input=task:NAME:train`` of ``fairlab.augment``."""
+        return f"{TASK}{settings['task']}:train" if settings["path"] is None else None
 
     @property
     def rows(self) -> int:
@@ -225,7 +224,7 @@ def _texts(example: Example) -> tuple[str, ...]:
     return tuple(" ".join(field.split()).casefold() for field in example.fields)
 
 
-def with_more(examples: Sequence[Example], task: Task, augmentation: MakesMore) -> list[Example]:
+def with_more(examples: Sequence[Example], task: Task, augmentation: ExampleAugmentation) -> list[Example]:
     """Examples, each followed by what the augmentation makes of it.
 
     Raises:

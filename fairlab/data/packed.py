@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,10 +18,11 @@ from torch.utils.data import DataLoader
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import batches_done, loader
 from fairlab.data.batching import BucketedBatches
-from fairlab.data.corpus import SPLITS, TextAugmentation, TextBatch
+from fairlab.data.corpus import SPLITS, TextBatch
 from fairlab.data.stream.rows import PROBED, BadRow, read_rows
 from fairlab.data.text import SENTENCE_END, WRAPPED, held_out, join_sentences, text_files
 from fairlab.files import sha256
+from fairlab.protocols import TextAugmentation, TrainingData
 from fairlab.text import gutenberg
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -30,7 +31,7 @@ AT_ONCE = 2000  # sentences tokenized together
 ROWS = (".jsonl", ".csv", ".tsv", ".parquet")
 
 
-class PackedText(lightning.LightningDataModule):
+class PackedText(lightning.LightningDataModule, TrainingData):
     """Running text, read passage by passage, in blocks that are filled to the last token.
 
     A passage is a run of sentences of one file, up to so many tokens; it is what an augmentation rewrites and what is
@@ -45,23 +46,27 @@ class PackedText(lightning.LightningDataModule):
     Args:
         paths: plain-text files, folders of ``.txt`` files, files of rows (.jsonl, .csv, .tsv, .parquet), or output
             folders of ``fairlab.augment``; a relative path may also lie below ``FAIRLAB_DATA``. A row is a passage.
-        field: of a row's text.
+        field: name of the column that holds a row's text.
         original: field of the text that a row was made of, by which it is held out and which is validated on; a row
             without it is original itself.
         twin: ``perturbed`` trains on ``field`` (and the augmentation), ``original`` on the text that was there before.
-        passage: tokens of a passage, at most, unless a sentence is longer.
-        block: tokens of a block, special ones included; None takes the encoder's ``max_length``.
+        passage: number of tokens of a passage at most, unless a single sentence is longer.
+        block: length of a block in tokens, special ones included; None takes the encoder's ``max_length``.
         validation: share of the passages held out, above 0 and below 1.
-        batch_size: blocks per batch.
-        limit_characters: of the original text that are read, from the first; None reads all.
-        encoder: whose tokenizer is used.
-        epochs: passes over the blocks.
-        seed: of their order.
-        augmentation: gives the text that takes the place of a training passage; None leaves it as it is.
+        batch_size: number of blocks in a training batch, over all processes.
+        limit_characters: number of characters of the original text to read, from the first; None reads all.
+        encoder: the backbone whose tokenizer is used.
+        epochs: number of passes over the blocks.
+        seed: seed of the order of the blocks.
+        augmentation: an augmentation that gives the text that takes the place of a training passage; None leaves
+            passages as they are.
 
     Raises:
         FairlabError: on bad data or values, naming file or key.
     """
+
+    applies = (TextAugmentation,)
+    made_key = "paths"
 
     def __init__(
         self,
@@ -83,7 +88,7 @@ class PackedText(lightning.LightningDataModule):
         super().__init__()
         self.block = encoder.max_length if block is None else block
         _check(paths, twin, passage, self.block, encoder, validation, batch_size, limit_characters)
-        if augmentation is not None and not hasattr(augmentation, "texts"):
+        if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError("this augmentation works on counterfactual groups, not on text: augmentation=none")
         self.paths = list(paths)
         self.field, self.original = field, original
@@ -163,6 +168,11 @@ class PackedText(lightning.LightningDataModule):
         blocks = -(-self.original_tokens // (self.block - 2))
         return self.epochs * -(-blocks // self.batch_size)
 
+    @classmethod
+    def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
+        """The only path; None where there are several."""
+        return settings["paths"][0] if len(settings["paths"]) == 1 else None
+
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes, how much an augmentation changed."""
         together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
@@ -215,8 +225,8 @@ class First:
 
     Args:
         batches: the stream, without those skipped.
-        count: batches, those skipped included.
-        skipped: at the start.
+        count: number of batches, those skipped included.
+        skipped: number of batches skipped at the start.
     """
 
     def __init__(self, batches: Iterable[list[int]], count: int, skipped: int) -> None:

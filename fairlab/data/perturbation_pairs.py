@@ -39,9 +39,9 @@ class PerturbationPair:
     """A text and its rewriting.
 
     Attributes:
-        original: the text.
-        word: of it, that was selected.
-        target: attribute, by PANDA's name: ``woman``, ``non-binary``, ``native-american``, ...
+        original: the text before rewriting.
+        word: the word of the original text that was selected.
+        target: the attribute to turn to, by PANDA's name: ``woman``, ``non-binary``, ``native-american``, ...
         perturbed: the text with the person that ``word`` means turned to ``target``.
     """
 
@@ -76,11 +76,12 @@ def silver_pairs(
     """Pairs made by the rule rewriter: of every text and axis one word and one target, drawn uniformly; changed ones.
 
     Args:
-        texts: sentences.
-        axes: of lexicons whose attributes PANDA has; *neutral* stands for ``non-binary`` and is a target of gender
-            alone.
-        seed: of the draws, which depend on the text beside it, and of the order of the texts where there is a limit.
-        limit: about so many pairs are enough.
+        texts: sentences to rewrite; those of too few or too many words are left out.
+        axes: names of lexicons whose attributes PANDA has; *neutral* stands for ``non-binary`` and is a target of
+            gender alone.
+        seed: seed of the draws, which depend on the seed and the text alone, and of the order of the texts where there
+            is a limit.
+        limit: number of pairs that is enough, to be reached or somewhat exceeded; None makes all.
     """
     kept = [text for text in dict.fromkeys(texts) if WORDS[0] <= len(text.split()) <= WORDS[1]]
     if limit is not None:
@@ -156,8 +157,8 @@ class EncodedPair:
     """A pair in tokens.
 
     Attributes:
-        source: the perturber's input.
-        target: the rewriting.
+        source: token ids of the perturber's input.
+        target: token ids of the rewriting.
         changed: 1 at the target's tokens that the original text has not, else 0.
     """
 
@@ -194,10 +195,10 @@ class PairBatch:
     """B pairs.
 
     Attributes:
-        input_ids: (B, S), padded.
-        attention_mask: the same shape, 0 at padding.
-        targets: (B, T), ``IGNORED`` at padding.
-        changed: the same shape, whether a token is one that the original text has not.
+        input_ids: token ids of the perturber's inputs (B, S), padded.
+        attention_mask: mask (B, S), 0 at padding.
+        targets: token ids of the rewritings (B, T), ``IGNORED`` at padding.
+        changed: boolean (B, T), whether a target token is one that the original text has not.
     """
 
     input_ids: Tensor
@@ -215,21 +216,22 @@ class PerturbationPairs(Streamed):
     """Pairs to train a perturber on, part of them held out by their original text, in length-bucketed batches.
 
     Args:
-        path: pairs in PANDA's columns, as of :func:`read_pairs`; or None.
-        paths: plain text as of :class:`fairlab.data.corpus.Corpus`, of whose sentences silver pairs are made; or None.
-        axes: of silver pairs.
-        format: of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`.
+        path: file of pairs in PANDA's columns, see :func:`read_pairs`; None makes silver pairs of ``paths``.
+        paths: plain text, as :class:`fairlab.data.corpus.Corpus` takes it, of whose sentences silver pairs are made;
+            None where ``path`` is given.
+        axes: axes on which silver pairs are made, such as ``gender``.
+        format: format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`.
         validation: share of the original texts held out, above 0 and below 1.
-        batch_size: pairs per batch.
-        limit: use only so many training pairs, drawn with ``seed``; None uses all.
+        batch_size: number of pairs in a training batch, over all processes.
+        limit: number of training pairs at most, drawn with ``seed``; None uses all.
         encoder: the encoder-decoder whose tokenizer and maximal length are used.
-        epochs: passes over the training pairs.
-        seed: of the draws and of the order of the batches.
-        augmentation: None; there is none for pairs.
+        epochs: number of passes over the training pairs.
+        seed: seed of the draws and of the order of the batches.
+        augmentation: must be None: there is no augmentation of pairs.
 
     Attributes:
-        pairs: by split.
-        encoded: the same in tokens.
+        pairs: the pairs of each split.
+        encoded: for each split, its pairs in tokens.
 
     Raises:
         FairlabError: on bad data or values, naming file, row or key.

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import yaml
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from fairlab.data.published.sources import locate
 from fairlab.data.stream.manifest import data_files
+from fairlab.protocols import SubgroupAugmentation, TrainingData
 from fairlab.types import FairlabError
 
 TAXONOMY = yaml.safe_load(Path(__file__).with_name("safety.yaml").read_text(encoding="utf-8"))
@@ -39,26 +40,16 @@ MADLIB_TERMS = "bias_madlibs/bias_madlibs_data/adjectives_people.txt"
 OF_MODERATION = {"hate": ("H", "H2"), "sexual": ("S",), "violence": ("V", "V2")}
 
 
-class _Injection(Protocol):
-    """What makes versions of a seed."""
-
-    name: str
-
-    def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
-        """Texts by subgroup."""
-        ...
-
-
 @dataclass(frozen=True)
 class SafetyText:
     """One text.
 
     Attributes:
-        text: what is scored; never printed.
-        key: of its counterfactual set: the same for all versions of a seed.
-        subgroup: ``category:subgroup``, or empty.
-        labels: 0 (safe) or 1 (unsafe) for each harm that was judged.
-        seed: whether it stands in the data as it is; a version was made of one.
+        text: the text to score, which is never printed.
+        key: name of the text's counterfactual set: the same for all versions of a seed.
+        subgroup: the subgroup that the text is about, as ``category:subgroup``; empty where there is none.
+        labels: for each harm that was judged, 0 (safe) or 1 (unsafe).
+        seed: whether the text stands in the data as it is; a version was made of one that does.
     """
 
     text: str
@@ -221,17 +212,17 @@ READERS: dict[str, tuple[str, Callable[[Path], Iterator[SafetyText]]]] = {
 }
 
 
-class SafetyData:
+class SafetyData(TrainingData):
     """Seeds with their counterfactual versions, in folds that never separate versions of a seed.
 
     Args:
-        name: of :data:`READERS`.
-        path: an explicit file.
-        held_out: further data sets that nothing is trained or chosen on.
-        folds: each is the test set of one model, and the validation set of another; at least three.
-        repeats: of the division into folds.
-        seed: of the division.
-        augmentation: makes the versions; None measures and trains on what the data holds.
+        name: name of the data set, one of :data:`READERS`.
+        path: path of the data set's file; None takes the one that comes with fairlab or lies below ``FAIRLAB_DATA``.
+        held_out: names of further data sets that nothing is trained or chosen on.
+        folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
+        repeats: number of times the data are divided into folds anew.
+        seed: seed of the divisions.
+        augmentation: the augmentation that makes the versions; None measures and trains on what the data holds.
 
     Attributes:
         texts: the seeds, then the versions made of them.
@@ -240,6 +231,9 @@ class SafetyData:
     Raises:
         FairlabError: on bad data or values.
     """
+
+    applies = (SubgroupAugmentation,)
+    epochs = total_batches = 1  # there are no training steps
 
     def __init__(
         self,
@@ -250,11 +244,11 @@ class SafetyData:
         folds: int,
         repeats: int,
         seed: int,
-        augmentation: _Injection | None,
+        augmentation: SubgroupAugmentation | None,
     ) -> None:
         if folds < 3 or repeats < 1:
             raise FairlabError(f"data.folds must be at least 3 and data.repeats at least 1: {folds}, {repeats}")
-        if augmentation is not None and not hasattr(augmentation, "versions"):
+        if augmentation is not None and not isinstance(augmentation, SubgroupAugmentation):
             raise FairlabError("this augmentation makes no versions of a seed: augmentation=identity or none")
         self.name = name
         self.path = path
@@ -292,7 +286,7 @@ class SafetyData:
         }
 
 
-def made_of(seeds: Sequence[SafetyText], augmentation: _Injection) -> list[SafetyText]:
+def made_of(seeds: Sequence[SafetyText], augmentation: SubgroupAugmentation) -> list[SafetyText]:
     """Versions of seeds that stand alone in their set, for every other subgroup of the category; labels go along."""
     sizes = Counter(text.key for text in seeds)
     made = []
@@ -317,9 +311,9 @@ class Predicted:
     """Texts with the scores of models that were trained on others.
 
     Attributes:
-        texts: N of them.
-        folds: (R, N), the fold of each in each repeat; scores of one fold come from one model.
-        scores: (R, N) by harm, in [0, 1].
+        texts: the N texts that were scored.
+        folds: fold of each text in each repeat, (R, N); scores of one fold come from one model.
+        scores: for each harm, the scores (R, N), in [0, 1].
     """
 
     texts: Sequence[SafetyText]
@@ -334,8 +328,8 @@ class Judged:
     Attributes:
         parts: scored texts: ``test``, ``validation``, and every held-out data set by name.
         features: names of the F source scores.
-        source_scores: (N, F), of the texts of ``test``.
-        contributions: (F,) by harm, in [0, 1]; empty for a model that has none.
+        source_scores: source scores (N, F) of the texts of ``test``.
+        contributions: for each harm, the weight of each source (F,), in [0, 1]; empty for a model that has none.
     """
 
     parts: Mapping[str, Predicted]

@@ -27,7 +27,8 @@ class WordLists:
     """Words of the attributes of an axis, and neutral ones, in lower case.
 
     Attributes:
-        attributes: by name, columns whose rows correspond; an empty string where an attribute has no word.
+        attributes: words of each attribute, as columns whose rows correspond; an empty string where an attribute has no
+            word.
         neutral: words without an attribute.
     """
 

@@ -53,8 +53,8 @@ class BiLSTM:
     """Six probabilities of toxicity by one of the two networks.
 
     Args:
-        package: ``tox_block`` or ``toxic_classifier``.
-        folder: that holds the package where it is not installed.
+        package: name of the package, ``tox_block`` or ``toxic_classifier``.
+        folder: folder that holds the package where it is not installed; None takes the installed one.
 
     Raises:
         DataUnavailable: the package is not there.

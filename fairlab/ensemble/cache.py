@@ -29,7 +29,7 @@ class ScoreCache:
     """A file that several processes may read and write; texts themselves are not kept, only their hashes.
 
     Args:
-        path: of the file, made where it is not there.
+        path: path of the file, which is made where it is not there.
 
     Raises:
         FairlabError: it is another kind of file.

@@ -26,8 +26,8 @@ class Ensemble:
     """Models that were read back.
 
     Attributes:
-        models: ``HarmModel`` by harm.
-        description: features, versions of the sources and hashes.
+        models: the calibrated model of each harm.
+        description: features, versions of the sources and hashes, as kept beside the models.
     """
 
     models: Mapping[str, Any]

@@ -23,7 +23,7 @@ class Strength:
     """The four values that reweighting has for a harm.
 
     Attributes:
-        lambda_safe, lambda_unsafe: weight of every example that is sampled; 0 samples in vain.
+        lambda_safe, lambda_unsafe: weight that an example gains for each time it is sampled; 0 samples in vain.
         beta_safe, beta_unsafe: sharpness of the sampling; 0 draws all slices alike.
 
     Raises:
@@ -46,9 +46,9 @@ class Reweighted:
     """What reweighting gives.
 
     Attributes:
-        weights: (N,): 1, and a lambda for each time that an example was sampled.
-        probabilities: (2, K) of the slices, safe first; all 0 where nothing can be sampled.
-        counts: (2, K), examples sampled.
+        weights: weight of each training example, (N,): 1, and a lambda for each time that it was sampled.
+        probabilities: probability of each slice, (2, K), safe first; all 0 where nothing can be sampled.
+        counts: number of examples sampled from each slice, (2, K), safe first.
     """
 
     weights: Array
@@ -68,9 +68,10 @@ def slice_probabilities(loss: ArrayLike, beta: float, sizes: ArrayLike) -> Array
     .. math:: p^i = \frac{e^{\beta L^i}}{\sum_j e^{\beta L^j}}
 
     Args:
-        loss: (K,); nan where the baseline was measured on no example.
-        beta: sharpness.
-        sizes: (K,), examples to sample from; a slice without any, or without a loss, has probability 0.
+        loss: loss of each slice, (K,); nan where the baseline was measured on no example.
+        beta: sharpness of the sampling; 0 draws all slices alike.
+        sizes: number of examples to sample from in each slice, (K,); a slice without any, or without a loss, has
+            probability 0.
 
     Example:
         >>> slice_probabilities([0.0, np.log(3) / 2, 0.9], 2.0, [5, 1, 0]).round(3).tolist()
@@ -95,11 +96,11 @@ def reweight(
     weighted learner as the training set with the summed weights, which is what is returned.
 
     Args:
-        slices: (N,), the slice's number from 0, negative for none.
-        truth: (N,), 0 (safe) or 1 (unsafe).
-        averages: (2, K), sliced averages of the baseline on held-out examples, safe first.
-        strength: lambdas and betas.
-        rng: of the sampling.
+        slices: number of each example's slice, (N,), from 0; negative for none.
+        truth: true label of each example, (N,), 0 (safe) or 1 (unsafe).
+        averages: sliced averages of the baseline on held-out examples, (2, K), safe first.
+        strength: lambdas and betas, which say how strongly to reweight.
+        rng: random generator of the sampling.
     """
     slices_N, truth_N, averages_2K = np.asarray(slices), np.asarray(truth), np.asarray(averages, dtype=np.float64)
     count = averages_2K.shape[1]

@@ -57,13 +57,13 @@ class SafetyEnsemble:
 
     Args:
         sources: classifiers whose scores are the features.
-        harms: to train models of.
-        kind: ``forest``, ``boosting`` or ``logistic``.
-        trees: of the forest, or rounds of boosting.
-        leaf: least examples in a leaf.
-        reweighting: lambdas and betas by harm.
+        harms: names of the harms to train models for.
+        kind: kind of model: ``forest``, ``boosting`` or ``logistic``.
+        trees: number of trees of the forest, or of rounds of boosting; at least 1.
+        leaf: least number of examples in a leaf, at least 1.
+        reweighting: lambdas and betas of each harm.
         cache: file of source scores; None keeps none.
-        seed: of the models and of the reweighting.
+        seed: seed of the models and of the reweighting.
 
     Raises:
         FairlabError: an unknown kind or harm, or a harm without values for reweighting; in ``fit``, when the training
@@ -71,6 +71,11 @@ class SafetyEnsemble:
     """
 
     title = "fairness-aware ensemble with fair data reweighting (FDW)"
+    epochs = validate_every = 1
+    steps: int | None = None
+    monitor = ""
+    patience: int | None = None
+    measurable_before = False  # both phases are made by one fit
     limits = (
         "English only. The versions of a seed are made by word lists, which see no grammar. The ensemble can be no "
         "better than its sources, and must be trained anew when one of them changes."
@@ -130,6 +135,14 @@ class SafetyEnsemble:
             for phase, model in self._pair(harm, data.texts, features, whole, (data.repeats, 0), keep=True).items():
                 self.models.setdefault(phase, {})[harm] = model
 
+    def measured(self, phase: str) -> Judged:
+        """The scores of the models of a phase: ``before``, the baseline's, or ``after``, the debiased ones'."""
+        return self.judged[phase]
+
+    def digest(self) -> str:
+        """Which models are there."""
+        return ", ".join(sorted(self.models))
+
     def facts(self) -> dict[str, object]:
         """What the record should hold beside the configuration: scores that sources lacked, what was sampled."""
         return {
@@ -147,12 +160,17 @@ class SafetyEnsemble:
         }
 
     def finish(self, folder: Path) -> None:
-        """Write the debiased models to ``folder/model``, and what the report shows beside the readings."""
-        from fairlab.ensemble.export import save_ensemble
+        """Write what the report shows beside the readings."""
         from fairlab.ensemble.overview import ensemble_overview
 
         write_whole(folder / "look.json", json.dumps(ensemble_overview(self.judged), ensure_ascii=False) + "\n")
-        save_ensemble(self.models[DEBIASED], self.sources, folder / "model")
+
+    def export(self, folder: Path, card: str) -> Path:
+        """Write the debiased models, and return their file."""
+        from fairlab.ensemble.export import DESCRIPTION, save_ensemble
+
+        save_ensemble(self.models[DEBIASED], self.sources, folder)
+        return folder / DESCRIPTION
 
     def _pair(
         self,

@@ -17,8 +17,10 @@ class HarmModel:
     """A fitted model of one harm, calibrated.
 
     Attributes:
-        pipeline: scikit-learn's, from source scores to the probability of the harm; medians stand in for missing ones.
-        slope, intercept: of the logit, so that scores are probabilities on the validation seeds (Platt 1999).
+        pipeline: scikit-learn pipeline from source scores to the probability of the harm; medians stand in for missing
+            scores.
+        slope, intercept: line that the logit is put through, so that scores are probabilities on the validation seeds
+            (Platt 1999).
     """
 
     pipeline: Any

@@ -24,9 +24,9 @@ class Moderation:
     The key is read from the environment when a request is sent and is kept nowhere else.
 
     Args:
-        base_url: up to and including the version.
-        model: as the server calls it; with the address it is the source's version.
-        outputs: categories to take; one that the server does not give is a missing score.
+        base_url: address of the endpoint up to and including the version.
+        model: name of the model as the server calls it; with the address it is the source's version.
+        outputs: names of the categories to take; one that the server does not give is a missing score.
         api_key_env: environment variable that holds the key; None sends none.
 
     Raises:

@@ -23,7 +23,7 @@ def ensemble_overview(judged: Mapping[str, Judged]) -> dict[str, Any]:
     """By harm, ready for JSON.
 
     Args:
-        judged: the ensemble ``before`` and ``after``.
+        judged: the judged ensemble, ``before`` (the baseline) and ``after`` (debiased).
     """
     return {harm: _of_harm(judged, harm) for harm in judged["after"].parts["test"].scores}
 

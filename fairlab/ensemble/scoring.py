@@ -25,10 +25,10 @@ def score_stream(
     """Every item with its scores by harm, in order.
 
     Args:
-        items: any number of them; memory stays flat.
-        text: of an item.
-        load: gives what scores a list of texts; each process calls it once.
-        num_proc: processes; 1 stays in this one.
+        items: any number of items; memory stays flat.
+        text: function from an item to its text.
+        load: function that makes the scorer of a list of texts; each process calls it once.
+        num_proc: number of processes; 1 stays in this one.
 
     Raises:
         FairlabError: ``num_proc`` is below 1.

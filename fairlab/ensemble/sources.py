@@ -31,8 +31,9 @@ class Source(Protocol):
     """What the ensemble asks of a classifier.
 
     Attributes:
-        name: unique among the sources of an ensemble.
-        version: of its weights or of whoever makes the scores; other scores are never mixed with these.
+        name: name of the source, unique within an ensemble.
+        version: version of the source's weights or of whoever makes the scores; scores of another version are never
+            mixed with these.
         outputs: names of the F scores.
     """
 
@@ -53,13 +54,13 @@ class Sources:
     batch, or on more than a few, gives up.
 
     Args:
-        sources: at least one, of different names.
+        sources: at least one source, all of different names.
         cache: file of scores by content; None keeps none.
 
     Attributes:
         features: names of all scores, ``source.output``.
-        missing: scores so far that a source could not give, by source.
-        cut: texts so far that were cut.
+        missing: for each source, the number of scores so far that it could not give.
+        cut: number of texts so far that were cut.
 
     Raises:
         FairlabError: there are no sources or two of one name; in ``score``, when a source gives up or gives scores of
@@ -200,7 +201,7 @@ class WordList:
     """Share of a text's words that a list holds, and whether it holds any.
 
     Args:
-        path: a file of one term a line.
+        path: path of a file of one term a line.
 
     Raises:
         DataUnavailable: there is no such file.
@@ -227,10 +228,10 @@ class StoredScores:
     """Scores that were made elsewhere, such as by a closed API: a CSV or Parquet file with a column for the text.
 
     Args:
-        path: of the file; every other column holds one score.
-        name: of the source.
-        version: of whoever made the scores; None takes the file's hash.
-        column: of the text.
+        path: path of the file; every column but that of the text holds one score.
+        name: name of the source, unique within an ensemble.
+        version: version of whoever made the scores; None takes the file's hash.
+        column: name of the column that holds the text.
 
     Raises:
         DataUnavailable: there is no such file.

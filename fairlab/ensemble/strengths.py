@@ -13,9 +13,9 @@ class Candidate:
     """What one setting did to a harm on validation, per cent of the baseline.
 
     Attributes:
-        name: of the setting.
-        precision: change of AU-PRC on the seeds; higher is better.
-        variance: change of ACV; lower is better.
+        name: name of the setting.
+        precision: change of AU-PRC on the seeds, in per cent of the baseline's; higher is better.
+        variance: change of ACV, in per cent of the baseline's; lower is better.
     """
 
     name: str
@@ -28,7 +28,7 @@ def pareto_front(candidates: Sequence[Candidate]) -> list[Candidate]:
 
     Example:
         >>> some = [Candidate("a", -1, -10), Candidate("b", -2, -30), Candidate("c", -3, -20)]
-        >>> [one.name for one in front(some)]
+        >>> [one.name for one in pareto_front(some)]
         ['a', 'b']
     """
     return [one for one in candidates if not any(_beats(other, one) for other in candidates)]
@@ -38,8 +38,8 @@ def choose(candidates: Sequence[Candidate], most_lost: float = MOST_LOST) -> Can
     """Of the front, the one of lowest ACV that loses no more AU-PRC than allowed; if all lose more, the one least.
 
     Args:
-        candidates: at least one.
-        most_lost: per cent of the baseline's AU-PRC.
+        candidates: at least one candidate.
+        most_lost: largest loss of AU-PRC that is allowed, in per cent of the baseline's.
     """
     best = pareto_front(candidates)
     allowed = [one for one in best if one.precision >= -most_lost]

@@ -24,7 +24,7 @@ class TransformersClassifier:
     """Scores of a sequence classifier: a sigmoid of each output where labels may go together, else a softmax.
 
     Args:
-        name: a folder, or a name of the hub.
+        name: folder in transformers format, or hub name, of the classifier.
 
     Raises:
         DataUnavailable: it cannot be had.

@@ -29,7 +29,7 @@ class Entry:
         section: where the lexicon lists it: ``pronouns``, ``kinship``, ``titles``, ``roles``, ``names``, ...
         pos: part of speech: ``pronoun``, ``noun``, ``adjective``, ``title`` or ``name``.
         source: where the entry comes from.
-        licence: SPDX identifier.
+        licence: SPDX identifier of the source's licence.
     """
 
     forms: tuple[str, ...]
@@ -44,7 +44,7 @@ class Lexicon:
     """Words and first names of an axis: each row holds one concept, neutral form first, then one per attribute.
 
     Attributes:
-        axis: e.g. ``gender``.
+        axis: name of the axis, e.g. ``gender``.
         attributes: the columns after the neutral one, e.g. ``("man", "woman")``.
         rows: word rows, then name rows, in file order; a word's first row decides its counterparts. These are what
             word swapping and polarity count by.

@@ -14,8 +14,8 @@ class Name:
     """A first name.
 
     Attributes:
-        name: as written.
-        gender: ``man``, ``woman`` or ``both``.
+        name: the first name as written.
+        gender: gender of the name's bearers: ``man``, ``woman`` or ``both``.
         race: an attribute of the race lexicon, or empty where its bearers share none or it is not known.
         other_sense: whether the word is more often something else (``Will``, ``Paris``, ``Jackson``).
         source: where the counts come from.

@@ -65,12 +65,12 @@ class Forecast:
     """What asking would take, without asking.
 
     Attributes:
-        requests: asked for, equal ones counted once.
-        recorded: of them, answered in the ledger already.
-        calls: requests left to send; repeats after failures come on top.
-        prompt_tokens: estimated by length.
-        completion_tokens: at most, every reply as long as it may be.
-        dollars: at most, at the configured price; None without one.
+        requests: number of different requests.
+        recorded: number of requests that the ledger answers already.
+        calls: number of requests left to send; repeats after failures come on top.
+        prompt_tokens: number of prompt tokens, estimated by length.
+        completion_tokens: number of completion tokens at most, every reply as long as it may be.
+        dollars: price at most, as configured; None without a price.
     """
 
     requests: int

@@ -38,9 +38,9 @@ class Model(AbstractAsyncContextManager["Model"], Protocol):
     """What the client asks of a server or a local model.
 
     Attributes:
-        name: under which its answers are recorded.
-        workers: batches in flight at a time.
-        batch_size: requests in a batch.
+        name: name under which the model's answers are recorded.
+        workers: number of batches in flight at a time.
+        batch_size: number of requests in a batch.
     """
 
     name: str
@@ -116,13 +116,15 @@ class LLM:
 
     Args:
         model: a server or a local model; None replays the ledger alone.
-        name: the model's, under which answers are looked up.
-        ledger: open for writing, unless replayed.
-        budget: bounds on all that the ledger ever spends; calls in flight when one is reached are still recorded.
-        price: to turn tokens into dollars.
-        retries: of a call that the network or the server lost, waiting longer each time.
-        repairs: of a reply that is cut short (with twice the length) or not the JSON asked for (with the mistake
-            shown). A refusal stands.
+        name: name of the model, under which answers are looked up.
+        ledger: file of recorded answers, open for writing unless replayed.
+        budget: bounds on all that the ledger ever spends; None sets none. Calls in flight when one is reached are still
+            recorded.
+        price: dollars per million tokens, for the cost and for a budget in dollars; None where nothing is paid or
+            known.
+        retries: number of times a call that the network or the server lost is sent again, waiting longer each time.
+        repairs: number of times a reply is asked for again that is cut short (with twice the length) or not the JSON
+            asked for (with the mistake shown). A refusal stands.
 
     Raises:
         FairlabError: a budget in dollars without a price.
@@ -159,8 +161,8 @@ class LLM:
         """A reply to each request, in order; equal requests are asked once.
 
         Args:
-            requests: any number.
-            stage: a name under which the ledger adds up calls, tokens, seconds and dollars.
+            requests: any number of requests.
+            stage: name under which the ledger adds up calls, tokens, seconds and dollars.
 
         Raises:
             FairlabError: the budget is spent, the server cannot be used at all, or a replayed ledger lacks an answer;

@@ -52,10 +52,10 @@ class Request:
     Attributes:
         messages: chat turns, each ``{"role": system | user | assistant, "content": text}``.
         schema: JSON schema of the reply; None asks for free text.
-        max_tokens: longest reply.
-        temperature: 0 is greedy; None leaves it to the server.
+        max_tokens: length of the longest reply, in tokens.
+        temperature: sampling temperature; 0 is greedy; None leaves it to the server.
         top_p: share of the probability that sampling draws from; None leaves it to the server.
-        seed: of sampling; None sends none to a server and is 0 for a local model.
+        seed: seed of sampling; None sends none to a server and is 0 for a local model.
     """
 
     messages: tuple[dict[str, str], ...]
@@ -90,10 +90,10 @@ class Attempt:
     """One request sent and what came of it.
 
     Attributes:
-        text: of the reply; empty where there is none.
+        text: text of the reply; empty where there is none.
         reason: why the outcome is not ``ok``, without any key.
-        prompt_tokens, completion_tokens: as the server counts them, estimated where it does not say.
-        seconds: from sending to the last byte.
+        prompt_tokens, completion_tokens: numbers of tokens as the server counts them, estimated where it does not say.
+        seconds: seconds from sending to the last byte.
         wait: seconds the server asks to wait before the next attempt; None where it does not say.
     """
 
@@ -111,9 +111,9 @@ class Reply:
     """What stands as the answer to a request, after all its attempts.
 
     Attributes:
-        outcome, text, reason: of the last attempt.
+        outcome, text, reason: outcome of the last attempt, text of its reply, and why the outcome is not ``ok``.
         attempts: number of requests sent.
-        prompt_tokens, completion_tokens, seconds: sums over the attempts.
+        prompt_tokens, completion_tokens, seconds: sums of tokens and seconds over the attempts.
     """
 
     outcome: ExchangeOutcome

@@ -41,8 +41,8 @@ class Ledger:
     and the model's name.
 
     Args:
-        path: of the file; made with its folder where it is missing.
-        read_only: for replay; the file must be there and is never changed.
+        path: path of the file, which is made with its folder where it is missing.
+        read_only: whether the ledger is only replayed; the file must then be there and is never changed.
 
     Raises:
         FairlabError: the file is missing (read-only), no ledger, or of another format.

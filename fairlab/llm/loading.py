@@ -26,15 +26,15 @@ def load_server(
     """A model behind any OpenAI-compatible server.
 
     Args:
-        base_url: up to and including the version.
-        model: as the server calls it.
+        base_url: address of the server up to and including the version, such as ``https://api.openai.com/v1``.
+        model: name of the model as the server calls it.
         api_key_env: environment variable that holds the key; None sends none.
-        concurrency: requests in flight at a time.
+        concurrency: number of requests in flight at a time.
         token_limit_key: the server's name for the longest reply.
-        price: ``{input: ..., output: ...}`` in dollars per million tokens; None where nothing is paid or known.
-        budget: ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
+        price: prices ``{input: ..., output: ...}`` in dollars per million tokens; None where nothing is paid or known.
+        budget: bounds ``{calls: ..., tokens: ..., dollars: ...}``, each a number or None.
         ledger: file of the answers; made where it is missing.
-        total_timeout: seconds a call may take in all.
+        total_timeout: number of seconds a call may take in all.
 
     Raises:
         FairlabError: a value cannot be used.
@@ -83,8 +83,8 @@ def load_replay(*, ledger: str, model: str | None) -> LLM:
     """A recorded ledger, answering offline.
 
     Args:
-        ledger: of the recorded run; never changed.
-        model: whose answers; None where the ledger holds those of one model only.
+        ledger: ledger file of the recorded run, which is never changed.
+        model: name of the model whose answers are replayed; None where the ledger holds those of one model only.
 
     Raises:
         FairlabError: there is no such ledger or model in it.

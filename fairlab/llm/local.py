@@ -31,13 +31,13 @@ class Local:
     recorded under the model's name and its weights' hash, so that other weights never answer for these.
 
     Args:
-        name: a folder in transformers format or a hub name.
+        name: folder in transformers format, or hub name, of the model.
         revision: hub revision; None is the hub's default branch.
         package: installed Python package that carries the weights, instead of the hub.
         gguf: weights file of the package or folder in GGUF format, instead of ``model.safetensors``.
         weights_sha256: expected hash of the weights file; a mismatch is an error.
-        dtype: of the weights, by torch name.
-        batch_size: requests generated together.
+        dtype: torch name of the weights' number format, such as ``float32`` or ``bfloat16``.
+        batch_size: number of requests generated together.
 
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
@@ -163,7 +163,7 @@ class SeededSampling:
     and what one request draws does not depend on which others share its batch.
 
     Args:
-        requests: one a row; a temperature of 0 or None leaves its row greedy.
+        requests: one request for each row of the batch; a temperature of 0 or None leaves its row greedy.
     """
 
     def __init__(self, requests: Sequence[Request]) -> None:

@@ -29,12 +29,13 @@ class Server:
     the server says. A 429 with Retry-After holds back all requests, not only the one that got it.
 
     Args:
-        base_url: up to and including the version, such as ``https://api.openai.com/v1``.
-        model: as the server calls it.
+        base_url: address of the server up to and including the version, such as ``https://api.openai.com/v1``.
+        model: name of the model as the server calls it.
         api_key_env: environment variable that holds the key; None sends none.
-        concurrency: requests in flight at a time.
+        concurrency: number of requests in flight at a time.
         token_limit_key: name the server has for the longest reply: ``max_tokens`` or ``max_completion_tokens``.
-        connect_timeout, read_timeout, total_timeout: in seconds; read is the longest silence.
+        connect_timeout, read_timeout, total_timeout: seconds to wait for a connection, for the longest silence while
+            reading, and for a call in all.
 
     Raises:
         FairlabError: the address or another value cannot be used.

@@ -27,7 +27,7 @@ def orthogonality_loss(neutral_BLD: Tensor, prototypes_ALD: Tensor, form: Form) 
     Args:
         neutral_BLD: hidden states of neutral words.
         prototypes_ALD: mean hidden state of each attribute's words, by layer.
-        form: which of the three.
+        form: name of the form, one of the three above.
 
     Returns:
         A scalar >= 0; ideal 0.

@@ -27,10 +27,10 @@ def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form
       plus the same of their negatives; mean over layers and a text's own tokens, then over texts (ADEPT's).
 
     Args:
-        hidden_BTLD: of the model in training.
-        original_BTLD: of the original one.
-        mask_BT: 0 at padding.
-        form: which of the four.
+        hidden_BTLD: hidden states of the model in training.
+        original_BTLD: hidden states of the original model.
+        mask_BT: attention mask, 0 at padding.
+        form: name of the form, one of the four above.
 
     Returns:
         A scalar >= 0; ideal 0.

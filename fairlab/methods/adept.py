@@ -49,8 +49,8 @@ class ADEPT(PrototypeDebiasing):
     than one large batch; in the bias loss only.
 
     Args:
-        encoder: trained in place.
-        compat: whose loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
+        encoder: the backbone to debias, trained in place.
+        compat: version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
         rho: bandwidth in the unit of a distance between hidden states of all layers, > 0; None takes that of
             ``compat``, which is meant for BERT-large.
         alpha: weight of the bias loss, >= 0.
@@ -59,7 +59,7 @@ class ADEPT(PrototypeDebiasing):
         dropout: whether the encoder's own dropout is on in training.
         epochs: passes over the training sentences.
         validate_every: training steps between validations.
-        seed: of the dropout.
+        seed: seed of the dropout; a step's randomness depends on the seed and the step alone.
 
     Raises:
         FairlabError: a value is out of range.

@@ -1,15 +1,163 @@
-"""What methods share of their optimization: steps of a run, a schedule over them, clipped gradients."""
+"""What methods share: the encoder that they change, checks of values, and the steps of those that train.
+
+A method derives from :class:`Trained`, a LightningModule, or from :class:`Fitted`, which finds its change without
+training steps; both are :class:`OfEncoder` and meet :class:`fairlab.protocols.Method`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import lightning
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.optim.lr_scheduler import LRScheduler
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.export import export_backbone
+from fairlab.trust import WEIGHTS
+from fairlab.types import FairlabError
+
+
+class OfEncoder:
+    """A method that changes a pretrained model in place.
+
+    Attributes:
+        title: what the method is called in reports and model cards.
+        limits: what its readings do not show, in one or two sentences for the model card.
+        encoder: the backbone that is trained.
+        epochs: number of passes over the training data.
+        validate_every: number of training steps between two validations.
+        steps: most training steps; None trains for all epochs.
+        monitor: the validation value whose lowest chooses the weights.
+        patience: number of validations without a lower value after which training stops; None never stops it.
+        measurable_before: whether the model can be measured before training.
+    """
+
+    title: str
+    limits: str
+    encoder: Backbone
+    epochs: int
+    validate_every: int
+    steps: int | None = None
+    monitor = "validation/loss"
+    patience: int | None = None
+    measurable_before = True
+
+    def facts(self) -> dict[str, object]:
+        """What the record holds about the trained model beside its configuration."""
+        return {"title": self.title, "limits": self.limits}
+
+    def measured(self, phase: str) -> Backbone:
+        """The model that benchmarks measure in a phase, ``before`` or ``after``: the same object, as it is then."""
+        return self.encoder
+
+    def digest(self) -> str:
+        """A hash of the model's weights, by which a run tells whether anything was learned."""
+        return self.encoder.digest()
+
+    def finish(self, folder: Path) -> None:
+        """What is left to do after training, such as to merge adapters, which are then written into the run folder."""
+
+    def export(self, folder: Path, card: str) -> Path:
+        """Write the model with its card into a folder, and return the file of its weights."""
+        export_backbone(self.encoder, folder, card)
+        return folder / WEIGHTS
+
+
+class Fitted(OfEncoder):
+    """A method without training steps, such as a projection."""
+
+    epochs = validate_every = 1
+
+    def fit(self, data: Any) -> None:
+        """Find what is to be changed from the training data, and change the encoder."""
+        raise NotImplementedError
+
+
+class Trained(OfEncoder, lightning.LightningModule):
+    """A method that trains in steps.
+
+    Attributes:
+        seed: decides dropout and masks, together with the step alone, so that a continued run repeats the steps of an
+            uninterrupted one.
+        clip: the largest norm of the gradient; None leaves gradients as they are.
+    """
+
+    seed: int
+    clip: float | None = None
+
+    def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
+        """Seed the step."""
+        torch.manual_seed(self.seed * 1_000_003 + batch_idx * self.trainer.world_size + self.global_rank)
+
+    def log_training(self, parts: Mapping[str, Tensor], size: int) -> None:
+        """Log ``loss`` and the other parts of a step, all of the whole batch.
+
+        Args:
+            parts: values to log by name, of which ``loss`` is one.
+            size: number of items in this process's share of the batch.
+
+        Raises:
+            FairlabError: the loss is not finite.
+        """
+        self.stop_unless_finite(parts["loss"])
+        self.log_dict({f"train/{name}": value for name, value in parts.items()}, batch_size=size)
+        self.log("loss", parts["loss"], prog_bar=True, logger=False, batch_size=size)
+
+    def stop_unless_finite(self, loss: Tensor, name: str = "loss", where: str = "") -> None:
+        """Stop the run at a loss that is infinite or no number.
+
+        Args:
+            loss: the loss of the whole batch.
+            name: what the message calls it.
+            where: what else the message says of the batch.
+
+        Raises:
+            FairlabError: the loss is not finite.
+        """
+        if not torch.isfinite(loss):
+            raise FairlabError(
+                f"the {name} became {loss.item()} at step {self.global_step + 1}{where}; "
+                f"{'look at their texts or ' if where else ''}lower method.lr"
+            )
+
+    @property
+    def trained_weights(self) -> list[nn.Parameter]:
+        """The weights that are trained."""
+        return [parameter for parameter in self.parameters() if parameter.requires_grad]
+
+    @property
+    def trained_parameters(self) -> int:
+        """Number of trained weights."""
+        return sum(parameter.numel() for parameter in self.trained_weights)
+
+    def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
+        """Clip the gradient's norm."""
+        sharded = self.trainer.strategy.model
+        if self.clip and isinstance(sharded, FullyShardedDataParallel):
+            sharded.clip_grad_norm_(self.clip)  # of the gradients in all processes
+        elif self.clip:
+            self.clip_gradients(optimizer, gradient_clip_val=self.clip, gradient_clip_algorithm="norm")
+
+
+def refuse_unless_above_zero(**values: Any) -> None:
+    """Raise unless every value of the method's configuration is a number above 0."""
+    for name, value in values.items():
+        if isinstance(value, str) or not value > 0:
+            raise FairlabError(f"method.{name} must be above 0, not {value}")
+
+
+def refuse_below(lowest: int, **values: Any) -> None:
+    """Raise unless every value of the method's configuration is at least ``lowest``, or None."""
+    for name, value in values.items():
+        if value is not None and (isinstance(value, str) or not value >= lowest):
+            bound = "0 or more" if lowest == 0 else f"at least {lowest}"
+            raise FairlabError(f"method.{name} must be {bound}, not {value}")
 
 
 def optimizer_steps(method: lightning.LightningModule) -> int:
@@ -37,21 +185,3 @@ def gather_sharded_weights(method: lightning.LightningModule) -> None:
                     copied = plain.setdefault(id(value), nn.Parameter(value.detach().clone(), value.requires_grad))
                     plain[id(copied)] = copied
                     module._parameters[name] = copied
-
-
-class Clipped(lightning.LightningModule):
-    """A method that clips its gradient's norm.
-
-    Attributes:
-        clip: the largest norm; None leaves gradients as they are.
-    """
-
-    clip: float | None = None
-
-    def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
-        """Clip the gradient's norm."""
-        sharded = self.trainer.strategy.model
-        if self.clip and isinstance(sharded, FullyShardedDataParallel):
-            sharded.clip_grad_norm_(self.clip)  # of the gradients in all processes
-        elif self.clip:
-            self.clip_gradients(optimizer, gradient_clip_val=self.clip, gradient_clip_algorithm="norm")

@@ -24,13 +24,13 @@ from fairlab.backbones.quantization import dequantize, quantize, refuse_without_
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.entries import NOT_SCORED, Entries, PackedBatch
 from fairlab.distributed import BatchShare, empty_share_output
-from fairlab.methods.base import Clipped, optimizer_steps, scheduled
+from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
 from fairlab.types import CannotScore, FairlabError
 
 APART = 0.05  # share of the largest state by which rounding may move one, in bfloat16 too
 
 
-class CausalLMTuning(Clipped):
+class CausalLMTuning(Trained):
     """Trains a backbone to predict the next token of the entries it is given.
 
     The loss is the mean cross-entropy over the tokens of a batch, each given those before it in its own entry: entries
@@ -40,17 +40,18 @@ class CausalLMTuning(Clipped):
     A checkpoint holds the trained weights alone; the others are those the run starts from.
 
     Args:
-        backbone: a causal LM, trained in place.
-        rank: of adapters on the linear layers of the model's body, all else frozen; None trains everything.
-        quantize: keep the frozen linear layers in 4 bits while training (QLoRA), on CUDA alone. Merged is into the
-            values that the 4 bits stand for.
-        checkpointing: compute activations anew in the backward pass, for less memory and about a third more time.
+        encoder: a causal LM, trained in place.
+        rank: rank of adapters on the linear layers of the model's body, all else frozen; None trains everything.
+        quantize: whether the frozen linear layers are kept in 4 bits while training (QLoRA), on CUDA alone. Adapters
+            are then merged into the values that the 4 bits stand for.
+        checkpointing: whether activations are computed anew in the backward pass, for less memory and about a third
+            more time.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
-        warmup: share of the steps.
-        weight_decay: of AdamW.
+        warmup: share of the training steps in which the learning rate rises, from 0 to below 1.
+        weight_decay: weight decay of AdamW, >= 0.
         epochs: passes over the entries.
         validate_every: training steps between validations.
-        seed: of the adapters; nothing else is random here.
+        seed: seed of the adapters' first weights; nothing else is random here.
 
     Raises:
         FairlabError: a value is out of range, or this machine cannot quantize; in training, when the loss is not
@@ -67,7 +68,7 @@ class CausalLMTuning(Clipped):
 
     def __init__(
         self,
-        backbone: Backbone,
+        encoder: Backbone,
         *,
         rank: int | None,
         quantize: bool,
@@ -80,23 +81,17 @@ class CausalLMTuning(Clipped):
         seed: int,
     ) -> None:
         super().__init__()
-        if isinstance(lr, str) or not lr > 0:
-            raise FairlabError(f"method.lr must be above 0, not {lr}")
-        if not 0 <= warmup < 1 or not weight_decay >= 0:
-            raise FairlabError(
-                f"method.warmup must lie in 0..1 and method.weight_decay be 0 or more: {warmup}, {weight_decay}"
-            )
-        if min(epochs, validate_every, 1 if rank is None else rank) < 1:
-            raise FairlabError(
-                "method.epochs, method.validate_every and method.rank must be at least 1: "
-                f"{epochs}, {validate_every}, {rank}"
-            )
+        refuse_unless_above_zero(lr=lr)
+        if not 0 <= warmup < 1:
+            raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
+        refuse_below(0, weight_decay=weight_decay)
+        refuse_below(1, epochs=epochs, validate_every=validate_every, rank=rank)
         if quantize:
             if rank is None:
                 raise FairlabError("method.quantize=true trains adapters alone; give method.rank, for example 64")
             refuse_without_cuda()
-        CausalLM(backbone)  # says in a sentence what is no causal LM
-        self.backbone = backbone
+        CausalLM(encoder)  # says in a sentence what is no causal LM
+        self.encoder = encoder
         self.rank = rank
         self.quantize = quantize
         self.checkpointing = checkpointing
@@ -112,9 +107,9 @@ class CausalLMTuning(Clipped):
         """Check that the model keeps entries apart, then quantize and add adapters."""
         if stage != "fit":
             return
-        model = self.backbone.model
-        self.backbone.to(self.trainer.strategy.root_device)
-        refuse_mixing(self.backbone)
+        model = self.encoder.model
+        self.encoder.to(self.trainer.strategy.root_device)
+        refuse_mixing(self.encoder)
         if self.quantize:
             quantize(model)
         torch.manual_seed(self.seed)
@@ -123,20 +118,20 @@ class CausalLMTuning(Clipped):
             head = model.get_output_embeddings()
             if head is not None:
                 head.requires_grad_(False)
-        self.backbone.to(self.trainer.strategy.root_device)
-        self.backbone.eval()
+        self.encoder.to(self.trainer.strategy.root_device)
+        self.encoder.eval()
         if self.checkpointing:
             model.gradient_checkpointing_enable({"use_reentrant": False})
             for module in model.modules():
                 if isinstance(module, nn.Dropout):
                     module.p = 0.0
-            self.backbone.train()  # transformers computes anew in training mode alone
+            self.encoder.train()  # transformers computes anew in training mode alone
 
     def loss(self, batch: PackedBatch) -> tuple[Tensor, int]:
         """Mean cross-entropy of a batch, in nats, and the number M of tokens it is over."""
         if not len(batch.positions):
             return empty_share_output(self), 0
-        model = self.backbone.model
+        model = self.encoder.model
         output = body(model)(input_ids=batch.input_ids, position_ids=batch.position_ids, use_cache=False)
         scored_BT = batch.targets != NOT_SCORED
         logits_MV = apply_head(model, output, output.last_hidden_state[scored_BT]).float()
@@ -149,10 +144,7 @@ class CausalLMTuning(Clipped):
         own, tokens = self.loss(batch)
         share = BatchShare(tokens, self.device)
         loss = share.mean(own)
-        if not torch.isfinite(loss):
-            raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
-        self.log("train/loss", loss, batch_size=tokens)
-        self.log("loss", loss, prog_bar=True, logger=False, batch_size=tokens)
+        self.log_training({"loss": loss}, tokens)
         return share.loss(own)
 
     def validation_step(self, batch: PackedBatch, batch_idx: int) -> None:
@@ -168,7 +160,7 @@ class CausalLMTuning(Clipped):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Keep what is trained."""
-        trained = self.trained()
+        trained = self.trained_names()
         checkpoint["state_dict"] = {name: checkpoint["state_dict"][name] for name in trained}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
@@ -177,19 +169,19 @@ class CausalLMTuning(Clipped):
         Raises:
             RuntimeError: the weights are of another model.
         """
-        if strict and set(state_dict) != set(self.trained()):
+        if strict and set(state_dict) != set(self.trained_names()):
             raise RuntimeError("Error(s) in loading state_dict: it holds other trained weights than this model has")
         return super().load_state_dict(state_dict, strict=False, assign=assign)
 
-    def trained(self) -> list[str]:
+    def trained_names(self) -> list[str]:
         """Names of the trained weights."""
         return [name for name, parameter in self.named_parameters() if parameter.requires_grad]
 
     def finish(self, folder: Path) -> None:
         """Write the trained adapters into ``folder`` and merge them, as stored, into the weights."""
         data: Entries = self.trainer.datamodule  # type: ignore[attr-defined]
-        self.backbone.entries = len(data.texts["train"])
-        model = self.backbone.model
+        self.encoder.entries = len(data.texts["train"])
+        model = self.encoder.model
         if self.checkpointing:
             model.gradient_checkpointing_disable()
         if self.rank is not None:
@@ -198,17 +190,15 @@ class CausalLMTuning(Clipped):
             if self.quantize:
                 dequantize(model)
             merge_adapters(model, folder / FILE)
-        self.backbone.eval()
+        self.encoder.eval()
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
-        trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
-        return {"title": self.title, "limits": self.limits, "trained_parameters": trained}
+        return super().facts() | {"trained_parameters": self.trained_parameters}
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""
-        trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        optimizer = torch.optim.AdamW(trained, lr=self.lr, weight_decay=self.weight_decay)
+        optimizer = torch.optim.AdamW(self.trained_weights, lr=self.lr, weight_decay=self.weight_decay)
         steps = optimizer_steps(self)
         return scheduled(optimizer, get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps))
 

@@ -7,7 +7,6 @@ Shape letters: B groups, A attributes, D embedding width.
 
 from __future__ import annotations
 
-import lightning
 import torch
 from torch import Tensor
 
@@ -16,25 +15,27 @@ from fairlab.backbones.hidden_states import train_only_the_encoder
 from fairlab.data.counterfactual import CounterfactualData, GroupBatch
 from fairlab.distributed import BatchShare, empty_share_output, gather_over_ranks, mean_or_zero
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral, representation_loss
+from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.metrics.cced import CCEDGap
 from fairlab.types import FairlabError
 
 
-class CCD(lightning.LightningModule):
+class CCD(Trained):
     """Trains an encoder so that every attribute of a group is equally far from the neutral text, which stays put.
 
     Embeddings of the original encoder do not change during training, so they are computed once, in ``setup``, and no
     second encoder is kept.
 
     Args:
-        encoder: trained in place.
+        encoder: the backbone to debias, trained in place.
         beta: weight of the representation loss (equation 4), >= 0.
         rho: bandwidth of the kernel, see :func:`fairlab.losses.ccd.bandwidth`.
         lr: learning rate of Adam.
         dropout: whether the encoder's own dropout is on in training; the reference embeddings never see it.
         epochs: passes over the training groups.
         validate_every: training steps between validations.
-        seed: of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats it.
+        seed: seed of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats
+            it.
 
     Raises:
         FairlabError: beta is negative or lr is not positive; in ``setup``, when the bandwidth leaves no gradient;
@@ -61,14 +62,9 @@ class CCD(lightning.LightningModule):
         seed: int,
     ) -> None:
         super().__init__()
-        if isinstance(beta, str) or not beta >= 0:
-            raise FairlabError(f"method.beta must be 0 or more, not {beta}")
-        if isinstance(lr, str) or not lr > 0:
-            raise FairlabError(f"method.lr must be above 0, not {lr}")
-        if epochs < 1 or validate_every < 1:
-            raise FairlabError(
-                f"method.epochs and method.validate_every must be at least 1: {epochs}, {validate_every}"
-            )
+        refuse_below(0, beta=beta)
+        refuse_unless_above_zero(lr=lr)
+        refuse_below(1, epochs=epochs, validate_every=validate_every)
         if not isinstance(rho, str) and rho <= 0:
             raise FairlabError(f"method.rho must be variance, std, rms or a number above 0, not {rho}")
         self.encoder = encoder.train(dropout)
@@ -114,18 +110,16 @@ class CCD(lightning.LightningModule):
         share = BatchShare(len(batch.ids), loss.device)
         parts = {"loss": loss, "bias_loss": bias, "representation_loss": representation}
         parts = {name: share.mean(value) for name, value in parts.items()}
-        self._stop_unless_finite(parts["loss"], split, batch)
+        if not torch.isfinite(parts["loss"]):
+            groups = ", ".join(name for ids in gather_over_ranks(batch.ids) for name in ids)
+            name = "loss" if split == "train" else "validation loss"
+            self.stop_unless_finite(parts["loss"], name, f", in the groups {groups}")
         return share.loss(loss), parts, distances_to_neutral(attributes_BAD, neutral_BD).detach()
-
-    def on_train_batch_start(self, batch: GroupBatch, batch_idx: int) -> None:
-        """Seed the step."""
-        torch.manual_seed(self.seed * 1_000_003 + self.global_step * self.trainer.world_size + self.global_rank)
 
     def training_step(self, batch: GroupBatch, batch_idx: int) -> Tensor:
         """Equation 4 on one batch."""
         loss, parts, _ = self.losses(batch, "train")
-        self.log_dict({f"train/{name}": value for name, value in parts.items()}, batch_size=len(batch.ids))
-        self.log("loss", parts["loss"], prog_bar=True, logger=False, batch_size=len(batch.ids))
+        self.log_training(parts, len(batch.ids))
         return loss
 
     def validation_step(self, batch: GroupBatch, batch_idx: int) -> None:
@@ -136,20 +130,10 @@ class CCD(lightning.LightningModule):
         self.log_dict(values, batch_size=int(BatchShare(len(batch.ids), self.device).total))
         self.log("validation/cced_gap", self.validation_gap)
 
-    def _stop_unless_finite(self, loss: Tensor, split: str, batch: GroupBatch) -> None:
-        if not torch.isfinite(loss):
-            ids = [name for ids in gather_over_ranks(batch.ids) for name in ids]
-            name = "loss" if split == "train" else "validation loss"
-            raise FairlabError(
-                f"the {name} became {loss.item()} at step {self.global_step + 1}, in the groups "
-                f"{', '.join(ids)}; look at their texts or lower method.lr"
-            )
-
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
-        return {"title": self.title, "limits": self.limits, "rho": float(self.rho)}
+        return super().facts() | {"rho": float(self.rho)}
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Adam, as in section 4."""
-        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        return torch.optim.Adam(parameters, lr=self.lr, fused=True)
+        return torch.optim.Adam(self.trained_weights, lr=self.lr, fused=True)

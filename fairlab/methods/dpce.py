@@ -22,7 +22,7 @@ class DPCESwitches(Switches):
     """Those shared with ADEPT, and one of DPCE's own.
 
     Attributes:
-        bias: see :func:`fairlab.losses.dpce.orthogonality_loss`.
+        bias: form of the bias loss, see :func:`fairlab.losses.dpce.orthogonality_loss`.
     """
 
     bias: Form
@@ -60,15 +60,15 @@ class DPCE(PrototypeDebiasing):
     """Makes neutral words orthogonal to the prototypes of the attributes, layer by layer.
 
     Args:
-        encoder: trained in place.
-        compat: whose loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
+        encoder: the backbone to debias, trained in place.
+        compat: version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
         alpha: weight of the bias loss, >= 0.
         beta: weight of the representation loss, >= 0.
         lr: learning rate of AdamW at the start; it falls linearly to 0.
         dropout: whether the encoder's own dropout is on in training.
         epochs: passes over the training sentences.
         validate_every: training steps between validations.
-        seed: of the dropout.
+        seed: seed of the dropout; a step's randomness depends on the seed and the step alone.
 
     Raises:
         FairlabError: a value is out of range.

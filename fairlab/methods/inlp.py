@@ -17,20 +17,21 @@ from rich.progress import track
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import away_from, project
 from fairlab.data.counterfactual import CounterfactualData, groups_of
+from fairlab.methods.base import Fitted, refuse_below
 from fairlab.types import FairlabError, Group
 
 Floats = NDArray[np.float64]
 
 
-class INLP:
+class INLP(Fitted):
     """Removes from an encoder's embeddings what linear classifiers tell attributes by; nothing else is trained.
 
     The classes are the versions of the groups, the neutral one among them.
 
     Args:
-        encoder: gets the projection.
-        classifiers: how many are trained, each on what the ones before have left.
-        seed: of the classifiers.
+        encoder: the backbone to debias, which gets the projection.
+        classifiers: number of classifiers trained, each on what the ones before have left; at least 1.
+        seed: seed of the classifiers' training.
 
     Raises:
         FairlabError: there are less than one classifier; in ``fit``, when the data is no counterfactual groups, or when
@@ -43,11 +44,9 @@ class INLP:
         "its masked-LM head, are those of the original model. What is removed is linear, in English, and of the listed "
         "attributes only."
     )
-    epochs = validate_every = 1
 
     def __init__(self, encoder: Backbone, *, classifiers: int, seed: int) -> None:
-        if classifiers < 1:
-            raise FairlabError(f"method.classifiers must be at least 1, not {classifiers}")
+        refuse_below(1, classifiers=classifiers)
         self.encoder = encoder
         self.classifiers = classifiers
         self.seed = seed
@@ -72,9 +71,7 @@ class INLP:
 
     def facts(self) -> dict[str, object]:
         """What the record should hold beside the configuration: accuracies on the validation groups, dimensions."""
-        return {
-            "title": self.title,
-            "limits": self.limits,
+        return super().facts() | {
             "first_classifier_accuracy": self.accuracies[0],
             "last_classifier_accuracy": self.accuracies[-1],
             "dimensions_removed": self.removed,

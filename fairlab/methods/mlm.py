@@ -23,14 +23,14 @@ from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
 from fairlab.distributed import BatchShare, empty_share_output, in_batch_order, rank, ranks
-from fairlab.methods.base import Clipped, optimizer_steps, scheduled
+from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
 from fairlab.types import FairlabError
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is
 WORD_STARTS = ("Ġ", "▁")  # before tokens that begin a word, in byte-level and sentencepiece vocabularies
 
 
-class MLM(Clipped):
+class MLM(Trained):
     """Trains a backbone to predict masked tokens; a backbone without a head gets one, tied to its input embeddings.
 
     The loss is cross-entropy at the chosen tokens, plus ``preserve`` times one less the cosine between the embedding of
@@ -38,22 +38,24 @@ class MLM(Clipped):
     In validation every chosen token is shown as the mask, and the choice is the same each time.
 
     Args:
-        backbone: trained in place.
-        rank: of adapters on the encoder's linear layers, trained with the head while all else is frozen; None trains
-            everything.
+        encoder: the backbone to train, in place.
+        rank: rank of adapters on the encoder's linear layers, trained with the head while all else is frozen; None
+            trains everything.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
-        warmup: steps, or below 1 a share of all steps.
-        weight_decay: of AdamW.
-        betas: of AdamW.
+        warmup: number of training steps in which the learning rate rises, or below 1 a share of all steps.
+        weight_decay: weight decay of AdamW.
+        betas: the two decay rates of AdamW's moments.
         clip: norm at which the gradient is clipped; 0 does not clip it.
-        mask_share: of a text's tokens, special ones left out.
+        mask_share: share of a text's tokens, special ones left out, that are chosen to be predicted; above 0 and below
+            1.
         whole_words: whether the tokens of a word are chosen together.
         preserve: weight of the term that keeps the embeddings, >= 0; 0 leaves it out.
-        dropout: probabilities in training, of ``hidden`` states and of ``attention``; None trains without dropout.
+        dropout: dropout probabilities in training, of ``hidden`` states and of ``attention``; None trains without
+            dropout.
         epochs: passes over the training texts.
-        steps: after so many of them training ends, whatever the epochs; None takes all.
+        steps: number of steps after which training ends, whatever the epochs; None takes all.
         validate_every: training steps between validations.
-        seed: of a new head, the masks and the dropout; those of a step depend on the seed and the step alone.
+        seed: seed of a new head, the masks and the dropout; those of a step depend on the seed and the step alone.
 
     Raises:
         FairlabError: a value is out of range; in training, when the loss is not finite.
@@ -68,7 +70,7 @@ class MLM(Clipped):
 
     def __init__(
         self,
-        backbone: Backbone,
+        encoder: Backbone,
         *,
         rank: int | None,
         lr: float,
@@ -86,24 +88,16 @@ class MLM(Clipped):
         seed: int,
     ) -> None:
         super().__init__()
-        if isinstance(lr, str) or not lr > 0:
-            raise FairlabError(f"method.lr must be above 0, not {lr}")
+        refuse_unless_above_zero(lr=lr)
         if not 0 < mask_share < 1:
             raise FairlabError(f"method.mask_share must lie in 0..1, not {mask_share}")
-        if not (preserve >= 0 and warmup >= 0 and clip >= 0):
-            raise FairlabError(
-                f"method.preserve, method.warmup and method.clip must be 0 or more: {preserve}, {warmup}, {clip}"
-            )
-        if min(epochs, validate_every, 1 if rank is None else rank, 1 if steps is None else steps) < 1:
-            raise FairlabError(
-                "method.epochs, method.validate_every, method.rank and method.steps must be at least 1: "
-                f"{epochs}, {validate_every}, {rank}, {steps}"
-            )
+        refuse_below(0, preserve=preserve, warmup=warmup, clip=clip)
+        refuse_below(1, epochs=epochs, validate_every=validate_every, rank=rank, steps=steps)
         if dropout is not None:
             if set(dropout) != {"hidden", "attention"}:
                 raise FairlabError(f"method.dropout needs hidden and attention, or null, not: {', '.join(dropout)}")
-            set_dropout(backbone.model, **dropout)
-        self.backbone = backbone.train(dropout is not None)
+            set_dropout(encoder.model, **dropout)
+        self.encoder = encoder.train(dropout is not None)
         self.rank = rank
         self.lr = lr
         self.warmup = warmup
@@ -125,31 +119,31 @@ class MLM(Clipped):
         if stage != "fit":
             return
         device = self.trainer.strategy.root_device
-        self.backbone.to(device)
+        self.encoder.to(device)
         if device.type == "cpu":  # on short texts half as fast again as the fused kernel, whose backward is slow there
-            self.backbone.model.set_attn_implementation("eager")
+            self.encoder.model.set_attn_implementation("eager")
         data: Corpus | PackedText = self.trainer.datamodule  # type: ignore[attr-defined]
         if self.whole_words:
-            self.continues_V = word_continuations(self.backbone.tokenizer).to(device)
+            self.continues_V = word_continuations(self.encoder.tokenizer).to(device)
         if self.preserve:
             if isinstance(data, PackedText):
                 raise FairlabError("blocks of running text have no embeddings to keep; set method.preserve=0")
             with self.trainer.precision_plugin.forward_context():
                 self.original = {
-                    split: self.backbone.embed(texts, progress="original embeddings")
+                    split: self.encoder.embed(texts, progress="original embeddings")
                     for split, texts in data.texts.items()
                 }
         torch.manual_seed(self.seed)
-        self.backbone.model = with_masked_lm_head(self.backbone.model)
+        self.encoder.model = with_masked_lm_head(self.encoder.model)
         if self.rank is not None:
-            add_adapters(self.backbone.model, self.rank)
+            add_adapters(self.encoder.model, self.rank)
 
     def masked(self, batch: TextBatch, split: str, number: int) -> tuple[Tensor, Tensor]:
         """What the model sees of a batch masked by ``number``, and which tokens were chosen; both (B, T).
 
         The masks of a batch that processes share are drawn for all of it, so that they are those of one process.
         """
-        tokenizer = self.backbone.tokenizer
+        tokenizer = self.encoder.tokenizer
         training, device = split == "train", batch.input_ids.device
         input_ids = in_batch_order(batch.input_ids, int(BatchShare(len(batch.input_ids), device).total))
         seen, chosen = mask_tokens(
@@ -171,7 +165,7 @@ class MLM(Clipped):
         if not len(batch.positions):
             names = ("loss", "mlm_loss", *["preservation_loss"] * bool(self.preserve))
             return {name: empty_share_output(self) for name in names}, chosen_BT.flatten()
-        model = self.backbone.model
+        model = self.encoder.model
         output = body(model)(input_ids=input_ids_BT, attention_mask=batch.attention_mask)
         hidden_BTD = output.last_hidden_state
         logits_MV = apply_head(model, output, hidden_BTD[chosen_BT]).float()
@@ -179,15 +173,11 @@ class MLM(Clipped):
         mlm = nn.functional.cross_entropy(logits_MV, targets_M, reduction="sum") / max(1, len(targets_M))
         parts = {"loss": mlm, "mlm_loss": mlm}
         if self.preserve:
-            embedding_BD = self.backbone.pool(hidden_BTD, batch.attention_mask).float()
+            embedding_BD = self.encoder.pool(hidden_BTD, batch.attention_mask).float()
             original_BD = self.original[split][batch.positions.cpu()].to(embedding_BD.device)
             parts["preservation_loss"] = 1 - torch.cosine_similarity(embedding_BD, original_BD).mean()
             parts["loss"] = mlm + self.preserve * parts["preservation_loss"]
         return parts, logits_MV.argmax(dim=-1) == targets_M
-
-    def on_train_batch_start(self, batch: TextBatch, batch_idx: int) -> None:
-        """Seed the step."""
-        torch.manual_seed(self.seed * 1_000_003 + batch_idx * self.trainer.world_size + self.global_rank)
 
     def training_step(self, batch: TextBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
@@ -200,12 +190,7 @@ class MLM(Clipped):
         if self.preserve:
             loss = loss + self.preserve * texts.loss(parts["preservation_loss"])
             whole["loss"] = whole["mlm_loss"] + self.preserve * whole["preservation_loss"]
-        if not torch.isfinite(whole["loss"]):
-            raise FairlabError(
-                f"the loss became {whole['loss'].item()} at step {self.global_step + 1}; lower method.lr"
-            )
-        self.log_dict({f"train/{name}": value for name, value in whole.items()}, batch_size=len(batch.positions))
-        self.log("loss", whole["loss"], prog_bar=True, logger=False, batch_size=len(batch.positions))
+        self.log_training(whole, len(batch.positions))
         return loss
 
     def validation_step(self, batch: TextBatch, batch_idx: int) -> None:
@@ -229,7 +214,7 @@ class MLM(Clipped):
 
     def finish(self, folder: Path) -> None:
         """Write the trained adapters and head into ``folder`` and merge them, as stored, into the weights."""
-        model = self.backbone.model
+        model = self.encoder.model
         if self.rank is not None:
             save_adapters(model, folder / FILE)
             remove_adapters(model)
@@ -237,13 +222,13 @@ class MLM(Clipped):
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
-        trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
-        return {"title": self.title, "limits": self.limits, "trained_parameters": trained}
+        return super().facts() | {"trained_parameters": self.trained_parameters}
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""
-        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        optimizer = torch.optim.AdamW(parameters, lr=self.lr, betas=self.betas, weight_decay=self.weight_decay)
+        optimizer = torch.optim.AdamW(
+            self.trained_weights, lr=self.lr, betas=self.betas, weight_decay=self.weight_decay
+        )
         steps = optimizer_steps(self)
         steps = min(steps, self.steps or steps)
         rise = self.warmup if self.warmup >= 1 else self.warmup * steps
@@ -280,18 +265,19 @@ def mask_tokens(
     """Choose tokens to predict and hide them.
 
     Args:
-        input_ids: (B, T).
-        special: the same shape; True where nothing may be chosen.
-        share: of the other tokens, each chosen with this probability.
+        input_ids: token ids of the texts, (B, T).
+        special: boolean (B, T), True where nothing may be chosen.
+        share: probability with which each of the other tokens is chosen.
         as_mask: share of the chosen tokens shown as the mask.
-        as_random: share of them shown as a random token; the rest is shown unchanged.
-        mask_id: of the mask token.
-        vocabulary: random tokens are drawn from ids below this.
-        generator: of every draw, on the device of ``input_ids``.
-        continues: (B, T), whether a token goes on with the word before it: words are chosen whole. None chooses tokens.
+        as_random: share of the chosen tokens shown as a random token; the rest is shown unchanged.
+        mask_id: id of the mask token.
+        vocabulary: size of the vocabulary; random tokens are drawn from ids below it.
+        generator: random generator of every draw, on the device of ``input_ids``.
+        continues: boolean (B, T), whether a token goes on with the word before it: words are then chosen whole. None
+            chooses tokens.
 
     Returns:
-        What the model sees, and which tokens were chosen; both (B, T).
+        Token ids as the model sees them, and whether each token was chosen; both (B, T).
     """
     shape, device = input_ids.shape, input_ids.device
     drawn = torch.rand(shape, generator=generator, device=device)

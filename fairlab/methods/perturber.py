@@ -16,30 +16,30 @@ from torchmetrics import MeanMetric
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
 from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
-from fairlab.methods.base import Clipped, optimizer_steps, scheduled
+from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
 from fairlab.rewriting.perturber import PERT_SEP, SEP, shifted
 from fairlab.types import FairlabError
 
 
-class PerturberTraining(Clipped):
+class PerturberTraining(Trained):
     """Trains an encoder-decoder (BART, T5 or the like) to give the rewriting of a text, a selected word and a target.
 
     The loss is the mean cross-entropy of the rewriting's tokens, each given those before it. The markers ``<PERT_SEP>``
     and ``<SEP>`` are added to the vocabulary. The model's configuration keeps the format of its input.
 
     Args:
-        backbone: an encoder-decoder, trained in place.
+        encoder: an encoder-decoder, trained in place.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to ``decay`` of it.
-        warmup: steps, or below 1 a share of all steps.
-        decay: share of the peak that is left at the last step.
-        weight_decay: of AdamW.
+        warmup: number of training steps in which the learning rate rises, or below 1 a share of all steps.
+        decay: share of the peak learning rate that is left at the last step, in [0, 1].
+        weight_decay: weight decay of AdamW, >= 0.
         clip: norm at which the gradient is clipped; 0 does not clip it.
         dropout: whether the model's own dropout is on in training.
         train_embeddings: whether the token embeddings are trained too.
         epochs: passes over the training pairs, at most.
         patience: validations without a lower loss after which training stops; None never stops it.
         validate_every: training steps between validations.
-        seed: of the new embeddings and of dropout; a step's randomness depends on the seed and the step alone.
+        seed: seed of the new embeddings and of dropout; a step's randomness depends on the seed and the step alone.
 
     Raises:
         FairlabError: the model is no encoder-decoder, a value is out of range, or in training the loss is not finite.
@@ -53,7 +53,7 @@ class PerturberTraining(Clipped):
 
     def __init__(
         self,
-        backbone: Backbone,
+        encoder: Backbone,
         *,
         lr: float,
         warmup: float,
@@ -68,22 +68,15 @@ class PerturberTraining(Clipped):
         seed: int,
     ) -> None:
         super().__init__()
-        if not backbone.model.config.is_encoder_decoder:
-            name = type(backbone.model).__name__
+        if not encoder.model.config.is_encoder_decoder:
+            name = type(encoder.model).__name__
             raise FairlabError(f"a perturber is an encoder-decoder such as BART or T5, which {name} is not")
-        if isinstance(lr, str) or not lr > 0:
-            raise FairlabError(f"method.lr must be above 0, not {lr}")
-        if not 0 <= decay <= 1 or not weight_decay >= 0 or not warmup >= 0 or not clip >= 0:
-            raise FairlabError(
-                "method.decay must lie in 0..1 and method.weight_decay, method.warmup and method.clip be 0 or more: "
-                f"{decay}, {weight_decay}, {warmup}, {clip}"
-            )
-        if min(epochs, validate_every, 1 if patience is None else patience) < 1:
-            raise FairlabError(
-                f"method.epochs, method.validate_every and method.patience must be at least 1: {epochs}, "
-                f"{validate_every}, {patience}"
-            )
-        self.backbone = backbone
+        refuse_unless_above_zero(lr=lr)
+        if not 0 <= decay <= 1:
+            raise FairlabError(f"method.decay must lie in 0..1, not {decay}")
+        refuse_below(0, weight_decay=weight_decay, warmup=warmup, clip=clip)
+        refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience)
+        self.encoder = encoder
         self.lr = lr
         self.warmup = warmup
         self.decay = decay
@@ -95,44 +88,37 @@ class PerturberTraining(Clipped):
         self.validate_every = validate_every
         self.seed = seed
         self.all_mean, self.changed_mean = MeanMetric(), MeanMetric()
-        add_markers(backbone, seed)
+        add_markers(encoder, seed)
         if not train_embeddings:
-            backbone.model.get_input_embeddings().requires_grad_(False)
+            encoder.model.get_input_embeddings().requires_grad_(False)
 
     def setup(self, stage: str) -> None:
         """Note the input's format in the model's configuration, now that it is to be trained in it."""
         if stage == "fit":
             data: PerturbationPairs = self.trainer.datamodule  # type: ignore[attr-defined]
-            self.backbone.model.config.perturber_format = data.format
-            self.backbone.to(self.trainer.strategy.root_device).train(self.dropout)
+            self.encoder.model.config.perturber_format = data.format
+            self.encoder.to(self.trainer.strategy.root_device).train(self.dropout)
 
     def losses(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Cross-entropy of each token of the rewritings, (M,), and whether it is a changed one, (M,)."""
         if not len(batch.targets):
             return empty_share_output(self, 0), batch.changed.flatten()
-        model = self.backbone.model
+        model = self.encoder.model
         given_NT = batch.targets >= 0
         logits_MV = model(
             input_ids=batch.input_ids,
             attention_mask=batch.attention_mask,
-            decoder_input_ids=shifted(model, batch.targets, self.backbone.padding_id),
+            decoder_input_ids=shifted(model, batch.targets, self.encoder.padding_id),
         ).logits[given_NT]
         losses_M = nn.functional.cross_entropy(logits_MV.float(), batch.targets[given_NT], reduction="none")
         return losses_M, batch.changed[given_NT]
-
-    def on_train_batch_start(self, batch: PairBatch, batch_idx: int) -> None:
-        """Seed the step."""
-        torch.manual_seed(self.seed * 1_000_003 + batch_idx * self.trainer.world_size + self.global_rank)
 
     def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
         losses_M, _ = self.losses(batch)
         share = BatchShare(len(losses_M), self.device)
         loss = share.mean(mean_or_zero(losses_M))
-        if not torch.isfinite(loss):
-            raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
-        self.log("train/loss", loss, batch_size=len(batch.targets))
-        self.log("loss", loss, prog_bar=True, logger=False, batch_size=len(batch.targets))
+        self.log_training({"loss": loss}, len(batch.targets))
         return share.loss(mean_or_zero(losses_M))
 
     def validation_step(self, batch: PairBatch, batch_idx: int) -> None:
@@ -151,18 +137,16 @@ class PerturberTraining(Clipped):
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
-        trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
-        return {
-            "title": self.title,
-            "limits": self.limits,
+        return super().facts() | {
             "pipeline": "text2text-generation",
-            "trained_parameters": trained,
+            "trained_parameters": self.trained_parameters,
         }
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""
-        trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        optimizer = torch.optim.AdamW(trained, lr=self.lr, weight_decay=self.weight_decay)  # betas 0.9, 0.999; eps 1e-8
+        optimizer = torch.optim.AdamW(
+            self.trained_weights, lr=self.lr, weight_decay=self.weight_decay
+        )  # betas 0.9, 0.999; eps 1e-8
         steps = optimizer_steps(self)
         rise = self.warmup if self.warmup >= 1 else self.warmup * steps
 

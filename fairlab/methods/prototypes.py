@@ -23,7 +23,7 @@ from fairlab.data.counterfactual import GroupBatch
 from fairlab.data.word_lists import NEUTRAL_KIND
 from fairlab.distributed import ranks
 from fairlab.losses.drift import Drift, drift_loss
-from fairlab.methods.base import Clipped, optimizer_steps, scheduled
+from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
 from fairlab.types import FairlabError
 
 
@@ -32,11 +32,12 @@ class Switches:
     """Where the papers, their official code and a mended form of it differ.
 
     Attributes:
-        shifted: words of several subwords are read one position to the left,
-            see :func:`fairlab.backbones.hidden_states.target_vectors`.
-        pads_in_prototypes: prototypes are made without an attention mask, so that padding is attended to.
-        pads_in_losses: the same in training.
-        drift: the representation loss, see :func:`fairlab.losses.drift.drift_loss`.
+        shifted: whether words of several subwords are read one position to the left, see
+            :func:`fairlab.backbones.hidden_states.target_vectors`.
+        pads_in_prototypes: whether prototypes are made without an attention mask, so that padding is attended to.
+        pads_in_losses: whether hidden states in training are made without an attention mask, so that padding is
+            attended to.
+        drift: form of the representation loss, see :func:`fairlab.losses.drift.drift_loss`.
     """
 
     shifted: bool
@@ -45,7 +46,7 @@ class Switches:
     drift: Drift
 
 
-class PrototypeDebiasing(Clipped, ABC):
+class PrototypeDebiasing(Trained, ABC):
     """Trains an encoder on two kinds of sentences, in one batch or in turn.
 
     A prototype is the mean hidden state, layer by layer, of an attribute's words in all training sentences; it is
@@ -54,15 +55,16 @@ class PrototypeDebiasing(Clipped, ABC):
     states from the original encoder's. A batch of counterfactual groups holds both kinds and its loss is their sum.
 
     Args:
-        encoder: trained in place.
-        switches: how the loss is computed.
+        encoder: the backbone to debias, trained in place.
+        switches: details of the loss in which papers and official code differ.
         alpha: weight of the bias loss, >= 0.
         beta: weight of the representation loss, >= 0.
         lr: learning rate of AdamW at the start; it falls linearly to 0.
         dropout: whether the encoder's own dropout is on in training.
         epochs: passes over the training sentences.
         validate_every: training steps between validations.
-        seed: of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats it.
+        seed: seed of the dropout; a step's randomness depends on the seed and the step alone, so a resumed run repeats
+            it.
 
     Raises:
         FairlabError: a value is out of range; in ``setup``, when the data has no target words; in training, when the
@@ -91,15 +93,9 @@ class PrototypeDebiasing(Clipped, ABC):
         seed: int,
     ) -> None:
         super().__init__()
-        for name, value in (("alpha", alpha), ("beta", beta)):
-            if isinstance(value, str) or not value >= 0:
-                raise FairlabError(f"method.{name} must be 0 or more, not {value}")
-        if isinstance(lr, str) or not lr > 0:
-            raise FairlabError(f"method.lr must be above 0, not {lr}")
-        if epochs < 1 or validate_every < 1:
-            raise FairlabError(
-                f"method.epochs and method.validate_every must be at least 1: {epochs}, {validate_every}"
-            )
+        refuse_below(0, alpha=alpha, beta=beta)
+        refuse_unless_above_zero(lr=lr)
+        refuse_below(1, epochs=epochs, validate_every=validate_every)
         # In a list, so that it is neither trained, nor saved in checkpoints, nor counted.
         self.original = [copy.deepcopy(encoder.transformer).eval().requires_grad_(False)]
         self.encoder = encoder.train(dropout)
@@ -143,7 +139,7 @@ class PrototypeDebiasing(Clipped, ABC):
         """Prototypes at the start of an epoch; the seed of the step."""
         if batch_idx % self.steps_an_epoch == 0:
             self.prototypes.copy_(self.mean_target_vectors())
-        torch.manual_seed(self.seed * 1_000_003 + self.global_step * self.trainer.world_size + self.global_rank)
+        super().on_train_batch_start(batch, batch_idx)
 
     def mean_target_vectors(self) -> Tensor:
         """Prototypes (A, L, D) by the encoder as it is, dropout off."""
@@ -196,10 +192,8 @@ class PrototypeDebiasing(Clipped, ABC):
         sentences = as_sentences(batch, self.sentences["train"], self.encoder.padding_id)
         parts = self.losses(sentences)
         loss = self.weighted(parts)
-        self._stop_unless_finite(loss, "loss")
         logged = {"loss": loss.detach()} | {name: value.detach() for name, value in parts.items()}
-        self.log_dict({f"train/{name}": value for name, value in logged.items()}, batch_size=len(sentences))
-        self.log("loss", logged["loss"], prog_bar=True, logger=False, batch_size=len(sentences))
+        self.log_training(logged, len(sentences))
         return loss
 
     def validation_step(self, batch: SentenceBatch | GroupBatch, batch_idx: int) -> None:
@@ -218,20 +212,15 @@ class PrototypeDebiasing(Clipped, ABC):
         self.bias_mean.reset()
         self.representation_mean.reset()
         loss = self.weighted(parts)
-        self._stop_unless_finite(loss, "validation loss")
+        self.stop_unless_finite(loss, "validation loss")
         self.log_dict({f"validation/{name}": value for name, value in ({"loss": loss} | parts).items()})
-
-    def _stop_unless_finite(self, loss: Tensor, name: str) -> None:
-        if not torch.isfinite(loss):
-            raise FairlabError(f"the {name} became {loss.item()} at step {self.global_step + 1}; lower method.lr")
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
-        return {"title": self.title, "limits": self.limits, **asdict(self.switches)}
+        return super().facts() | asdict(self.switches)
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW without decay of weights, its learning rate falling linearly to 0."""
-        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        optimizer = torch.optim.AdamW(parameters, lr=self.lr, weight_decay=0.0)
+        optimizer = torch.optim.AdamW(self.trained_weights, lr=self.lr, weight_decay=0.0)
         steps = optimizer_steps(self)
         return scheduled(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (steps - step) / steps))

@@ -12,15 +12,16 @@ from torch import Tensor, nn
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import away_from, project
 from fairlab.data.counterfactual import CounterfactualData, groups_of
+from fairlab.methods.base import Fitted, refuse_below
 from fairlab.types import FairlabError
 
 
-class SentenceDebias:
+class SentenceDebias(Fitted):
     """Finds the bias subspace of an encoder's embeddings and projects it out; nothing is trained.
 
     Args:
-        encoder: gets the projection.
-        components: dimensions of the subspace.
+        encoder: the backbone to debias, which gets the projection.
+        components: number of dimensions of the subspace that is removed.
         seed: not used; nothing is random.
 
     Raises:
@@ -33,11 +34,9 @@ class SentenceDebias:
         "its masked-LM head, are those of the original model. What is removed is linear, in English, and of the listed "
         "attributes only."
     )
-    epochs = validate_every = 1
 
     def __init__(self, encoder: Backbone, *, components: int, seed: int) -> None:
-        if components < 1:
-            raise FairlabError(f"method.components must be at least 1, not {components}")
+        refuse_below(1, components=components)
         self.encoder = encoder
         self.components = components
         self.explained = float("nan")

@@ -23,13 +23,13 @@ from fairlab.backbones.classification import SCORE, outputs, with_classifier
 from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
 from fairlab.data.published.tasks import Task
 from fairlab.distributed import BatchShare, empty_share_output, gather_over_ranks
-from fairlab.methods.base import Clipped, optimizer_steps, scheduled
+from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.metrics.classification import METRICS
 from fairlab.types import FairlabError
 
 
-class SequenceClassifier(Clipped):
+class SequenceClassifier(Trained):
     """Trains a backbone under a new head to give a task's labels, or its scores.
 
     The loss is cross-entropy over the labels, or over the answers to choose from, whatever their balance; of scores, it
@@ -37,18 +37,18 @@ class SequenceClassifier(Clipped):
     were held out; the development examples choose nothing.
 
     Args:
-        backbone: trained in place; its model becomes the sequence classifier.
-        rank: of adapters on the encoder's linear layers, trained with the head while all else is frozen; None trains
-            everything.
+        encoder: the backbone to train, in place; its model becomes the sequence classifier.
+        rank: rank of adapters on the encoder's linear layers, trained with the head while all else is frozen; None
+            trains everything.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to 0.
-        warmup: share of the steps.
-        weight_decay: of AdamW, on matrices only.
+        warmup: share of the training steps in which the learning rate rises, from 0 to below 1.
+        weight_decay: weight decay of AdamW, on matrices only, >= 0.
         dropout: whether the backbone's own dropout is on in training.
         epochs: passes over the training examples, at most.
         patience: validations without a better measure after which training stops; None trains for all epochs.
         validate_every: training steps between validations.
-        seed: of the new head and of dropout; a step's randomness depends on the seed and the step alone.
-        debiasing: what keeps it from learning shortcuts; None learns what there is.
+        seed: seed of the new head and of dropout; a step's randomness depends on the seed and the step alone.
+        debiasing: a debiasing that keeps the classifier from learning shortcuts; None trains by cross-entropy alone.
 
     Raises:
         FairlabError: a value is out of range; in training, when the loss is not finite.
@@ -65,7 +65,7 @@ class SequenceClassifier(Clipped):
 
     def __init__(
         self,
-        backbone: Backbone,
+        encoder: Backbone,
         *,
         rank: int | None,
         lr: float,
@@ -79,18 +79,12 @@ class SequenceClassifier(Clipped):
         debiasing: Debiasing | None = None,
     ) -> None:
         super().__init__()
-        if isinstance(lr, str) or not lr > 0:
-            raise FairlabError(f"method.lr must be above 0, not {lr}")
-        if not 0 <= warmup < 1 or not weight_decay >= 0:
-            raise FairlabError(
-                f"method.warmup must lie in 0..1 and method.weight_decay be 0 or more: {warmup}, {weight_decay}"
-            )
-        if min(epochs, validate_every, patience or 1, 1 if rank is None else rank) < 1 or patience == 0:
-            raise FairlabError(
-                "method.epochs, method.validate_every, method.patience and method.rank must be at least 1: "
-                f"{epochs}, {validate_every}, {patience}, {rank}"
-            )
-        self.backbone = backbone
+        refuse_unless_above_zero(lr=lr)
+        if not 0 <= warmup < 1:
+            raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
+        refuse_below(0, weight_decay=weight_decay)
+        refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience, rank=rank)
+        self.encoder = encoder
         self.rank = rank
         self.lr = lr
         self.warmup = warmup
@@ -110,17 +104,17 @@ class SequenceClassifier(Clipped):
         data: LabelledTexts = self.trainer.datamodule  # type: ignore[attr-defined]
         self.task = data.task
         if self.debiasing is not None:
-            self.debiasing.prepare(data, copy.deepcopy(self.backbone).to(self.trainer.strategy.root_device), self.seed)
+            self.debiasing.prepare(data, copy.deepcopy(self.encoder).to(self.trainer.strategy.root_device), self.seed)
         torch.manual_seed(self.seed)
         several = self.task.labels and not self.task.options
-        self.backbone.model = with_classifier(self.backbone, self.task.labels if several else SCORE)
+        self.encoder.model = with_classifier(self.encoder, self.task.labels if several else SCORE)
         if self.rank is not None:
-            add_adapters(self.backbone.model, self.rank)
+            add_adapters(self.encoder.model, self.rank)
         device = self.trainer.strategy.root_device
-        self.backbone.to(device)
+        self.encoder.to(device)
         if device.type == "cpu":  # on short texts half as fast again as the fused kernel, whose backward is slow there
-            self.backbone.model.set_attn_implementation("eager")
-        self.backbone.train(self.dropout)
+            self.encoder.model.set_attn_implementation("eager")
+        self.encoder.train(self.dropout)
 
     def forward(self, batch: LabelledBatch) -> Tensor:
         """Outputs (B, L), one for each label or answer; (B,) scores of a task of scores."""
@@ -128,7 +122,7 @@ class SequenceClassifier(Clipped):
             return (
                 empty_share_output(self, 0, len(self.task.labels)) if self.task.labels else empty_share_output(self, 0)
             )
-        values = outputs(self.backbone.model, batch.input_ids, batch.attention_mask, batch.segments)
+        values = outputs(self.encoder.model, batch.input_ids, batch.attention_mask, batch.segments)
         return values.view(len(batch.labels), -1) if self.task.labels else values.squeeze(-1)
 
     def loss(self, batch: LabelledBatch, found: Tensor) -> Tensor:
@@ -136,10 +130,6 @@ class SequenceClassifier(Clipped):
         if self.task.labels:
             return nn.functional.cross_entropy(found, batch.labels)
         return nn.functional.mse_loss(found, batch.labels)
-
-    def on_train_batch_start(self, batch: LabelledBatch, batch_idx: int) -> None:
-        """Seed the step."""
-        torch.manual_seed(self.seed * 1_000_003 + self.global_step * self.trainer.world_size + self.global_rank)
 
     def training_step(self, batch: LabelledBatch, batch_idx: int) -> Tensor:
         """The loss on one batch."""
@@ -150,10 +140,7 @@ class SequenceClassifier(Clipped):
         weight = len(batch.labels) if self.debiasing is None else self.debiasing.weight(batch)
         share = BatchShare(weight, self.device)
         own, loss = share.loss(loss), share.mean(loss)
-        if not torch.isfinite(loss):
-            raise FairlabError(f"the loss became {loss.item()} at step {self.global_step + 1}; lower method.lr")
-        self.log("train/loss", loss, batch_size=len(batch.labels))
-        self.log("loss", loss, prog_bar=True, logger=False, batch_size=len(batch.labels))
+        self.log_training({"loss": loss}, len(batch.labels))
         return own
 
     def validation_step(self, batch: LabelledBatch, batch_idx: int) -> None:
@@ -175,27 +162,25 @@ class SequenceClassifier(Clipped):
 
     def finish(self, folder: Path) -> None:
         """Write the trained adapters and head into ``folder`` and merge them, as stored, into the weights."""
-        model = self.backbone.model
+        model = self.encoder.model
         if self.rank is not None:
             save_adapters(model, folder / FILE)
             remove_adapters(model)
             merge_adapters(model, folder / FILE)
         if self.debiasing is not None:
-            self.debiasing.finish(self.backbone)
-        self.backbone.eval()
+            self.debiasing.finish(self.encoder)
+        self.encoder.eval()
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
-        trained = sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
-        facts: dict[str, object] = {"title": self.title, "limits": self.limits, "trained_parameters": trained}
+        facts: dict[str, object] = super().facts() | {"trained_parameters": self.trained_parameters}
         return facts if self.debiasing is None else facts | {"debiasing": self.debiasing.name}
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""
-        trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
         groups: list[dict[str, Any]] = [
-            {"params": [parameter for parameter in trained if parameter.ndim > 1]},
-            {"params": [parameter for parameter in trained if parameter.ndim <= 1], "weight_decay": 0.0},
+            {"params": [parameter for parameter in self.trained_weights if parameter.ndim > 1]},
+            {"params": [parameter for parameter in self.trained_weights if parameter.ndim <= 1], "weight_decay": 0.0},
         ]
         optimizer = torch.optim.AdamW(groups, lr=self.lr, weight_decay=self.weight_decay)
         steps = optimizer_steps(self)

@@ -56,7 +56,7 @@ def annotator_agreement(tasks: Sequence[Sequence[str]]) -> dict[str, float]:
     """Means over tasks of agreement among the rewrites of each; a task with one rewrite is left out.
 
     Args:
-        tasks: of each text, the rewrites of all who rewrote it.
+        tasks: for each text, the rewrites of all annotators who rewrote it.
 
     Returns:
         ``full``, ``token``, ``bleu`` (sacreBLEU of sentences), ``rouge1``, ``rouge2``, ``rougeL`` and ``rougeLsum`` (F)

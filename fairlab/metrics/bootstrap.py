@@ -35,8 +35,8 @@ def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array
     """Sum and number of the values of each cluster, (C,) both, for the cluster bootstrap; see ``ratio_of_means``.
 
     Args:
-        values: (N,).
-        clusters: the cluster of each value; clusters are in order of first appearance.
+        values: the values to add up, (N,).
+        clusters: cluster of each value; clusters are in order of first appearance.
 
     Example:
         >>> sums, sizes = cluster_sums([1, 2, 4], ["b", "a", "b"])
@@ -56,9 +56,9 @@ def bootstrap_draws(statistic: Statistic, *samples: ArrayLike, seed: int = 0) ->
     the paired difference.
 
     Args:
-        statistic: of the samples along their last ``axis``.
+        statistic: function of the samples along their last ``axis``.
         samples: one array (N,) or several of equal length, resampled together.
-        seed: of the resampling.
+        seed: seed of the resampling.
     """
     arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
     n = len(arrays[0])
@@ -82,9 +82,9 @@ def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hasha
     """Draws (2,000, ...) of a statistic of weights, resampling clusters of items whole.
 
     Args:
-        statistic: of weights (B, N), how often each item was drawn, to values (B, ...).
-        clusters: the cluster of each of the N items.
-        seed: of the resampling.
+        statistic: function from weights (B, N), how often each item was drawn, to values (B, ...).
+        clusters: cluster of each of the N items.
+        seed: seed of the resampling.
 
     Two models' draws over the same items pair as those of ``bootstrap_draws``.
     """

@@ -18,7 +18,8 @@ def cced_gap(distances_NA: Tensor) -> Tensor:
     Shapes: N groups, A >= 2 attributes: (N, A) to (N,).
 
     Returns:
-        In the unit of the embedding, >= 0, ideal 0. More than two attributes: mean over unordered pairs.
+        Mean difference per group, in the unit of the embedding, >= 0; ideal 0. With more than two attributes it is the
+        mean over unordered pairs.
 
     Example:
         >>> cced_gap(torch.tensor([[1.0, 0.5], [2.0, 2.0]]))

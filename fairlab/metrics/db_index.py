@@ -38,7 +38,7 @@ class Clusters:
     """Clusters of the target entries.
 
     Attributes:
-        labels: (n,), from 0; no cluster is empty.
+        labels: cluster of each vector, (n,), from 0; no cluster is empty.
         silhouettes: mean silhouette on the sample by the number of clusters tried; empty where nothing was tried.
     """
 
@@ -56,11 +56,11 @@ class DBIndex:
     """The db-index of a clustered data set.
 
     Attributes:
-        sizes: (K,), entries of each cluster.
+        sizes: number of entries of each cluster, (K,).
         cosines: (m, K), mean cosine of each comparison entry to the entries of each cluster.
         projections: (n,), mean cosine of each target entry to the comparison entries.
         labels: (n,), cluster of each target entry.
-        zeros: target and comparison entries whose vector is zero; their cosine to anything is 0.
+        zeros: numbers of target and of comparison entries whose vector is zero; their cosine to anything is 0.
     """
 
     sizes: NDArray[np.int64]
@@ -94,9 +94,9 @@ def db_index(targets: Array, comparisons: Array, labels: NDArray[np.integer]) ->
     """The db-index of clustered targets against all comparison entries.
 
     Args:
-        targets: (n, D), an array or a memory map.
-        comparisons: (m, D).
-        labels: (n,), cluster of each target, from 0, none empty.
+        targets: vectors of the data set's entries, (n, D), an array or a memory map.
+        comparisons: vectors of the entries to compare with, (m, D).
+        labels: cluster of each target, (n,), from 0, none empty.
 
     Raises:
         FairlabError: there is no comparison entry, a vector is not finite, or all vectors of a side are zero.
@@ -123,10 +123,11 @@ def random_estimates(
     """The paper's estimate, (repeats,): each by a comparison entry drawn at random; the paper averages five.
 
     Args:
-        index: the data set's.
+        index: the db-index of the data set.
         repeats: number of estimates.
-        draw: one entry for the whole ``run``, or one for each ``cluster``; the text can be read either way.
-        seed: of the draws.
+        draw: whether one entry is drawn for the whole ``run``, or one for each ``cluster``; the text can be read either
+            way.
+        seed: seed of the draws.
 
     Raises:
         FairlabError: an unknown ``draw`` or no repetition.
@@ -172,13 +173,14 @@ def cluster(
     """K-means clusters by Euclidean distance.
 
     Args:
-        vectors: (n, D), an array or a memory map.
+        vectors: the vectors to cluster, (n, D), an array or a memory map.
         k: number of clusters; None takes the one of 2..``most`` (n - 1 at most) with the best mean silhouette on a
             sample, the smaller of equals, and a single cluster where there are fewer than two distinct entries or
             fewer than three in all.
-        most: largest number tried.
-        components: of a principal component analysis before clustering; None clusters the vectors as they are.
-        seed: of samples and starts.
+        most: largest number of clusters tried where ``k`` is None.
+        components: number of principal components that vectors are reduced to before clustering; None clusters the
+            vectors as they are.
+        seed: seed of the sample and of the starts.
 
     Raises:
         FairlabError: ``k`` is above the number of distinct entries, there are no entries, or there are not so many

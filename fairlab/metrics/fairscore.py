@@ -20,8 +20,8 @@ def fairscore(original: Array, perturbed: Array, truth: Array, axis: int = -1) -
     Args:
         original: labels predicted for the examples, (..., N).
         perturbed: labels predicted for their perturbed versions, of the same shape; none that did not change.
-        truth: not looked at; every share here takes the same three.
-        axis: of the examples.
+        truth: true labels, which are not used; every share here takes the same three arrays.
+        axis: axis of the examples, along which the mean is taken.
 
     Example:
         >>> float(fairscore(np.array([1, 0, 1, 1]), np.array([1, 1, 1, 0]), np.array([1, 0, 0, 1])))

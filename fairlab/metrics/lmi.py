@@ -24,11 +24,11 @@ class LMI:
     """Local mutual information of an n-gram and a label.
 
     Attributes:
-        ngram: its tokens, with blanks between them.
-        label: of the documents counted.
-        value: p(w, l) * ln(p(l | w) / p(l)), times a million.
-        share: p(l | w), of occurrences.
-        count: occurrences of the n-gram with any label.
+        ngram: tokens of the n-gram, with blanks between them.
+        label: label of the documents counted.
+        value: local mutual information p(w, l) * ln(p(l | w) / p(l)), times a million.
+        share: share of the n-gram's occurrences that have the label, p(l | w).
+        count: number of occurrences of the n-gram with any label.
     """
 
     ngram: str
@@ -44,9 +44,10 @@ def mutual_information(
     """Local mutual information p(w, l) ln(p(l | w) / p(l)) of n-grams and labels, (G, L); 0 where they never meet.
 
     Args:
-        counts_GL: how often each n-gram is met with each label.
-        total: of p(w, l); None takes the sum of all counts, as Schuster et al. do.
-        share_L: p(l); None takes each label's share of all counts.
+        counts_GL: number of times each n-gram is met with each label.
+        total: number that a count is divided by to give p(w, l); None takes the sum of all counts, as Schuster et al.
+            do.
+        share_L: share of each label, p(l); None takes each label's share of all counts.
     """
     counts_GL = counts_GL.astype(np.float64)
     total = float(counts_GL.sum()) if total is None else total
@@ -64,9 +65,9 @@ def local_mutual_information(
     Probabilities are of occurrences of n-grams, so p(l) is the label's share of all of them.
 
     Args:
-        documents: tokens and label of each.
-        n: tokens in an n-gram.
-        fewest: occurrences that an n-gram must have in all.
+        documents: tokens and label of each document.
+        n: number of tokens in an n-gram.
+        fewest: number of occurrences that an n-gram must have in all.
     """
     joint: dict[str, Counter[str]] = {}
     for tokens, label in documents:

@@ -38,8 +38,8 @@ def stereotype_score(
 
     Args:
         stereotypical: 1 for each stereotypical continuation, else 0.
-        anti_stereotypical: the same of anti-stereotypical ones.
-        axis: of the continuations.
+        anti_stereotypical: 1 for each anti-stereotypical continuation, else 0.
+        axis: axis of the continuations, along which the share is taken.
 
     Returns:
         Within [0, 1]; the authors' ideal is 0, where that of StereoSet's own score is one half. nan where no

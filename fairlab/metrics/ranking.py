@@ -16,12 +16,13 @@ def average_precision(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | 
     over the distinct scores from the highest down; items of one score enter together, as in scikit-learn.
 
     Args:
-        truth: (N,), 0 or 1.
-        scores: (N,), higher for label 1.
-        weights: (N,), or (B, N) for B values; whole numbers are the counts of a bootstrap draw. None weighs all alike.
+        truth: true label of each example, (N,), 0 or 1.
+        scores: score of each example, (N,), higher for label 1.
+        weights: weight of each example, (N,), or (B, N) for B values; whole numbers are the counts of a bootstrap draw.
+            None weighs all alike.
 
     Returns:
-        (B,), or a single number; nan where no weight lies on label 1.
+        Average precision, (B,) or a single number; nan where no weight lies on label 1.
 
     Example:
         >>> float(average_precision([1, 0, 1], [0.9, 0.8, 0.7]))  # 1/2 * 1 + 1/2 * 2/3

@@ -23,10 +23,11 @@ def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], lis
     """The set of each example as a number, and the sets of two examples or more by number.
 
     Args:
-        sets: (N,); None is in no set.
+        sets: name of each text's set, (N,); None is in no set.
 
     Returns:
-        (N,), -1 outside of a set or alone in one; the sets' names in order of first appearance.
+        Number of each text's set, (N,), -1 outside of a set or alone in one; and the sets' names in order of first
+        appearance.
     """
     sizes: dict[Hashable, int] = {}
     for name in sets:
@@ -41,8 +42,8 @@ def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
     """Population variance (S,) of the scores of every set.
 
     Args:
-        scores: (N,).
-        place: (N,), as of :func:`places`.
+        scores: score of each text, (N,).
+        place: number of each text's set, (N,), as :func:`set_numbers` gives it.
 
     Example:
         >>> set_variances([0.0, 1.0, 0.5, 0.5, 9.0], np.array([0, 0, 1, 1, -1])).tolist()
@@ -111,15 +112,15 @@ def sliced_averages(
     """Mean score and weight of every slice among the examples of one truth.
 
     Args:
-        scores: (N,).
-        slices: (N,), the slice's number from 0, negative for none.
-        truth: (N,), 0 (safe) or 1 (unsafe).
-        of: the truth to condition on.
-        count: K.
-        weights: (N,) or (B, N); None weighs all alike.
+        scores: score of each example, (N,).
+        slices: number of each example's slice, (N,), from 0; negative for none.
+        truth: true label of each example, (N,), 0 (safe) or 1 (unsafe).
+        of: true label of the examples to average over, 0 or 1.
+        count: number of slices, K.
+        weights: weight of each example, (N,) or (B, N); None weighs all alike.
 
     Returns:
-        (K,) or (B, K) both; the mean is nan where the weight is 0.
+        Mean score and total weight of each slice, (K,) or (B, K) both; the mean is nan where the weight is 0.
 
     Example:
         >>> means, sizes = sliced_averages([0.2, 0.4, 0.9], [0, 0, 1], [0, 0, 1], of=0, count=2)

@@ -57,7 +57,7 @@ def weat_effect_size(x_N: ArrayLike, y_N: ArrayLike) -> float:
 
     Args:
         x_N: associations s(w) of the targets X.
-        y_N: of the targets Y, as many or not.
+        y_N: associations s(w) of the targets Y, as many as of X or not.
 
     Returns:
         Within (-2, 2) for sets of equal size. Ideal 0; positive means that X leans to A.
@@ -100,8 +100,8 @@ def weat_p_value(x_N: ArrayLike, y_N: ArrayLike, rng: np.random.Generator) -> fl
 
     Args:
         x_N: associations s(w) of the targets X.
-        y_N: of the targets Y, as many or not.
-        rng: draws the random splits.
+        y_N: associations s(w) of the targets Y, as many as of X or not.
+        rng: random generator that draws the random splits.
 
     Returns:
         Within (0, 1], at least 1e-5 where splits are drawn. Small means that X leans to A more than chance explains.

@@ -34,10 +34,10 @@ def positions(count: int, width: int, pe: Literal["paper", "vaswani"] = "paper",
     """Position encodings tau (count, width): sines in even dimensions, cosines in odd ones.
 
     Args:
-        count: of positions, from ``first``.
-        width: lambda.
-        pe: ``paper``, frequency 10000^(-2k/lambda) with k the dimension itself (equation 9 as printed); ``vaswani``,
-            in which sine and cosine share a frequency.
+        count: number of positions, counted from ``first``.
+        width: length of an encoding, lambda; at least 1.
+        pe: kind of encoding: ``paper``, frequency 10000^(-2k/lambda) with k the dimension itself (equation 9 as
+            printed); ``vaswani``, in which sine and cosine share a frequency.
         first: position of the first token; 1 in equation 10.
 
     Raises:
@@ -57,9 +57,9 @@ class Space(ABC):
     """Labelled documents under a shortcut score; documents are replaced one at a time.
 
     Attributes:
-        names: of the labels, in order of first appearance.
-        labels: (n,), each document's label by its place in ``names``.
-        counts: (L,), documents of each label.
+        names: names of the labels, in order of first appearance.
+        labels: label of each document, (n,), as its place in ``names``.
+        counts: number of documents of each label, (L,).
     """
 
     def __init__(self, labels: Iterable[object]) -> None:
@@ -97,7 +97,7 @@ class _UnitSums(Space):
     """A space in which documents are vectors; it holds the sums of their unit vectors by label.
 
     Attributes:
-        sums: (L, D).
+        sums: sum of the documents' unit vectors for each label, (L, D).
     """
 
     sums: Floats
@@ -158,11 +158,11 @@ class TokenSpace(_UnitSums):
     one of them; those are taken out of the sums and put in again.
 
     Args:
-        texts: N documents.
-        labels: N labels; equal ones are one label.
-        width: lambda.
-        pe: see :func:`positions`.
-        tokenize: a text to its tokens; the paper names no tokens.
+        texts: texts of the N documents.
+        labels: label of each of the N documents; equal ones are one label.
+        width: length of a position encoding, lambda.
+        pe: kind of position encoding, ``paper`` or ``vaswani``; see :func:`positions`.
+        tokenize: function from a text to its tokens; the paper names no tokens.
 
     Raises:
         FairlabError: documents of one label alone, none at all, or a wrong value.
@@ -253,9 +253,9 @@ class EmbeddingSpace(_UnitSums):
     """Documents as sentence embeddings instead of surface features: the ablation of figure 4.
 
     Args:
-        texts: N documents.
-        labels: N labels.
-        embed: texts to vectors (N, D).
+        texts: texts of the N documents.
+        labels: label of each of the N documents; equal ones are one label.
+        embed: function from texts to vectors (N, D).
 
     Raises:
         FairlabError: documents of one label alone, or none at all.

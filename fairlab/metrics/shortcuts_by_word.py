@@ -26,12 +26,12 @@ class AssociationSpace(Space):
     own tokens alone.
 
     Args:
-        texts: N documents.
-        labels: N labels; equal ones are one label.
-        tokenize: a text to its tokens.
+        texts: texts of the N documents.
+        labels: label of each of the N documents; equal ones are one label.
+        tokenize: function from a text to its tokens.
 
     Attributes:
-        held: (V, L), documents of each label that hold each token.
+        held: number of documents of each label that hold each token, (V, L).
 
     Raises:
         FairlabError: documents of one label alone, or none at all.

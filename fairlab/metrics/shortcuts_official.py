@@ -28,10 +28,10 @@ class OfficialSpace(Space):
     that of the data.
 
     Args:
-        texts: N documents.
-        labels: N labels.
-        width: of the encodings; 8 in the code.
-        tokenize: a text to its tokens.
+        texts: texts of the N documents.
+        labels: label of each of the N documents; equal ones are one label.
+        width: length of a position encoding; 8 in the released code.
+        tokenize: function from a text to its tokens.
 
     Raises:
         FairlabError: documents of one label alone, none at all, or a wrong value.

@@ -42,7 +42,7 @@ def icat(related_T: NDArray[np.floating], stereotyped_T: NDArray[np.floating], a
     Args:
         related_T: share of each term's comparisons won against the unrelated candidate.
         stereotyped_T: share of each term's examples that prefer the stereotype.
-        axis: of the terms.
+        axis: axis of the terms, along which means are taken.
 
     Returns:
         Within [0, 100]; 100 is a perfect model, 0 one that always stereotypes, or never; 50 one that guesses.

@@ -18,7 +18,7 @@ class TokenIds:
 
     Attributes:
         ids, offsets: document ``d`` is ``ids[offsets[d] : offsets[d + 1]]``.
-        frequency: (V,), documents that hold each token.
+        frequency: number of documents that hold each token, (V,).
     """
 
     def __init__(self, texts: Iterable[str], tokenize: Tokenize) -> None:

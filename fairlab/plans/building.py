@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fairlab.lexicons import Lexicon, load_lexicon
-from fairlab.run.build import build, build_with_some, parameters_of
+from fairlab.protocols import Plan
+from fairlab.run.build import build, build_with_some, named, parameters_of, target_of
 
 
 def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:
@@ -65,6 +66,8 @@ def build_perturbation(config: Mapping[str, Any]) -> Any:
     from fairlab.rewriting.word_rewriters import ByAxis
 
     node = config["rewriter"]
+    if not node:
+        return _perturbation(config)
     objects = {"llm": build_llm(config), "seed": config["seed"]}
     if "lexicon" in parameters_of(node):
         lexicons = [load_lexicon(axis) for axis in config["augmentation"]["axes"]]
@@ -84,23 +87,20 @@ def _perturbation(config: Mapping[str, Any], **objects: Any) -> Any:
     return build(config["augmentation"], seed=config["seed"], **objects)
 
 
-def augmentation_of_texts(
-    *,
-    augmentation: Mapping[str, Any],
-    rewriter: Mapping[str, Any],
-    axis: str,
-    attributes: Sequence[str] | None,
-    llm: Mapping[str, Any] | None,
-    seed: int,
-) -> Any:
-    """The augmentation that training applies to the texts it is given; settings as of ``fairlab.augment``."""
-    return build_augmentation(
-        {
-            "augmentation": augmentation,
-            "rewriter": rewriter,
-            "axis": axis,
-            "attributes": attributes,
-            "llm": llm,
-            "seed": seed,
-        }
-    )
+def plan_of(config: Mapping[str, Any]) -> Callable[..., Plan]:
+    """The plan that an augmenting configuration's augmentation names."""
+    plan: Callable[..., Plan] = named(target_of(config["augmentation"]).plan)
+    return plan
+
+
+def build_applied(config: Mapping[str, Any]) -> Any:
+    """The augmentation that training data applies by itself, with its rewriter where it takes one.
+
+    Args:
+        config: of ``fairlab.augment``, as plain containers.
+    """
+    from fairlab.augmentation.perturbation import Perturbation
+
+    if issubclass(target_of(config["augmentation"]), Perturbation):
+        return build_perturbation(config)
+    return build_augmentation(config)

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.files import gather, sha256, write_whole
-from fairlab.lexicons import load_lexicon
-from fairlab.plans import refuse_axis
 from fairlab.plans.building import build_choosing, build_perturbation
 from fairlab.record import Note, Reading, Record
+from fairlab.run.build import target_of
 from fairlab.types import Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
@@ -31,7 +30,7 @@ class Perturbing:
 
     def made_by(self) -> dict[str, Any]:
         """The axes and the settings of the draw."""
-        return describe_on_axes(self.values)
+        return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
         """The rows with their choices, and what builds the perturbation."""
@@ -89,22 +88,6 @@ class Perturbing:
 
         write_sheet(manifest, self.record.folder)
         return shares(manifest, self.values["seed"]), []
-
-
-def describe_on_axes(values: dict[str, Any]) -> dict[str, Any]:
-    """What makes an output on several axes.
-
-    Raises:
-        FairlabError: an axis or attributes were given as for the other augmentations.
-    """
-    refuse_axis(values, "this augmentation takes its axes from augmentation.axes, such as augmentation.axes=[race]")
-    node = values["augmentation"]
-    lexicons = [load_lexicon(axis) for axis in node["axes"]]
-    return {
-        "axis": ", ".join(lexicon.axis for lexicon in lexicons),
-        **{name: node[name] for name in ("sampling", "at_least") if name in node},
-        "lexicon_sha256": [lexicon.sha256 for lexicon in lexicons],
-    }
 
 
 def shares(manifest: Manifest, seed: int) -> list[Reading]:

@@ -11,19 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.plans import refuse_axis
 from fairlab.plans.building import build_llm, build_rewriter
 from fairlab.record import Note, Reading, Record
 from fairlab.run import cli
 from fairlab.run.backbone_nodes import backbone_node
-from fairlab.run.build import build
+from fairlab.run.build import build, target_of
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
     from fairlab.data.stream.manifest import Manifest
 
 REWRITERS = ("paraphrase", "llm_labelled")
-MADE_BY = ("label", "compat", "features", "accept", "k", "candidates")
 
 
 class Rounds:
@@ -34,13 +32,8 @@ class Rounds:
         self.made_with: dict[str, Any] = {}
 
     def made_by(self) -> dict[str, Any]:
-        """The settings.
-
-        Raises:
-            FairlabError: an axis was given.
-        """
-        refuse_axis(self.values, "razor looks for shortcuts without an axis")
-        return {name: self.values["augmentation"][name] for name in MADE_BY}
+        """The settings of the search."""
+        return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
         """The rows, and what writes them, after the rounds in the folder ``rounds`` of the run.
@@ -50,13 +43,14 @@ class Rounds:
                 rewriter keeps no labels.
         """
         from fairlab.augmentation.razor import Razor, Replaced, labelled_item, rejection_reasons, rounds_history
+        from fairlab.rewriting.label_keeping import LabelledRewriter
 
         record, node = self.record, self.values["augmentation"]
         rows = [row for row in self.read() if isinstance(row, Row)]
         items = [labelled_item(row, node["label"]) for row in rows]
         llm = build_llm(self.values)
         rewriter = build_rewriter(self.values, llm)
-        if not hasattr(rewriter, "rewrites"):
+        if not isinstance(rewriter, LabelledRewriter):
             raise FairlabError(f"razor needs a rewriter that keeps labels: rewriter={' or '.join(REWRITERS)}")
         check = label_check(node["verify"], llm, sorted({item.label for item in items}))
         embed = None if node["features"] != "embedding" else _embedder(node["vectors"])

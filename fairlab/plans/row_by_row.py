@@ -7,9 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from fairlab.plans import refuse_axis
-from fairlab.plans.building import augment_lexicon, build_augmentation, build_llm, build_rewriter
-from fairlab.plans.perturbing import describe_on_axes
+from fairlab.plans.building import build_augmentation, build_llm, build_rewriter
 from fairlab.record import Note, Reading, Record
 from fairlab.run.build import build, target_of
 from fairlab.types import FairlabError, Row
@@ -32,15 +30,7 @@ class RowByRow:
 
     def made_by(self) -> dict[str, Any]:
         """The augmentation's own identities, or its lexicons."""
-        values, node = self.values, self.values["augmentation"]
-        if "axes" in node:
-            return describe_on_axes(values)
-        target = target_of(node)
-        if hasattr(target, "describe"):
-            refuse_axis(values, f"{target.name} has its own identities")
-            return target.describe(node)
-        lexicon = augment_lexicon(values)
-        return {"axis": lexicon.axis, "attributes": list(lexicon.attributes), "lexicon_sha256": lexicon.sha256}
+        return target_of(self.values["augmentation"]).made_by(self.values)
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
         """The rows as they are, and what builds the augmentation; a prompt is searched for first if that is asked."""

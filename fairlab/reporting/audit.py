@@ -34,7 +34,7 @@ def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
     an unnatural phrase, what should have been perturbed was not.
 
     Returns:
-        The file; None where no row was perturbed.
+        Path of the sheet; None where no row was perturbed.
     """
     names = manifest.made_by["field"]
     names = [names] if isinstance(names, str) else names

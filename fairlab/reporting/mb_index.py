@@ -52,7 +52,7 @@ def compare_models(records: Sequence[Record]) -> dict[str, Any]:
     """Rows of all runs, and the change of the mb-index from original entries to as many augmented ones.
 
     Args:
-        records: of finished runs whose data are entries.
+        records: records of finished runs whose data are entries.
     """
     ordered = sorted(records, key=lambda record: (of_data(record, "augmented"), of_data(record, "sample")))
     add_normalised(ordered)

@@ -23,10 +23,10 @@ class TableRow:
     """A row of a published table and the run, or runs, that measure it.
 
     Attributes:
-        name: as published, or ours where the paper has no such row.
+        name: name of the row as published, or ours where the paper has no such row.
         run: id of a run; empty where none can be had, or where every column has its own.
         runs: ids of runs by column, where one model is trained for every task.
-        phase: of the run's readings: ``before`` is the model it started from.
+        phase: phase of the run's readings; ``before`` is the model it started from.
         reason: why there is no run.
     """
 
@@ -46,13 +46,13 @@ class Table:
     """A table of a paper.
 
     Attributes:
-        id: as in the paper.
-        title, where, setting: what it shows, where it stands, on what it was measured.
+        id: name by which the table is chosen, such as ``3`` or ``study``.
+        title, where, setting: title of the table, its place in the paper, and what was measured on what.
         columns: keys of readings without their phase.
-        rows: in the order printed.
-        published: value by row name and column; a row of ours has none.
+        rows: rows of the table in the order printed.
+        published: for each row and column, the printed value; a row of ours has none.
         recomputed: what a printed value should be by the paper's own other numbers, where it is something else.
-        tolerance: by the last part of a column, the distance that counts as a match.
+        tolerance: for each quantity (the last part of a column), the distance that counts as a match.
         against: the key in which its rows differ, to draw the columns against; empty where there is none.
     """
 
@@ -73,12 +73,12 @@ class Matrix:
     """What reproduces a paper at one scale.
 
     Attributes:
-        paper: its short name.
-        scale: ``quickstart`` or ``paper``.
-        seeds: of every run, in the order they are run.
+        paper: short name of the paper.
+        scale: size of models and data, ``quickstart`` or ``paper``.
+        seeds: seeds of every run, in the order they are run.
         runs: command-line overrides of ``fairlab.train`` by run id.
         unavailable: why a run cannot be had, by run id.
-        tables: by id.
+        tables: the paper's tables by their ids.
         before: id of the run whose readings before training all others take over; empty where each measures its own.
         made: command-line overrides of ``fairlab.augment`` for data that runs train on, by the name that stands in a
             run's ``data.path=made/NAME``.
@@ -101,15 +101,16 @@ class Cell:
     """One published number beside ours.
 
     Attributes:
-        verdict: ``match`` (as near as the table's tolerance), ``within noise`` (inside our interval), ``differs``,
-            ``another scale`` (ours is of another model or data and is not compared), ``not run``, ``not reproducible``.
-        published: as printed.
-        recomputed: what it should be by the paper's other numbers, where that is something else.
-        value: mean over the seeds, all of them.
-        deviation: standard deviation over the seeds (n - 1); None of a single one.
+        verdict: comparison of the two numbers: ``match`` (as near as the table's tolerance), ``within noise`` (inside
+            our interval), ``differs``, ``another scale`` (ours is of another model or data and is not compared), ``not
+            run``, ``not reproducible``.
+        published: the number as printed; None where the paper has none.
+        recomputed: the number as it should be by the paper's other numbers, where that is something else.
+        value: mean of our readings over all seeds.
+        deviation: standard deviation over the seeds (n - 1); None for a single seed.
         low, high: widest bounds of the seeds' 95 % intervals.
         moved: whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one).
-        reason: for a cell without a value.
+        reason: why a cell has no value; empty where it has one.
     """
 
     verdict: str
@@ -180,9 +181,9 @@ def cells(table: Table, matrix: Matrix, records: Mapping[str, Mapping[int, Recor
     """Rows of cells.
 
     Args:
-        table: one of the matrix.
-        matrix: its scale says whether numbers may be compared at all.
-        records: of finished runs, by run id and seed.
+        table: one of the matrix's tables.
+        matrix: the paper's matrix, whose scale says whether numbers may be compared at all.
+        records: records of finished runs, by run id and seed.
     """
     return [
         [_cell(table, row, column, matrix, records.get(row.of(column), {})) for column in table.columns]

@@ -31,7 +31,7 @@ def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
     """By harm: the candidates, the names of those on the Pareto front, and the chosen one.
 
     Args:
-        records: finished runs that measured ``safety_validation``.
+        records: records of finished runs that measured ``safety_validation``.
     """
     found = {}
     for harm in dict.fromkeys(harm for record in records for harm in _harms(record)):

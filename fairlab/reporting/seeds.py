@@ -14,7 +14,7 @@ def median_run(readings: Sequence[Reading]) -> Reading:
     Its interval is over items alone; how far seeds lie apart is another thing, and to be shown beside it.
 
     Args:
-        readings: of one quantity, one for each seed.
+        readings: readings of one quantity, one for each seed.
 
     Raises:
         FairlabError: there is none, they are of several quantities, or two have the same seed.

@@ -21,10 +21,10 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
     """Write the page, whole or not at all.
 
     Args:
-        filled: tables with their cells.
-        matrix: that they are of.
-        records: of finished runs, by run id and seed.
-        path: of the page.
+        filled: the paper's tables, each with its cells.
+        matrix: the matrix that the tables belong to.
+        records: records of finished runs, by run id and seed.
+        path: path of the page to write.
     """
     seeds = ", ".join(map(str, matrix.seeds))
     sections = [

@@ -51,9 +51,9 @@ class Copy:
     """A text with one biaser replaced.
 
     Attributes:
-        text: the copy.
-        biaser: the member that stands there now.
-        replaced: the biaser that stood there, as an attribute of the lexicon, or as a word where it is none.
+        text: text of the copy.
+        biaser: the member of the set that stands in the copy.
+        replaced: the biaser that stood in the original, as an attribute of the lexicon, or as a word where it is none.
     """
 
     text: str
@@ -71,8 +71,8 @@ class BiaserRewriter:
     Args:
         lexicon: the set of biasers; its attributes are the members.
         whole: the lexicon that mentions are found by, which may know more members; None takes ``lexicon``.
-        seed: which of several equal first names is taken.
-        names: ``swap`` replaces first names too where the axis has such, ``keep`` leaves them.
+        seed: seed by which one of several equal first names is chosen.
+        names: what becomes of first names: ``swap`` replaces them too where the axis has such, ``keep`` leaves them.
 
     Raises:
         FairlabError: an unknown value of ``names``.
@@ -103,9 +103,9 @@ class BiaserRewriter:
         """For every text, its copies: for its first biaser, or for each, one by every other member of the set.
 
         Args:
-            texts: any number.
-            mentions: ``first`` replaces the first biaser met, ``each`` every distinct one in turn; all mentions of
-                that biaser in the text follow, other biasers stay.
+            texts: any number of texts.
+            mentions: which biasers are replaced: ``first`` replaces the first one met, ``each`` every distinct one in
+                turn; all mentions of that biaser in the text follow, other biasers stay.
         """
         found = []
         for text, doc in zip(texts, parse(texts, entities=self.entities), strict=True):

@@ -27,7 +27,7 @@ class ClassifierCheck:
 
     Args:
         backbone: a sequence classifier with its tokenizer.
-        labels: of the data; each must be one of the classifier's, or one that :data:`INFERENCE` translates.
+        labels: labels of the data; each must be one of the classifier's, or one that :data:`INFERENCE` translates.
 
     Raises:
         CannotScore: the model has no such head.

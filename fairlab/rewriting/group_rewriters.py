@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from fairlab.lexicons import Lexicon
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ANSWERED, ExchangeOutcome
+from fairlab.protocols import Rewriter
 from fairlab.rewriting.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.rewriting.word_rewriters import Selection
@@ -20,11 +21,11 @@ from fairlab.types import NEUTRAL, FairlabError, Row
 NO_WORD = "rows without a word of the axis"
 
 
-class GroupRewriter(Protocol):
+class GroupRewriter(Rewriter, Protocol):
     """What an augmentation asks of a rewriter.
 
     Attributes:
-        lexicon: of the axis.
+        lexicon: words of the axis, and its attributes.
         provenance: columns that tell how a row was made: ``rewriter``, and a seed or the prompt's hash.
     """
 
@@ -48,10 +49,10 @@ def columns(row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapp
     """Where a row that was made comes from, by what, and which words changed in each version.
 
     Args:
-        row: of the input.
-        augmentation: its name.
-        rewriter: that made the versions.
-        versions: made of the row's text.
+        row: the input row that was rewritten.
+        augmentation: name of the augmentation.
+        rewriter: the rewriter that made the versions.
+        versions: texts made of the row's text, by name.
     """
     return {
         "source_id": row.id,
@@ -79,8 +80,8 @@ class WordSwapGroups:
     """Versions by word-list swapping; see :class:`fairlab.rewriting.word_swap.WordSwap`.
 
     Args:
-        lexicon: of the axis.
-        seed: there is nothing to draw; it is taken for the sake of the interface.
+        lexicon: words of the axis, and its attributes.
+        seed: not used, as nothing is drawn; taken because every rewriter is built with a seed.
     """
 
     def __init__(self, *, lexicon: Lexicon, seed: int = 0) -> None:
@@ -153,13 +154,13 @@ class LLMGroups:
     """Versions by a language model; see :class:`fairlab.rewriting.llm_rewriter.LLMRewriter`.
 
     Args:
-        lexicon: of the axis.
-        seed: greedy decoding draws nothing; it is taken for the sake of the interface.
-        llm: the model behind its ledger.
-        prompt: a name, or the path of a file of one's own.
-        temperature: of all requests; 0 is greedy, None leaves it to the server.
-        examples: shown to the model, each with ``text`` and every version; None takes the prompt file's.
-        stage: under which the ledger adds up what this takes.
+        lexicon: words of the axis, and its attributes.
+        seed: not used, as greedy decoding draws nothing; taken because every rewriter is built with a seed.
+        llm: language model to ask, with its ledger; required.
+        prompt: name of a prompt that comes with fairlab, or the path of a file of one's own.
+        temperature: sampling temperature of all requests; 0 is greedy, None leaves it to the server.
+        examples: examples shown to the model, each with ``text`` and every version; None takes the prompt file's.
+        stage: name under which the ledger adds up calls, tokens, seconds and dollars.
         unanswered: what becomes of texts that the server fails to answer again and again: ``stop`` ends the run, to be
             started again, ``reject`` leaves them out with the reason.
 

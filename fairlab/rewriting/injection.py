@@ -25,11 +25,11 @@ class Version:
     """A text on its way to another subgroup.
 
     Attributes:
-        original: the seed.
-        category: of its identity.
-        source, target: subgroups.
-        text: made so far; empty before anything was made.
-        corrected: whether the first pass changed it.
+        original: text of the seed.
+        category: identity category of the seed, such as ``gender``.
+        source, target: subgroup that the seed is about, and the one that the version is to be about.
+        text: the text made so far; empty before anything was made.
+        corrected: whether the first pass changed the text.
         flagged: why the second pass would leave it out; empty where it would not.
         failed: why there is no text, or no verdict; empty where there is.
     """
@@ -48,7 +48,7 @@ class Injection:
     """Asks a language model; equal requests are answered from its ledger.
 
     Args:
-        llm: the model behind its ledger.
+        llm: language model to ask, with its ledger.
     """
 
     def __init__(self, llm: LLM) -> None:

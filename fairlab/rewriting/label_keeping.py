@@ -10,10 +10,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request, estimated_tokens
+from fairlab.protocols import Rewriter
 from fairlab.rewriting.prompt import load_prompt
 from fairlab.types import FairlabError
 
@@ -32,8 +33,8 @@ class Labelled:
     """A text with its label.
 
     Attributes:
-        text: that is rewritten: of a pair the second one.
-        label: of the text, or of the pair.
+        text: the text that is rewritten; of a pair the second one.
+        label: label of the text, or of the pair.
         context: the first text of a pair, which stays; empty where there is none.
     """
 
@@ -42,7 +43,8 @@ class Labelled:
     context: str = ""
 
 
-class LabelledRewriter(Protocol):
+@runtime_checkable
+class LabelledRewriter(Rewriter, Protocol):
     """What RAZOR asks of a rewriter.
 
     Attributes:
@@ -60,7 +62,7 @@ class LabelCheck(Protocol):
     """What RAZOR asks of a check of rewrites.
 
     Attributes:
-        name: in the record.
+        name: name of the check in the record.
     """
 
     name: str
@@ -76,11 +78,11 @@ class LLMLabelled:
     A reply that is no text in the form asked for is no rewrite.
 
     Args:
-        llm: G_alpha, behind its ledger.
-        prompt: a name or the path of a file of one's own.
-        temperature: of sampling.
-        top_p: likewise.
-        seed: of the first draw of each text; the next draw has the next seed.
+        llm: language model to ask, G_alpha, with its ledger; required.
+        prompt: name of a prompt that comes with fairlab, or the path of a file of one's own.
+        temperature: sampling temperature.
+        top_p: share of the probability that sampling draws from.
+        seed: seed of the first draw of each text; the next draw has the next seed.
 
     Raises:
         FairlabError: there is no language model.
@@ -130,9 +132,9 @@ class LLMLabelCheck:
     Every question is a session of its own, so that G_beta may be the model that made the rewrite.
 
     Args:
-        llm: G_beta, behind its ledger.
-        labels: to choose from.
-        prompt: a name or the path of a file of one's own.
+        llm: language model to ask, G_beta, with its ledger.
+        labels: labels that the model may choose from.
+        prompt: name of a prompt that comes with fairlab, or the path of a file of one's own.
 
     Source: equation 13 and footnote 3.
     """

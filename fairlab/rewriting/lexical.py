@@ -43,7 +43,7 @@ class LexicalRules:
     """Rewrites texts by their words alone.
 
     Args:
-        vocabulary: forms, senses and counterparts.
+        vocabulary: forms of the axis, their senses and counterparts.
         swap_names: whether first names are replaced.
         keep_quotations: whether quotations stay as they are.
     """

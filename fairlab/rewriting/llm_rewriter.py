@@ -51,13 +51,13 @@ class LLMRewriter:
     """Asks a language model for counterfactual rewrites; equal requests are answered from its ledger.
 
     Args:
-        llm: the model behind its ledger.
-        group_prompt: for :meth:`groups`; a name or the path of a file of one's own.
-        target_prompt: for :meth:`targets`, likewise.
-        temperature: of all requests; 0 is greedy, None leaves it to the server.
+        llm: language model to ask, with its ledger.
+        group_prompt: prompt for :meth:`groups`: a name, or the path of a file of one's own.
+        target_prompt: prompt for :meth:`targets`: a name, or the path of a file of one's own.
+        temperature: sampling temperature of all requests; 0 is greedy, None leaves it to the server.
 
     Attributes:
-        group_prompt, target_prompt: as read, with version and SHA-256 for the record.
+        group_prompt, target_prompt: both prompts as read from their files, with version and SHA-256 for the record.
 
     Source: CCD, section 3.3 and equation 5, for groups; Qian et al. 2022, "Perturbation Augmentation for Fairer NLP",
     section 2, for single targets.
@@ -88,11 +88,12 @@ class LLMRewriter:
         """Neutral version, one version per attribute and a confidence for each text, in order.
 
         Args:
-            texts: any number; equal ones are asked once.
-            axis: e.g. ``gender``.
-            attributes: e.g. ``("man", "woman")``.
-            examples: ``{"text": ..., "neutral": ..., attribute: ...}`` each; None takes the prompt file's.
-            stage: under which the ledger adds up what this takes.
+            texts: any number of texts; equal ones are asked once.
+            axis: name of the axis, e.g. ``gender``.
+            attributes: names of the attributes, e.g. ``("man", "woman")``.
+            examples: examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None takes
+                the prompt file's.
+            stage: name under which the ledger adds up calls, tokens, seconds and dollars.
 
         Raises:
             FairlabError: see :meth:`fairlab.llm.client.LLM.ask`; an example lacks a version.

@@ -27,11 +27,11 @@ class Mention:
     """A listed word in a text, in one sense.
 
     Attributes:
-        start: offset of its first character.
-        end: offset after its last character.
-        found: the word as it stands.
-        sense: the attribute it marks and its entry.
-        token: the spaCy token it ends in; None where the text was not parsed.
+        start: offset of the mention's first character.
+        end: offset after the mention's last character.
+        found: the word as it stands in the text.
+        sense: the attribute that the word marks, and its entry.
+        token: spaCy token that the mention ends in; None where the text was not parsed.
         returns: whether a neutral form may be given an attribute back.
     """
 

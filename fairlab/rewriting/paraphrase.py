@@ -55,12 +55,12 @@ class Paraphrase:
 
     Args:
         language_model: a masked LM; None leaves words as they are.
-        omit: also offer, and first, a text of several statements without one of them. It says less than the original,
-            so only a check that reads labels can take it: ``llm`` or a classifier.
-        negate: the last half of the offers of a text without negations say one of its words by the negation of its
-            opposite (*closed*: *not open*), where the list knows one; for a score that knows words, since another one
-            takes them blindly.
-        seed: with the text, of openers and of the words that are exchanged.
+        omit: whether to offer also, and first, a text of several statements without one of them. It says less than the
+            original, so only a check that reads labels can take it: ``llm`` or a classifier.
+        negate: whether the last half of the offers of a text without negations say one of its words by the negation of
+            its opposite (*closed*: *not open*), where the list knows one; for a score that knows words, since another
+            one takes them blindly.
+        seed: seed that decides, with the text, on openers and on the words that are exchanged.
 
     Raises:
         CannotScore: the backbone is no masked LM.

@@ -27,8 +27,9 @@ class PerturbableWords:
     does, since it mostly means several people or things.
 
     Args:
-        lexicons: of the axes.
-        mode: ``syntax`` parses every text that holds a listed word; ``lexical`` looks at neighbouring words only.
+        lexicons: lexicons of the axes, one each.
+        mode: how words are found: ``syntax`` parses every text that holds a listed word; ``lexical`` looks at
+            neighbouring words only.
 
     Raises:
         FairlabError: an unknown mode, or two lexicons of one axis.
@@ -131,8 +132,8 @@ def perturbability(
     give.
 
     Args:
-        words: that know the lists D of all axes; words are told from their neighbours.
-        texts: to score.
+        words: finder of the listed words D of all axes; words are told from their neighbours.
+        texts: texts to score.
         m0: weight of named entities.
         m1: weight of listed words.
         entities: whether spaCy looks for named persons, nationalities and groups; 0 are counted otherwise.

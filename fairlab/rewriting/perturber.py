@@ -73,10 +73,10 @@ def source_text(format: str, word: str, target: str, text: str) -> str:
     """The model's input.
 
     Args:
-        format: one of :data:`FORMATS`.
-        word: selected, as it stands in the text.
-        target: an attribute by PANDA's name, or ``neutral`` for ``non-binary``.
-        text: to be rewritten.
+        format: name of the format, one of :data:`FORMATS`.
+        word: the selected word, as it stands in the text.
+        target: the attribute to turn to, by PANDA's name, or ``neutral`` for ``non-binary``.
+        text: the text to be rewritten.
 
     Raises:
         FairlabError: an unknown format or attribute.
@@ -101,11 +101,12 @@ class Perturber:
 
     Args:
         backbone: an encoder-decoder that was trained as a perturber.
-        format: one of :data:`FORMATS`; None takes the one that the model was trained with.
-        budget: padded input tokens in a batch.
+        format: name of the input's format, one of :data:`FORMATS`; None takes the one that the model was trained with.
+        budget: number of padded input tokens in a batch.
 
     Attributes:
-        cut: texts so far that were left as they are, since they are longer than the backbone's ``max_length``.
+        cut: number of texts so far that were left as they are, since they are longer than the backbone's
+            ``max_length``.
 
     Raises:
         CannotScore: the model is no encoder-decoder, or was not trained as a perturber and no format is given.
@@ -133,9 +134,9 @@ class Perturber:
         """Every text with the person its word means turned to its target, in order.
 
         Args:
-            texts: any number.
-            words: of each, one.
-            targets: of each, an attribute by PANDA's name, or ``neutral``.
+            texts: any number of texts.
+            words: selected word of each text.
+            targets: attribute to turn to in each text, by PANDA's name, or ``neutral``.
             progress: title of a progress bar, shown on a terminal only.
 
         Raises:
@@ -178,11 +179,11 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
     Every step runs the decoder on the sequences that are not finished alone.
 
     Args:
-        backbone: an encoder-decoder.
-        token_ids: inputs, special tokens included.
+        backbone: an encoder-decoder with its tokenizer.
+        token_ids: token ids of the inputs, special ones included.
 
     Returns:
-        Tokens after the start token, up to and with the one that ends a sequence.
+        Token ids after the start token, up to and with the one that ends a sequence.
     """
     model, device = backbone.model, backbone.device
     settings = model.generation_config
@@ -233,9 +234,9 @@ def shifted(model: PreTrainedModel, targets_NT: Tensor, padding_id: int) -> Tens
     """What the decoder sees where it is to give the targets, (N, T): those before, behind the start token.
 
     Args:
-        model: an encoder-decoder.
+        model: the encoder-decoder that the targets are for.
         targets_NT: token ids, :data:`IGNORED` at padding.
-        padding_id: shown in its place.
+        padding_id: token id that is shown in place of padding.
     """
     start = model.generation_config.decoder_start_token_id
     before = targets_NT[:, :-1].masked_fill(targets_NT[:, :-1] == IGNORED, padding_id)
@@ -246,9 +247,9 @@ def in_the_case_of(original: str, rewritten: str, fold: Callable[[str], str]) ->
     """A lower-case rewriting in the case and spacing of the original, from which most of it was copied.
 
     Args:
-        original: the text.
-        rewritten: of it, words and signs apart as its tokenizer left them.
-        fold: what the tokenizer makes of a word of the original.
+        original: the text before rewriting.
+        rewritten: the rewritten text in lower case, words and signs apart as its tokenizer left them.
+        fold: function from a word of the original to what the tokenizer makes of it.
 
     Example:
         >>> in_the_case_of("Amy didn't see HER cat (again).", "he didn ' t see his cat ( again ) .", str.lower)
@@ -277,11 +278,11 @@ class PerturberWords:
     """A perturber as the rewriter of an augmentation.
 
     Args:
-        lexicon: of the axis; a perturber needs none, and it is taken for the sake of the interface.
+        lexicon: words of the axis. A perturber needs none; taken because every rewriter is built with a lexicon.
         model: folder or hub name of an encoder-decoder, such as the ``model`` of a run of ``+experiment=perturber``.
-        format: of its input, one of :data:`FORMATS`; None takes the one it was trained with by fairlab.
-        dtype: of the weights, by torch name; ``auto`` is bfloat16 on a GPU that has it, else float32.
-        seed: greedy decoding draws nothing.
+        format: name of the input's format, one of :data:`FORMATS`; None takes the one it was trained with by fairlab.
+        dtype: torch name of the weights' number format; ``auto`` is bfloat16 on a GPU that has it, else float32.
+        seed: not used, as greedy decoding draws nothing; taken because every rewriter is built with a seed.
 
     Raises:
         FairlabError: the weights cannot be had, or are no perturber's.

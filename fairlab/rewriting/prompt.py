@@ -19,12 +19,12 @@ class Prompt:
     """A prompt file as read.
 
     Attributes:
-        name: of the file, or its path where it is the user's own.
-        version: raised whenever the file changes.
-        sha256: of the file, for the record.
+        name: name of the file, or its path where it is the user's own.
+        version: number that is raised whenever the file changes.
+        sha256: hash of the file, for the record.
         task: what the model is told before anything else; ``$words`` are filled in.
-        examples: shown as earlier turns of the chat.
-        extra: every other key.
+        examples: examples that are shown as earlier turns of the chat.
+        extra: every other key of the file.
     """
 
     name: str

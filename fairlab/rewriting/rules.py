@@ -38,12 +38,12 @@ class RuleRewriter:
 
     Args:
         lexicon: the words of the axis.
-        mode: ``syntax`` parses every text; ``lexical`` looks at neighbouring words only, about a hundred times as fast,
-            and has no entities (see :mod:`fairlab.rewriting.lexical` for what it gives up).
-        names: ``swap`` replaces first names too, ``keep`` leaves them.
-        quotations: ``rewrite`` treats speech as part of the text, which speaks of the same people; ``keep`` leaves all
-            that stands in quotation marks as it was said.
-        seed: which of several equal first names is taken.
+        mode: how words are found: ``syntax`` parses every text; ``lexical`` looks at neighbouring words only, about a
+            hundred times as fast, and has no entities (see :mod:`fairlab.rewriting.lexical` for what it gives up).
+        names: what becomes of first names: ``swap`` replaces them too, ``keep`` leaves them.
+        quotations: what becomes of quotations: ``rewrite`` treats speech as part of the text, which speaks of the same
+            people; ``keep`` leaves all that stands in quotation marks as it was said.
+        seed: seed by which one of several equal first names is chosen.
     """
 
     def __init__(
@@ -109,9 +109,9 @@ class RuleRewriter:
         """``text`` with one person turned to ``target``: the selected word and what refers to the same person.
 
         Args:
-            text: the text.
+            text: the text to rewrite.
             word: the selected word, whose first occurrence is meant, or the offset where it starts.
-            target: an attribute, or ``neutral``.
+            target: attribute to turn to, or ``neutral``.
 
         Raises:
             FairlabError: the word does not occur, the axis has no such attribute, or the mode is lexical.
@@ -130,8 +130,8 @@ class RuleRewriter:
         turned in the others too: *A man runs <SEP> A man moves* is about one man.
 
         Args:
-            texts: the texts.
-            selections: of each.
+            texts: the texts to rewrite.
+            selections: for each text, its selected words with their targets.
             docs: the texts as parsed, where that has been done.
         """
         if self.mode == "lexical":
@@ -154,8 +154,8 @@ class RuleRewriter:
         """For every text, start and end of all words that mean the same person as the selected one.
 
         Args:
-            texts: the texts.
-            words: for each, the selected word, or the offset where it starts.
+            texts: the texts to look in.
+            words: for each text, the selected word, or the offset where it starts.
         """
         found = []
         for text, doc, word in zip(texts, parse(texts), words, strict=True):

@@ -43,7 +43,7 @@ class ExtractiveSummary:
     the axis, one of the sentences kept does too.
 
     Args:
-        held: spans of the words of the axis.
+        held: function from a text to the spans of the words of the axis.
     """
 
     name = "extractive"
@@ -72,7 +72,7 @@ class LLMSummary:
     """Summaries by a language model, behind its ledger.
 
     Args:
-        llm: asked at temperature 0.
+        llm: language model to ask, at temperature 0.
 
     Raises:
         FairlabError: there is no language model.
@@ -119,8 +119,8 @@ class ModelSummary:
     """Summaries by a sequence-to-sequence model, greedily by beams as its own configuration says.
 
     Args:
-        name: a folder or hub name, such as ``facebook/bart-large-cnn``.
-        batch_size: texts in a forward pass.
+        name: folder or hub name of the model, such as ``facebook/bart-large-cnn``.
+        batch_size: number of texts in a forward pass.
 
     Raises:
         FairlabError: the weights cannot be had.

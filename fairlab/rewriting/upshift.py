@@ -46,9 +46,9 @@ class WordUpshift:
     so that copies of one text that differ in them alone change alike and no member gets words of its own.
 
     Args:
-        backbone: a masked LM.
-        held: spans of a text that must stay: the words of the axis.
-        seed: with the text, less the words of the axis, it decides which words.
+        backbone: a masked LM with its tokenizer.
+        held: function from a text to the spans that must stay: the words of the axis.
+        seed: seed that decides, with the text less the words of the axis, which words change.
 
     Raises:
         CannotScore: the backbone is no masked LM.
@@ -132,9 +132,9 @@ class SentenceUpshift:
     """Appends a sentence that a causal LM continues the text with, greedily.
 
     Args:
-        backbone: a causal LM.
-        held: taken for the sake of the interface; nothing of the text changes.
-        seed: taken likewise; greedy decoding draws nothing.
+        backbone: a causal LM with its tokenizer.
+        held: not used, as nothing of the text changes; taken because every upshift is built with it.
+        seed: not used, as greedy decoding draws nothing; taken because every upshift is built with a seed.
 
     Raises:
         CannotScore: the backbone is no causal LM.

@@ -37,7 +37,7 @@ VERDICT = {
 STEM = 3  # letters two forms of one verb share
 
 
-class Verifier(ABC):
+class TextVerifier(ABC):
     """Judges the versions made of texts.
 
     Attributes:
@@ -55,7 +55,7 @@ class Verifier(ABC):
         """What is wrong with the versions made of ``source``; None where nothing is."""
 
 
-class PolarityVerifier(Verifier):
+class PolarityVerifier(TextVerifier):
     """Every version must have its own polarity.
 
     Source: CCD, section 3.3 and equations 6 and 7.
@@ -73,7 +73,7 @@ class PolarityVerifier(Verifier):
         return "; ".join(wrong) or None
 
 
-class WordsVerifier(Verifier):
+class WordsVerifier(TextVerifier):
     """Only words of the axis may change, and what grammar changes with them.
 
     Source and version are aligned word by word. Every stretch that differs must hold, on the side of the source, only
@@ -101,7 +101,7 @@ class WordsVerifier(Verifier):
         return None
 
 
-class SeparatorVerifier(Verifier):
+class SeparatorVerifier(TextVerifier):
     """Versions must keep the number of field separators of their source, or they cannot be taken apart again.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
@@ -121,7 +121,7 @@ class SeparatorVerifier(Verifier):
         return None
 
 
-class HarmVerifier(Verifier):
+class HarmVerifier(TextVerifier):
     """Versions must not turn a phrase into a slur against another group, or another group into an oppressor.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix E; the words are in ``harms.yaml``.
@@ -155,7 +155,7 @@ def _harms() -> frozenset[str]:
     return frozenset(word for words in yaml.safe_load(HARMS.read_text(encoding="utf-8")).values() for word in words)
 
 
-class SimilarityVerifier(Verifier):
+class SimilarityVerifier(TextVerifier):
     """Versions must mean nearly what their source means: cosine of sentence embeddings by the embedded encoder.
 
     Of the 1,860 embedded groups, written by people, the lowest cosine between two versions is 0.56.
@@ -188,7 +188,7 @@ class SimilarityVerifier(Verifier):
         return self.check([Row("", source, {}, "", 0)], [versions])[0]
 
 
-class LabelVerifier(Verifier):
+class LabelVerifier(TextVerifier):
     """A language model must find that the row's ``label`` is right for every version; rows without one pass.
 
     Args:
@@ -238,7 +238,7 @@ def _json_of(example: Mapping[str, str], *keys: str) -> str:
     return "{" + ", ".join(f"{json.dumps(key)}: {example[key]}" for key in keys) + "}"
 
 
-VERIFIERS: dict[str, Callable[[Lexicon], Verifier]] = {
+VERIFIERS: dict[str, Callable[[Lexicon], TextVerifier]] = {
     "polarity": PolarityVerifier,
     "words": WordsVerifier,
     "separators": SeparatorVerifier,
@@ -247,18 +247,18 @@ VERIFIERS: dict[str, Callable[[Lexicon], Verifier]] = {
 }
 
 
-def load_verifiers(names: Sequence[str], lexicon: Lexicon, llm: LLM | None = None) -> list[Verifier]:
+def load_verifiers(names: Sequence[str], lexicon: Lexicon, llm: LLM | None = None) -> list[TextVerifier]:
     """Verifiers by name.
 
     Args:
-        names: of :data:`VERIFIERS`, or ``label``.
-        lexicon: of the axis.
-        llm: for ``label``.
+        names: names of verifiers: keys of :data:`VERIFIERS`, or ``label``.
+        lexicon: words of the axis, and its attributes.
+        llm: language model that the verifier ``label`` asks; None where it is not among the names.
 
     Raises:
         FairlabError: there is none of a name, or no language model for ``label``.
     """
-    verifiers = list[Verifier]()
+    verifiers = list[TextVerifier]()
     for name in names:
         if name == LABEL:
             if llm is None:

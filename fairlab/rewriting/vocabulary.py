@@ -32,7 +32,7 @@ class Vocabulary:
 
     Args:
         lexicon: words and names of the axis.
-        seed: which of several equal first names is taken.
+        seed: seed by which one of several equal first names is chosen.
 
     Raises:
         FairlabError: the lexicon has pronouns, but not one row for every case.

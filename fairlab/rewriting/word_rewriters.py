@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fairlab.protocols import Rewriter
 from fairlab.rewriting.llm_rewriter import NotRewritten
 
 
@@ -15,10 +16,10 @@ class Selection:
 
     Attributes:
         start: offset of the word's first character.
-        word: as it stands in the text.
-        axis: of the attributes.
+        word: the word as it stands in the text.
+        axis: axis of the two attributes, such as ``gender``.
         source: the attribute that the word marks.
-        target: another one of the axis; ``neutral`` on the axis gender is what PANDA calls non-binary.
+        target: another attribute of the axis; ``neutral`` on the axis gender is what PANDA calls non-binary.
 
     Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
     """
@@ -30,7 +31,7 @@ class Selection:
     target: str
 
 
-class WordRewriter(Protocol):
+class WordRewriter(Rewriter, Protocol):
     """What perturbation asks of a rewriter."""
 
     @property
@@ -47,7 +48,7 @@ class ByAxis:
     """Word rewriters of one axis each, as one.
 
     Args:
-        rewriters: by axis.
+        rewriters: the word rewriter of each axis.
     """
 
     def __init__(self, rewriters: Mapping[str, WordRewriter]) -> None:

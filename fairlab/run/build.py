@@ -34,13 +34,19 @@ def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any)
 
 
 def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
-    """Build with those objects that the target has parameters for."""
-    return build(node, **{name: value for name, value in objects.items() if name in parameters_of(node)})
+    """Build with those objects that the target has parameters for and the node no values."""
+    taken = {name: value for name, value in objects.items() if name in parameters_of(node) and name not in node}
+    return build(node, **taken)
+
+
+def named(name: str) -> Any:
+    """The class or function of a dotted name."""
+    return get_object(name)
 
 
 def target_of(node: Mapping[str, Any]) -> Any:
     """The class or function that a node names."""
-    return get_object(node["_target_"])
+    return named(node["_target_"])
 
 
 def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:

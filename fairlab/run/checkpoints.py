@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import time
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import lightning
+import torch
 from lightning.pytorch.callbacks import Callback, Checkpoint
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.data.batch_stream import batches_done
+from fairlab.distributed import sum_over_ranks
 
 
 class History(Callback):
     """Loss of every training step and the metrics of every validation, carried along in checkpoints.
 
     Attributes:
-        rows: ``{"step": ..., name: value, ...}`` in order.
+        rows: one dictionary per step that was logged, ``{"step": ..., name: value, ...}``, in order.
         seconds: wall time per training step, of this process only.
     """
 
@@ -67,10 +70,10 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
     ``last.ckpt`` before it stays as ``previous.ckpt``, to go on from where a disk loses the newer one.
 
     Args:
-        folder: of both.
-        every: training steps between two ``last.ckpt``.
-        monitor: the validation's value whose lowest is best.
-        patience: validations without a new lowest after which training stops; None never stops it.
+        folder: folder where ``last.ckpt`` and ``best.ckpt`` are written.
+        every: number of training steps between two ``last.ckpt``.
+        monitor: name of the logged validation value whose lowest is best.
+        patience: number of validations without a new lowest value after which training stops; None never stops it.
     """
 
     def __init__(
@@ -83,15 +86,21 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
         self.patience = patience
         self.lowest = math.inf
         self.waited = 0
+        self.told_to_end = False
 
     def on_train_start(self, trainer: lightning.Trainer, *_: Any) -> None:
         """Stop at once where the run that is continued had just stopped."""
+        # In Lightning's own handler each of several processes would communicate at once, wherever it is.
+        signal.signal(signal.SIGTERM, self._note_sigterm)
         self._stop_when_done(trainer)
+
+    def _note_sigterm(self, *_: object) -> None:
+        self.told_to_end = True
 
     def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
         """Save ``last.ckpt`` when due, unless a validation follows at once."""
-        if self._due(trainer) and batches_done(trainer) % int(trainer.val_check_batch or 1):
-            self._save(trainer, self.last)
+        if batches_done(trainer) % int(trainer.val_check_batch or 1):
+            self._between_steps(trainer)
 
     def on_validation_end(self, trainer: lightning.Trainer, *_: Any) -> None:
         """Save ``best.ckpt`` on a new lowest value, then ``last.ckpt`` when due."""
@@ -101,23 +110,22 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
             self.lowest, self.waited = value, 0
             self._save(trainer, self.best, weights_only=True)
         self._stop_when_done(trainer)
-        if self._due(trainer) and trainer.state.fn == "fit":
-            self._save(trainer, self.last)
+        if trainer.state.fn == "fit":
+            self._between_steps(trainer)
 
-    def on_exception(self, trainer: lightning.Trainer, module: Any, exception: BaseException) -> None:
-        """Save ``last.ckpt`` when told to end (SIGTERM); within a validation or a step the one there is stands."""
-        whole_step = batches_done(trainer) % trainer.accumulate_grad_batches == 0
-        if isinstance(exception, SIGTERMException) and trainer.training and whole_step:
+    def _between_steps(self, trainer: lightning.Trainer) -> None:
+        """Save ``last.ckpt`` when due, or when a process was told to end (SIGTERM); then all end after this step."""
+        if batches_done(trainer) % trainer.accumulate_grad_batches:  # a checkpoint does not hold gradients
+            return
+        ends = bool(sum_over_ranks(torch.tensor(int(self.told_to_end))))
+        if ends or trainer.global_step % self.every == 0:
             self._save(trainer, self.last)
+        if ends:
+            raise SIGTERMException
 
     def _stop_when_done(self, trainer: lightning.Trainer) -> None:
         if self.patience is not None and self.waited >= self.patience:
             trainer.should_stop = True
-
-    def _due(self, trainer: lightning.Trainer) -> bool:
-        # Between two steps gradients are being accumulated, which a checkpoint does not hold.
-        whole_step = batches_done(trainer) % trainer.accumulate_grad_batches == 0
-        return whole_step and trainer.global_step % self.every == 0
 
     def _save(self, trainer: lightning.Trainer, path: Path, weights_only: bool = False) -> None:
         temporary = path.with_suffix(".new")
@@ -145,7 +153,7 @@ class Compiled(Callback):
     """Compiles the body of a model (``torch.compile``) while it is trained.
 
     Args:
-        encoder: whose model it is; methods may have changed it by the time training begins.
+        encoder: the backbone whose model is compiled; methods may have changed it by the time training begins.
     """
 
     def __init__(self, encoder: Backbone) -> None:

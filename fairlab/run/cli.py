@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.record import without_secrets
-from fairlab.run.processes import follow, follows
+from fairlab.run.processes import started_by_torchrun, work_for_rank_0
 from fairlab.types import FairlabError, ReviewNeeded
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
@@ -44,14 +44,14 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     """Call a Hydra entry point; print errors meant for the user as one sentence and exit with 1.
 
     Args:
-        main: decorated by Hydra.
-        config_name: its root configuration, to name valid keys beside a misspelled one.
+        main: the entry point, decorated by Hydra.
+        config_name: name of its root configuration, to name valid keys beside a misspelled one.
 
     With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
     """
-    if follows():
+    if started_by_torchrun() and int(os.environ["RANK"]):
         try:
-            follow()
+            work_for_rank_0()
         except FairlabError:  # which rank 0 says
             sys.exit(1)
         return

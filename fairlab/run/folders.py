@@ -16,6 +16,7 @@ from fairlab.types import FairlabError
 
 OUTPUTS = Path("outputs")
 MULTIRUN = Path("multirun")
+AUGMENTED = OUTPUTS / "augmented"  # training data that runs made of texts, in folders named by their content
 SWEEP = "sweep.json"  # in a sweep's folder: its overrides, and whether all its runs finished
 # How and where a sweep is done, not what is done.
 OF_LAUNCHER = re.compile(r"launcher=|hydra[./](launcher|mode|sweep\.)")
@@ -30,10 +31,10 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
     """The folder a run writes into; the ``hydra.run.dir`` of every entry point.
 
     Args:
-        experiment: names the folder between ``outputs`` and the run.
+        experiment: name of the experiment, and of the folder between ``outputs`` and the run.
         now: time stamp of a new run.
-        ckpt: None starts a new run; ``last`` continues the newest unfinished run of the experiment; anything else is
-            the folder of the run to continue.
+        ckpt: run to continue: None starts a new run; ``last`` continues the newest unfinished run of the experiment;
+            anything else is the folder of the run to continue.
         _root_: the composed configuration, handed in by OmegaConf.
 
     Raises:
@@ -50,12 +51,12 @@ def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
     """The folder of a sweep; the ``hydra.sweep.dir`` of the entry points.
 
     Args:
-        name: of the folder between ``multirun`` and the sweep.
+        name: name of the folder between ``multirun`` and the sweep.
         now: time stamp of a new sweep.
         _root_: the composed configuration, handed in by OmegaConf.
 
     Returns:
-        That of the newest sweep of the same overrides where some run has not finished, else a new one.
+        Folder of the newest sweep of the same overrides where some run has not finished, else of a new one.
     """
     given = sweep_overrides([*_root_.hydra.overrides.task, *_root_.hydra.overrides.hydra])
     return _sweep_folder(name, now, tuple(given))
@@ -111,9 +112,9 @@ def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
 
 def changed_key(record: Record, config: dict[str, Any]) -> str:
     """The first value in which a configuration differs from a record's: ``key=OLD, not NEW``; empty if none does."""
-    old, new = flat(record.config), flat(config)
+    old, new = compared(record.config), compared(config)
     for key in sorted(old.keys() | new.keys()):
-        if not NOT_COMPARED.match(key) and old.get(key) != new.get(key):
+        if old.get(key) != new.get(key):
             return f"{key}={old.get(key)}, not {new.get(key)}"
     return ""
 
@@ -140,6 +141,11 @@ def refuse_other_augmentation(folder: Path, config: dict[str, Any]) -> None:
         raise FairlabError(
             f"{folder} already holds another run ({key}); choose another output, or use the same configuration to go on"
         )
+
+
+def compared(config: dict[str, Any]) -> dict[str, Any]:
+    """What a configuration says of what is done, with dotted keys; where and how fast it is done is left out."""
+    return {key: value for key, value in flat(config).items() if not NOT_COMPARED.match(key)}
 
 
 def flat(tree: Any, prefix: str = "") -> dict[str, Any]:

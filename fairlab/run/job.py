@@ -7,7 +7,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.distributed import rank
 from fairlab.files import no_space_is_one_sentence, write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.run import cli
 from fairlab.run.folders import plain_config, refuse_changed_config, refuse_other_augmentation
-from fairlab.run.processes import count_of, joined
+from fairlab.run.processes import count_of, refuse_other_count, run_in_processes
 from fairlab.types import FairlabError, ReviewNeeded
 
 
@@ -42,10 +44,10 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
     lock = lock_folder(folder)
     record = open_record(entry, config, folder)
     try:
-        if missing := sorted(OmegaConf.missing_keys(config)):
+        made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # of data.input
+        if missing := sorted(OmegaConf.missing_keys(config) - made):
             raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
-        with no_space_is_one_sentence(record.folder), joined(processes(config), follow, entry, record.config, folder):
-            body(config, record)
+        do_work(entry, config, body, record)
     except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
         record.status = "interrupted"
         record.reason = "Ctrl-C" if type(error) in (KeyboardInterrupt, SystemExit) else "SIGTERM"
@@ -64,31 +66,65 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
     print_summary(record)
 
 
-def processes(config: DictConfig) -> int:
+def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None], record: Record) -> None:
+    """The work, in this process or in as many as the configuration asks for; ``record`` holds what rank 0 wrote."""
+    count = process_count(config)
+    refuse_other_count(count)
+    if count == 1:
+        with no_space_is_one_sentence(record.folder):
+            body(config, record)
+        return
+    try:
+        run_in_processes(count, do_share, entry, record.config, record.folder)
+    finally:
+        vars(record).update(vars(Record.load(record.folder)))
+
+
+def process_count(config: DictConfig) -> int:
     """How many processes a run asks for: those of its trainer, or ``processes``."""
     if config.get("trainer") and config.get("backbone"):
         return count_of(config.trainer)
     return 1 if config.get("dataset") else int(config.get("processes", 1))
 
 
-def follow(entry: str, config: dict[str, Any], folder: Path) -> None:
-    """The share of another process in a run: it reads the run's folder, and writes into one of its own, which goes.
+def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
+    """The share of one of several processes: rank 0 writes into the run's folder, others into one that goes with them.
 
     Args:
         entry: as of :func:`job`.
         config: the run's, as plain containers.
         folder: the run's.
+
+    Raises:
+        FairlabError: for whatever error is the user's to mend.
     """
     body = get_object(f"fairlab.{entry}.{entry}")
-    GlobalHydra.instance().clear()
-    with tempfile.TemporaryDirectory() as place, initialize_config_dir(cli.conf_dir(), version_base="1.3"):
+    hydra = GlobalHydra.instance().is_initialized()
+    with (
+        nullcontext() if hydra else initialize_config_dir(cli.conf_dir(), version_base="1.3"),
+        nullcontext(folder) if rank() == 0 else temporary_copy(folder) as own,
+    ):
+        record = replace(Record.load(folder), folder=own)
+        try:
+            with no_space_is_one_sentence(own):
+                body(OmegaConf.create(config), record)
+        except Exception as error:
+            if sentence := cli.explain(error):
+                raise FairlabError(sentence) from error
+            raise
+        finally:
+            record.save()
+
+
+@contextmanager
+def temporary_copy(folder: Path) -> Iterator[Path]:
+    """A folder with the items of a run's folder, and its checkpoints, which all processes read."""
+    with tempfile.TemporaryDirectory() as place:
         own = Path(place)
         if (folder / "items").is_dir():
             shutil.copytree(folder / "items", own / "items")
-        if "trainer" in config:  # checkpoints are read by all processes
-            (folder / "checkpoints").mkdir(exist_ok=True)
-            (own / "checkpoints").symlink_to(folder.resolve() / "checkpoints")
-        body(OmegaConf.create(config), replace(Record.load(folder), folder=own))
+        (own / "checkpoints").symlink_to(folder.resolve() / "checkpoints")
+        yield own
 
 
 def lock_folder(folder: Path) -> FileLock:

@@ -13,7 +13,7 @@ from fairlab.files import write_whole
 from fairlab.record import Record
 
 
-def finished_records(folder: Path) -> list[Record]:
+def finished_in(folder: Path) -> list[Record]:
     """Records of the runs of a sweep that came to their end, by the names of their folders."""
     records = [Record.load(file.parent) for file in sorted(folder.glob("*/record.json"))]
     return [record for record in records if record.status == "finished"]
@@ -25,7 +25,7 @@ class CompareLanguageModels(Callback):
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Compare what has finished; print the table."""
         folder = Path(config.hydra.sweep.dir)
-        finished = finished_records(folder)
+        finished = finished_in(folder)
         if not finished:
             return
 
@@ -44,7 +44,7 @@ class ChooseReweighting(Callback):
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Choose among what has finished, by validation; print the choice."""
         folder = Path(config.hydra.sweep.dir)
-        finished = finished_records(folder)
+        finished = finished_in(folder)
         if not finished:
             return
 

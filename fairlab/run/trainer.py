@@ -2,59 +2,97 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
-from fairlab.distributed import rank, ranks
+from fairlab.distributed import rank
+from fairlab.protocols import FittedMethod
 from fairlab.record import Note, Record
 from fairlab.run.folders import SWEEP
 from fairlab.run.loggers import build_loggers
-from fairlab.run.processes import elsewhere
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
     import lightning
 
-    from fairlab.backbones.backbone import Backbone
     from fairlab.data.counterfactual import CounterfactualData
     from fairlab.run.checkpoints import History
 
 
+def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: int) -> int:
+    """In how many parts of one size the items of a training step are taken, one part after the other.
+
+    Args:
+        batch_size: number of items of a step, in all processes together.
+        device_batch_size: most items that a process takes at once; None takes its whole share.
+        processes: number of processes.
+
+    Raises:
+        FairlabError: a process is to take less than one item.
+
+    Example:
+        >>> parts_of_a_step(8192, 32, processes=8)
+        32
+    """
+    if device_batch_size is None:
+        return 1
+    if device_batch_size < 1:
+        raise FairlabError(f"trainer.device_batch_size must be at least 1, or null for all, not {device_batch_size}")
+    fewest = -(-batch_size // (device_batch_size * processes))
+    return next(parts for parts in range(fewest, batch_size + 1) if batch_size % parts == 0)
+
+
 def make_trainer(
-    config: DictConfig, record: Record, history: History, encoder: Backbone, method: Any, total_batches: int
+    config: DictConfig, record: Record, history: History, encoder: Any, method: Any, data: Any, parts: int
 ) -> lightning.Trainer:
-    """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only."""
+    """Lightning's trainer: one stream of batches, checkpoints in the run folder, progress on a terminal only.
+
+    Args:
+        config: the run's.
+        record: the run's.
+        history: what keeps the losses.
+        encoder: the model that is trained.
+        method: what trains it.
+        data: the batches, each a part of a step.
+        parts: number of batches whose gradients are added up in a step.
+
+    Raises:
+        FairlabError: a value of ``trainer`` is wrong, or the machine is not what it asks for.
+    """
     import lightning
-    from lightning.fabric.plugins.environments.lightning import LightningEnvironment
     from lightning.fabric.utilities.exceptions import MisconfigurationException
     from lightning.pytorch.callbacks import RichProgressBar
 
     from fairlab.run.checkpoints import Checkpoints, Compiled
 
     hardware = dict(config.trainer)
-    every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile", False)
+    every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
+    del hardware["device_batch_size"]
+    if "accumulate_grad_batches" in hardware:
+        raise FairlabError(
+            "trainer.accumulate_grad_batches follows from data.batch_size, the items of a step, and "
+            "trainer.device_batch_size, the most that a device takes at once; give these"
+        )
     if every < 1:
         raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
-    steps = getattr(method, "steps", None) or total_batches
-    accumulated = hardware.get("accumulate_grad_batches", 1)
-    choice = {name: getattr(method, name) for name in ("monitor", "patience") if hasattr(method, name)}
-    callbacks: list[Any] = [history, Checkpoints(record.folder / "checkpoints", every, **choice)]
-    if compiled:
+    total_batches = data.total_batches
+    steps = method.steps or total_batches
+    kept = Checkpoints(record.folder / "checkpoints", every, monitor=method.monitor, patience=method.patience)
+    callbacks: list[Any] = [history, kept]
+    if compiled and method.measurable_before:
         callbacks.append(Compiled(encoder))
-    if ranks() > 1 and not elsewhere():
-        hardware["plugins"] = [LightningEnvironment()]  # whatever scheduler this machine's processes run under
     try:
         trainer = lightning.Trainer(
             **hardware,
             max_epochs=1,
             max_steps=min(steps, total_batches),
-            val_check_interval=min(method.validate_every * accumulated, total_batches),
+            accumulate_grad_batches=parts,
+            val_check_interval=min(method.validate_every * parts, total_batches),
             num_sanity_val_steps=0,
             log_every_n_steps=1,
             logger=loggers,
@@ -84,12 +122,11 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
     Raises:
         FairlabError: the checkpoint to go on from holds another model.
     """
-    import lightning
     import torch
 
     from fairlab.methods.base import gather_sharded_weights
 
-    if not isinstance(method, lightning.LightningModule):
+    if isinstance(method, FittedMethod):
         method.fit(data)
         return
     from fairlab.run.checkpoints import checkpoint_is_intact, newest_intact
@@ -100,7 +137,6 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
         text = f"checkpoints/{path.name} is damaged; training went on from {last.name if last else 'its start'}"
         record.notes.append(Note("training", text))
         print(text)
-    handler = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Lightning then finishes the step first
     try:
         trainer.fit(method, data, ckpt_path=str(last) if last else None, weights_only=True)
     except RuntimeError as error:
@@ -110,8 +146,6 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
             f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
             "train from the start"
         ) from error
-    finally:
-        signal.signal(signal.SIGTERM, handler)
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
     if not checkpoint_is_intact(folder / "best.ckpt"):
@@ -121,14 +155,6 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
     method.load_state_dict(state)
     record.history = history.rows
     record.save()
-
-
-def decoder_is_tied(encoder: Backbone) -> bool | None:
-    """Whether the masked LM's output layer shares the input embeddings, and so follows them; None without a head."""
-    output = encoder.model.get_output_embeddings()
-    if output is None:
-        return None
-    return output.weight is encoder.model.get_input_embeddings().weight
 
 
 def throughput(data: CounterfactualData, history: History) -> dict[str, float]:

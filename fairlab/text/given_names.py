@@ -77,7 +77,7 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
     """Whether a capitalised word that is listed as a first name stands as one.
 
     Args:
-        beside: its neighbours.
+        beside: the word's neighbours in the text.
         other_sense: whether the word is more often something else; then a surname or a title must show it.
         before_is_first: whether the word before it is listed as a first name too.
     """

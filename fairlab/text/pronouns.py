@@ -40,7 +40,7 @@ def case_by_neighbours(pronoun: str, gap: str, following: str, then: str) -> str
     """The case of ``her`` or ``his`` from the words after it.
 
     Args:
-        pronoun: ``her`` or ``his``.
+        pronoun: the pronoun, ``her`` or ``his``.
         gap: what stands between it and the next word.
         following: the next word, case-folded; empty at the end.
         then: the word after that, case-folded.

@@ -30,8 +30,8 @@ def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, i
     """Start and end of every stretch to be left alone, from left to right.
 
     Args:
-        text: the text.
-        quotations: whether all quotations are; else only quoted titles of works and single quoted pronouns.
+        text: the text to look in.
+        quotations: whether all quotations are left alone; else only quoted titles of works and single quoted pronouns.
     """
     found = [match.span() for match in _PROTECTED.finditer(text)] if any(mark in text for mark in _MARKS) else []
     if '"' not in text and "“" not in text and "``" not in text:

@@ -39,8 +39,8 @@ class NearWords:
 
     Args:
         vocabulary: V lower-cased words.
-        vectors: of them, (V, D).
-        above: cosines that count as near. Opposites can lie above it, too.
+        vectors: vectors of the words, (V, D).
+        above: cosine above which words count as near; opposites can lie above it, too.
     """
 
     name = "embeddings"

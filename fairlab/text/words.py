@@ -33,7 +33,7 @@ class TermFinder:
     A possessive or a contraction counts for its word: ``father's`` and ``he'll`` hold ``father`` and ``he``.
 
     Args:
-        terms: the list; case, punctuation and duplicates do not matter (``Mr.`` is ``Mr``).
+        terms: the terms to find; case, punctuation and duplicates do not matter (``Mr.`` is ``Mr``).
     """
 
     def __init__(self, terms: Iterable[str]) -> None:

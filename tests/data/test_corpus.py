@@ -3,22 +3,8 @@ import pytest
 from fairlab.augmentation.cda_text import CDAText
 from fairlab.data import text as plain_text
 from fairlab.data.corpus import Corpus
-from fairlab.data.text import held_out, join_sentences, paragraphs, read_text
+from fairlab.data.text import held_out, read_text
 from fairlab.types import DataUnavailable, FairlabError
-
-NOVEL = """The Project Gutenberg EBook of Nothing
-
-*** START OF THIS PROJECT GUTENBERG EBOOK NOTHING ***
-
-The clock of Mr. Hale
-stood _still_.  "Did it?" she asked.
-
-He nodded.
-End of the Project Gutenberg EBook of Nothing
-
-*** END OF THIS PROJECT GUTENBERG EBOOK NOTHING ***
-Licence.
-"""
 
 
 def make(encoder, paths, **changes):
@@ -35,32 +21,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_a_book_loses_its_frame_and_its_paragraphs_their_line_ends(tmp_path):
-    file = tmp_path / "book.txt"
-    file.write_bytes(NOVEL.replace("\n", "\r\n").encode())
-    found = paragraphs(read_text(file))
-    assert found == ['The clock of Mr. Hale stood still. "Did it?" she asked.', "He nodded."]
-    assert plain_text.SENTENCE_END.split(found[0]) == ["The clock of Mr. Hale stood still.", '"Did it?" she asked.']
-
-
-def test_where_lines_are_long_every_line_is_a_paragraph():
-    assert paragraphs("word " * 50 + "\nAnother line.\n") == [" ".join(["word"] * 50), "Another line."]
-
-
-def test_windows_join_sentences_up_to_a_number_of_tokens():
-    sentences, lengths = ["a", "b", "c", "d"], [3, 4, 9, 1]
-    assert join_sentences(sentences, lengths, 0) == sentences
-    assert join_sentences(sentences, lengths, 7) == ["a b", "c", "d"]
-    assert join_sentences(sentences, lengths, 100) == ["a b c d"]
-    assert join_sentences([], [], 5) == []
-
-
-def test_latin_1_is_read_where_utf_8_fails(tmp_path):
-    file = tmp_path / "old.txt"
-    file.write_bytes("a café".encode("latin-1"))
-    assert read_text(file) == "a café"
-
-
 def test_both_splits_come_from_whole_paragraphs_and_do_not_depend_on_the_folder(folder, tiny):
     data = make(tiny, [folder], windows=[0, 40])
     for split, held in (("train", False), ("validation", True)):
@@ -72,10 +32,6 @@ def test_both_splits_come_from_whole_paragraphs_and_do_not_depend_on_the_folder(
     assert len(numbers["train"] | numbers["validation"]) == 40
     assert make(tiny, [folder / "a.txt", folder / "b.txt"], windows=[0, 40]).texts == data.texts
     assert set(data.facts()["files"]) == {"a.txt", "b.txt"}
-
-
-def test_the_share_held_out():
-    assert sum(held_out(str(k), 0.02) for k in range(20_000)) == pytest.approx(400, rel=0.15)
 
 
 def test_a_batch_holds_its_texts_and_an_epoch_all_of_them(folder, tiny):

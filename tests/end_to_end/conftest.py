@@ -2,62 +2,47 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import make_groups, row, write_rows
 
-TRAIN = [sys.executable, "-m", "fairlab.train"]
-
-
-class Warm:
-    """Runs entry points by ``warm.py``, which is started again after a command that took too long."""
-
-    def __init__(self) -> None:
-        self.server: subprocess.Popen[str] | None = None
-
-    def run(self, entry: str, arguments: list[str], folder: Path, environment: dict[str, str], timeout: float) -> tuple:
-        """Exit status, standard output and standard error of ``python -m fairlab.ENTRY``."""
-        self.server = self.server or self.start()
-        with tempfile.TemporaryDirectory() as printed:
-            out, err = Path(printed) / "out", Path(printed) / "err"
-            place = {"folder": str(folder), "environment": environment, "out": str(out), "err": str(err)}
-            print(json.dumps({"entry": entry, "arguments": arguments} | place), file=self.server.stdin, flush=True)
-            ready, _, _ = select.select([self.server.stdout], [], [], timeout)
-            if not ready:
-                self.stop()
-                raise TimeoutError(f"{entry} {arguments} took over {timeout} s: {err.read_text()}")
-            return int(self.server.stdout.readline()), out.read_text(), err.read_text()
-
-    def start(self) -> subprocess.Popen[str]:
-        command = [sys.executable, str(Path(__file__).with_name("warm.py"))]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
-
-    def stop(self) -> None:
-        if self.server:
-            os.killpg(self.server.pid, signal.SIGKILL)  # with the command it runs
-            self.server = None
+HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
-def warm() -> Iterator[Warm]:
-    server = Warm()
-    yield server
-    server.stop()
+def warm_python() -> Iterator[str]:
+    """Path of what runs ``-m fairlab...`` as the interpreter does, by a fork of a process with all libraries."""
+    with tempfile.TemporaryDirectory() as folder:
+        python, place = Path(folder) / "python", Path(folder) / "socket"
+        called = [sys.executable, "-IS", str(HERE / "warm_python.py"), sys.executable, str(place)]
+        python.write_text(f'#!/bin/sh\nexec {shlex.join(called)} "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+        server = subprocess.Popen(
+            [sys.executable, str(HERE / "warm.py"), str(place), str(python)],
+            start_new_session=True,
+            # A shell hands its background jobs an ignored SIGINT, which a test run there would inherit.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        while not place.exists():
+            assert server.poll() is None
+            time.sleep(0.01)
+        yield str(python)
+        os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
 
 
 @pytest.fixture
-def run(tmp_path, warm):
+def run(tmp_path, warm_python):
     """Run ``python -m fairlab.train``, or another entry, in an empty folder; returns the finished process.
 
     With variables of the environment, which libraries may read as they are imported, by a process from scratch.
@@ -65,24 +50,51 @@ def run(tmp_path, warm):
 
     def command(*arguments: str, entry: str = "train", **environment: str) -> subprocess.CompletedProcess[str]:
         env = os.environ | {"COLUMNS": "200"} | environment
-        called = [sys.executable, "-m", f"fairlab.{entry}", *arguments]
-        if not environment:
-            return subprocess.CompletedProcess(called, *warm.run(entry, [*arguments], tmp_path, env, timeout=300))
+        called = [sys.executable if environment else warm_python, "-m", f"fairlab.{entry}", *arguments]
         return subprocess.run(called, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False)
 
     return command
 
 
 @pytest.fixture
+def start(tmp_path, warm_python):
+    """Start ``python -m fairlab.train``, or another entry, in an empty folder; to be stopped by ``kill``."""
+
+    def command(*arguments: str, entry: str = "train") -> subprocess.Popen[str]:
+        called = [warm_python, "-m", f"fairlab.{entry}", *arguments]
+        return subprocess.Popen(called, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    return command
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """End a process at once, as a machine does that loses its power; what it had open is closed."""
+    process.kill()
+    process.communicate(timeout=60)
+
+
+def wait_for(happened: Callable[[], object], process: subprocess.Popen[str], seconds: float = 120) -> None:
+    """Wait until something has happened while a process is at work."""
+    deadline = time.time() + seconds
+    while not happened():
+        assert process.poll() is None, process.stderr.read()
+        assert time.time() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
 def small(tmp_path, tiny_folders) -> list[str]:
-    """Overrides of a run that takes a moment: a tiny random masked LM on a dozen groups, measured on them alone."""
-    path = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(40)])
+    """Overrides of a run that takes a moment: a tiny random masked LM on forty groups, measured on a dozen."""
+    rows = [row(group) for group in make_groups(40)]
+    path = write_rows(tmp_path / "groups.jsonl", rows)
+    (tmp_path / "measured").mkdir()
+    measured = write_rows(tmp_path / "measured" / "groups.jsonl", rows[:12])
     return [
         "+experiment=ccd_bert",
         *tiny_backbone(tiny_folders["bert_mlm"]),
         f"data.path={path}",
         "benchmark=[cced]",
-        f"benchmark.cced.sets=[{path}]",
+        f"benchmark.cced.sets=[{measured}]",
         "trainer.checkpoint_every=1",
     ]
 
@@ -95,3 +107,25 @@ def only_run(folder: Path, experiment: str = "ccd_bert") -> Path:
     """The folder of the single run below ``outputs``."""
     (found,) = (folder / "outputs" / experiment).iterdir()
     return found
+
+
+# Validations and checkpoints fall on the same steps, the harder case.
+LONG = ["method.epochs=24", "method.validate_every=10", "method.dropout=true", "trainer.checkpoint_every=10"]
+
+
+def start_as_a_shell_does(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
+    """A run in the background, in a process group of its own, as a shell starts it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "fairlab.train", *arguments],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        # A shell hands its background jobs an ignored SIGINT, which a test run there would inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def last_checkpoint(folder: Path) -> Callable[[], list[Path]]:
+    return lambda: list((folder / "outputs").glob("ccd_bert/*/checkpoints/last.ckpt"))

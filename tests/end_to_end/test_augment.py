@@ -2,8 +2,6 @@
 
 import io
 import json
-import signal
-import subprocess
 import sys
 import threading
 import time
@@ -29,7 +27,7 @@ from tests.end_to_end.augmenting import (
     rows,
     write_texts,
 )
-from tests.end_to_end.conftest import tiny_backbone
+from tests.end_to_end.conftest import kill, tiny_backbone
 from tests.llm.stub import Act, Stub, refused, said
 
 CDA = ["+augmentation=cda", "input=texts.jsonl"]
@@ -190,21 +188,16 @@ def test_a_shard_that_was_damaged_is_made_again(tmp_path):
     assert (tmp_path / "out" / "data-00001.jsonl").stat().st_mtime_ns == kept
 
 
-def command(*arguments):
-    return [sys.executable, "-m", "fairlab.augment", *arguments]
-
-
 @pytest.mark.parametrize("num_proc", [1, 2])
-def test_killed_in_the_middle_it_ends_with_the_same_bytes(tmp_path, num_proc):
+def test_killed_in_the_middle_it_ends_with_the_same_bytes(start, tmp_path, num_proc):
     write_texts(tmp_path / "texts.jsonl", [f"{text} {k}" for k in range(150) for text in TEXTS])
     arguments = [*GROUPS, *FAST, "shard_rows=10", f"num_proc={num_proc}"]
-    killed = subprocess.Popen(command(*arguments, "output=killed"))
+    killed = start(*arguments, "output=killed", entry="augment")
     shards = tmp_path / "killed" / "shards"
     while len(list(shards.glob("*.json"))) < 3:
         assert killed.poll() is None, "finished before it could be killed"
         time.sleep(0.005)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
+    kill(killed)
     time.sleep(0.3 * (num_proc - 1))  # orphans notice
     finished = {path: path.stat().st_mtime_ns for path in shards.glob("*.json")}
     assert 3 <= len(finished) < 120

@@ -11,8 +11,7 @@ from transformers import AutoModelForCausalLM
 from fairlab.data.published.stereoset import LABELS
 from fairlab.record import Record
 from tests.conftest import WORDS
-from tests.end_to_end.conftest import tiny_backbone
-from tests.end_to_end.test_resume import start, wait_for
+from tests.end_to_end.conftest import kill, tiny_backbone, wait_for
 
 
 def sentence(k):
@@ -102,7 +101,7 @@ def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp
         assert measured[f"{name}/{key}"] == pytest.approx(of_run[f"after/{key}"], rel=1e-4)
 
 
-def test_kill_9_and_ckpt_give_the_same_weights(run, arguments, tmp_path):
+def test_kill_9_and_ckpt_give_the_same_weights(run, start, arguments, tmp_path):
     one = [
         *arguments,
         "hydra.mode=RUN",
@@ -112,11 +111,10 @@ def test_kill_9_and_ckpt_give_the_same_weights(run, arguments, tmp_path):
         "trainer.checkpoint_every=10",
     ]
     assert run(*one, "hydra.run.dir=whole").returncode == 0
-    process = start([*one, "hydra.run.dir=killed"], tmp_path)
+    process = start(*one, "hydra.run.dir=killed")
     last = tmp_path / "killed" / "checkpoints" / "last.ckpt"
     wait_for(last.exists, process)
-    process.kill()
-    process.wait()
+    kill(process)
     kept = torch.load(last, weights_only=True)["state_dict"]
     assert all(".lora_" in name for name in kept)
     assert not (tmp_path / "killed" / "model").exists()

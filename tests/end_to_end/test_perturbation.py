@@ -7,8 +7,7 @@ from transformers import AutoModelForSeq2SeqLM, BartConfig, BartForConditionalGe
 
 from fairlab.record import Record
 from tests.conftest import WORDS, write_rows
-from tests.end_to_end.conftest import only_run
-from tests.end_to_end.test_resume import start, wait_for
+from tests.end_to_end.conftest import kill, only_run, wait_for
 
 FIELDS = ("original", "selected_word", "target_attribute", "perturbed")
 
@@ -102,14 +101,13 @@ def test_fairberta_at_paper_scale_takes_two_steps_on_a_fresh_roberta(run, tmp_pa
     assert (fresh[name] - old[name]).abs().max() > 0.01  # two steps of a rate that has hardly risen move them less
 
 
-def test_kill_9_in_mid_epoch_and_ckpt_last_give_the_same_model(run, tmp_path, tiny_folders, text):
+def test_kill_9_in_mid_epoch_and_ckpt_last_give_the_same_model(run, start, tmp_path, tiny_folders, text):
     long = {"method.epochs": 15, "method.validate_every": 20, "trainer.checkpoint_every": 5, "backbone": "bert_base"}
     arguments = small(tiny_folders, text, **long, **{"backbone.max_length": 32, "data.block": 16})
     assert run(*arguments, f"hydra.run.dir={tmp_path}/whole").returncode == 0
-    process = start(arguments, tmp_path)
+    process = start(*arguments)
     wait_for(lambda: list((tmp_path / "outputs").glob("fairberta/*/checkpoints/last.ckpt")), process)
-    process.kill()
-    process.wait()
+    kill(process)
     folder = only_run(tmp_path, "fairberta")
     assert not (folder / "model").exists()
     done = run(*arguments, "ckpt=last")

@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -22,6 +21,7 @@ from fairlab.run import cli
 from fairlab.text.surface_tokens import negations, surface_tokens
 from tests.conftest import SMALL
 from tests.end_to_end.augmenting import augment_here, content, rows
+from tests.end_to_end.conftest import kill
 from tests.llm.stub import Stub, said
 
 RAZOR = ["+augmentation=razor", "output=out"]
@@ -147,7 +147,7 @@ def test_a_language_model_rewrites_the_second_sentence_and_replay_gives_the_same
     assert rows(tmp_path / "again") == made
 
 
-def test_killed_in_mid_round_it_resumes_to_the_same_data(tmp_path):
+def test_killed_in_mid_round_it_resumes_to_the_same_data(start, tmp_path):
     source = write(tmp_path / "pairs.jsonl", PAIRS)
     arguments = [f"input={source}", "augmentation.k=3", "augmentation.rounds=3", "llm.concurrency=1"]
     with Stub(by_model) as stub:
@@ -164,10 +164,9 @@ def test_killed_in_mid_round_it_resumes_to_the_same_data(tmp_path):
 
     with Stub(stopping) as stub:
         again = ["+augmentation=razor", "output=killed", *of_stub(stub, tmp_path / "other"), *arguments]
-        process = subprocess.Popen([sys.executable, "-m", "fairlab.augment", *again], stdout=subprocess.DEVNULL)
+        process = start(*again, entry="augment")
         assert second_round.wait(120)
-        process.kill()
-        process.wait()
+        kill(process)
         killed.set()
         assert [path.name for path in (tmp_path / "killed" / "rounds").iterdir()] == ["round-01.json"]
         assert not rows(tmp_path / "killed")

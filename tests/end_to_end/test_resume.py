@@ -2,42 +2,13 @@
 
 import shutil
 import signal
-import subprocess
-import time
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
 from fairlab.record import Record
-from tests.end_to_end.conftest import TRAIN, only_run
-
-# Validations and checkpoints fall on the same steps, the harder case.
-LONG = ["method.epochs=24", "method.validate_every=10", "method.dropout=true", "trainer.checkpoint_every=10"]
-
-
-def start(arguments, folder):
-    return subprocess.Popen(
-        [*TRAIN, *arguments],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell hands its background jobs an ignored SIGINT, which a test run there would inherit.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
-def wait_for(path, process, seconds=120):
-    deadline = time.time() + seconds
-    while not path():
-        assert process.poll() is None, process.stderr.read()
-        assert time.time() < deadline
-        time.sleep(0.02)
-
-
-def last_checkpoint(folder):
-    return lambda: list((folder / "outputs").glob("ccd_bert/*/checkpoints/last.ckpt"))
+from tests.end_to_end.conftest import LONG, kill, last_checkpoint, only_run, wait_for
 
 
 @pytest.fixture
@@ -47,11 +18,10 @@ def uninterrupted(run, small, tmp_path):
     return tmp_path / "whole"
 
 
-def test_kill_9_in_mid_training_and_ckpt_last_give_the_same_weights(run, small, tmp_path, uninterrupted):
-    process = start([*small, *LONG], tmp_path)
+def test_kill_9_in_mid_training_and_ckpt_last_give_the_same_weights(run, start, small, tmp_path, uninterrupted):
+    process = start(*small, *LONG)
     wait_for(last_checkpoint(tmp_path), process)
-    process.kill()
-    process.wait()
+    kill(process)
     folder = only_run(tmp_path)
     assert Record.load(folder).status == "running"
     assert not (folder / "model").exists()
@@ -77,8 +47,8 @@ def test_kill_9_in_mid_training_and_ckpt_last_give_the_same_weights(run, small, 
     assert "is finished" in again.stderr
 
 
-def test_ctrl_c_keeps_the_checkpoint_and_says_interrupted(run, small, tmp_path, uninterrupted):
-    process = start([*small, *LONG], tmp_path)
+def test_ctrl_c_keeps_the_checkpoint_and_says_interrupted(run, start, small, tmp_path, uninterrupted):
+    process = start(*small, *LONG)
     wait_for(last_checkpoint(tmp_path), process)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
@@ -93,8 +63,8 @@ def test_ctrl_c_keeps_the_checkpoint_and_says_interrupted(run, small, tmp_path, 
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
-def test_sigterm_takes_a_checkpoint_and_a_damaged_one_is_passed_over(run, small, tmp_path, uninterrupted):
-    process = start([*small, *LONG], tmp_path)
+def test_sigterm_takes_a_checkpoint_and_a_damaged_one_is_passed_over(run, start, small, tmp_path, uninterrupted):
+    process = start(*small, *LONG)
     wait_for(lambda: list((tmp_path / "outputs").glob("ccd_bert/*/checkpoints/previous.ckpt")), process)
     process.terminate()
     _, stderr = process.communicate(timeout=60)
@@ -135,14 +105,13 @@ def test_a_run_killed_after_its_last_step_only_measures_and_exports(run, small, 
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
-def test_data_that_changed_since_the_start_is_refused(run, small, tmp_path):
-    process = start([*small, *LONG], tmp_path)
+def test_data_that_changed_since_the_start_is_refused(run, start, small, tmp_path):
+    process = start(*small, *LONG)
     wait_for(last_checkpoint(tmp_path), process)
     other = run(*small, *LONG, "ckpt=last")
     assert other.returncode == 1
     assert "another process is running in" in other.stderr
-    process.kill()
-    process.wait()
+    kill(process)
     rows = (tmp_path / "groups.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "groups.jsonl").write_text("".join(rows[1:]))
     done = run(*small, *LONG, "ckpt=last")

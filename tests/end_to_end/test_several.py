@@ -2,12 +2,17 @@
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from fairlab.record import Record
+from tests.end_to_end.conftest import LONG, last_checkpoint, only_run, start_as_a_shell_does, wait_for
 
 SHARED = ["trainer=ddp_cpu", "trainer.devices=2", "trainer.checkpoint_every=1"]
 
@@ -25,7 +30,7 @@ def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     assert two.status == "finished"
     assert len(one.history) == len(two.history) >= 5
     for row, other in zip(one.history, two.history, strict=True):
-        assert other == pytest.approx(row, abs=1e-4)  # in single precision; tests/test_ranks.py is stricter
+        assert other == pytest.approx(row, abs=1e-4)  # in single precision; tests/run/test_processes.py is stricter
     first = [name for name in one.history[0] if name.startswith("train/")]
     assert [two.history[0][name] for name in first] == pytest.approx([one.history[0][name] for name in first], rel=1e-5)
     assert two.metrics() == pytest.approx(one.metrics(), rel=1e-3, abs=1e-4)
@@ -69,3 +74,68 @@ def test_torchrun_starts_the_processes_and_an_evaluation_is_shared(run, tmp_path
     assert found["two"] == pytest.approx(found["one"], rel=1e-5)
     assert found["one"]
     assert done.stdout.count("report:") == 1
+
+
+def processes_in(folder):
+    """Command lines of processes by their number, of those that work in a folder."""
+    found = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if place.joinpath("cwd").resolve() == folder.resolve():
+                found[int(place.name)] = place.joinpath("cmdline").read_bytes().decode()
+        except OSError:  # it has ended, or is another user's
+            continue
+    return found
+
+
+@pytest.mark.parametrize("told", ["SIGTERM", "Ctrl-C"])
+def test_two_processes_told_to_end_take_a_checkpoint_and_go_on(run, small, tmp_path, told):
+    command = [*small, *LONG, *SHARED, "trainer.checkpoint_every=1000"]
+    process = start_as_a_shell_does(command, tmp_path)
+    best = lambda: list((tmp_path / "outputs").glob("ccd_bert/*/checkpoints/best.ckpt"))  # noqa: E731
+    wait_for(best, process)
+    if told == "Ctrl-C":
+        os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to every process
+    else:
+        process.terminate()
+    _, stderr = process.communicate(timeout=120)
+    assert (process.returncode, stderr) == (130, "fairlab: interrupted\n")
+    folder = only_run(tmp_path)
+    assert (Record.load(folder).status, Record.load(folder).reason) == ("interrupted", told)
+    assert last_checkpoint(tmp_path)(), "it is not due, so it was taken when the processes were told to end"
+    assert not processes_in(tmp_path)
+    if told == "SIGTERM":
+        done = run(*command, "ckpt=last")
+        assert done.returncode == 0, done.stderr
+        assert run(*command, "hydra.run.dir=whole").returncode == 0
+        whole, resumed = Record.load(tmp_path / "whole"), Record.load(folder)
+        assert resumed.history == whole.history
+        assert resumed.metrics() == whole.metrics()
+
+
+def test_kill_9_of_any_process_leaves_none_behind(small, tmp_path):
+    command = [*small, *LONG, *SHARED]
+    process = start_as_a_shell_does(command, tmp_path)
+    wait_for(last_checkpoint(tmp_path), process)
+    process.kill()
+    process.wait()
+    deadline = time.time() + 10
+    while processes_in(tmp_path):
+        assert time.time() < deadline, processes_in(tmp_path)
+        time.sleep(0.1)
+    folder = only_run(tmp_path)
+    assert Record.load(folder).status == "running"
+
+    (folder / "checkpoints" / "last.ckpt").unlink()
+    process = start_as_a_shell_does([*command, "ckpt=last"], tmp_path)
+    wait_for(last_checkpoint(tmp_path), process)
+    workers = [number for number, line in processes_in(tmp_path).items() if "spawn_main" in line]
+    assert len(workers) == 2
+    os.kill(max(workers), signal.SIGKILL)
+    _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 1
+    sentence = rf"process [01] of 2 ended before the run did: Signal 9 \(SIGKILL\) received by PID {max(workers)}"
+    assert re.fullmatch(f"fairlab: {sentence}\n", stderr)
+    assert Record.load(folder).status == "failed"
+    assert re.fullmatch(sentence, Record.load(folder).reason)
+    assert not processes_in(tmp_path)

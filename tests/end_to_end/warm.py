@@ -1,17 +1,24 @@
 """A process that has imported the heavy libraries and forks itself for every command it is given.
 
-Most of what a short run takes is importing torch, Lightning and transformers; a test that asks what a command does need
-not wait for that each time. A command still has a process, a folder, an environment and a Hydra of its own. A line of
-standard input is a request, a line of standard output the exit status.
+Most of what a short run takes is importing torch, Lightning and transformers, and letting go of them at the end; a test
+that asks what a command does need not wait for that each time. A command still has a process, a folder, an environment
+and a Hydra of its own. It is asked for by ``warm_python.py``, which stands where the interpreter would.
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import json
 import os
+import resource
 import runpy
+import signal
+import socket
 import sys
+import threading
+import traceback
 
 LIBRARIES = [
     "lightning.pytorch",
@@ -27,34 +34,93 @@ LIBRARIES = [
     "rapidfuzz.distance",
     "torch._dynamo",
     "hydra.core.override_parser.overrides_parser",
+    "jsonschema",
+    "multiprocessing.spawn",  # which keeps the interpreter's own path
+    "plotly.graph_objs._figure",
+    "plotly.io",
     "rich.console",
+    "sqlite3",
 ]
 
 
-def serve() -> None:
-    """Run the requested commands, one at a time, until standard input ends."""
-    for line in sys.stdin:
-        pid = os.fork()
-        if not pid:
-            become(**json.loads(line))
-            return
-        _, status = os.waitpid(pid, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+def serve(place: str, python: str) -> None:
+    """Run what is asked for at a socket, until this process is ended."""
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(place)
+    server.listen()
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # so that no fork walks over, and thereby copies, what all of them share
+    keepers = set()
+    while True:
+        connection, _ = server.accept()
+        keepers = {keeper for keeper in keepers if os.waitpid(keeper, os.WNOHANG) == (0, 0)}
+        keeper = os.fork()
+        if not keeper:
+            server.close()
+            keep(connection, python)
+        keepers.add(keeper)
+        connection.close()
 
 
-def become(entry: str, arguments: list[str], folder: str, environment: dict[str, str], out: str, err: str) -> None:
-    """Run ``python -m fairlab.ENTRY`` in this process."""
-    for descriptor, name in enumerate([os.devnull, out, err]):
-        os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), descriptor)
+def keep(connection: socket.socket, python: str) -> None:
+    """Run one command: hand signals on to it, end it when whoever asked is gone, and tell how it ended."""
+    size = int.from_bytes(connection.recv(8), "big")
+    message, files, _, _ = socket.recv_fds(connection, 1, 3)
+    while len(message) < size:
+        message += connection.recv(size - len(message))
+    command = os.fork()
+    if not command:
+        connection.close()
+        for descriptor, file in enumerate(files):
+            os.dup2(file, descriptor)
+            os.close(file)
+        become(**json.loads(message), python=python)
+    for file in [*files, 0, 1, 2]:
+        os.close(file)
+
+    def follow() -> None:
+        while number := connection.recv(1):
+            os.kill(command, number[0])
+        os.kill(command, signal.SIGKILL)
+
+    threading.Thread(target=follow, daemon=True).start()
+    _, status = os.waitpid(command, 0)
+    try:
+        connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(2, "big", signed=True))
+    finally:
+        os._exit(0)
+
+
+def become(
+    module: str, arguments: list[str], folder: str, environment: dict[str, str], limit: list[int], python: str
+) -> None:
+    """Run ``python -m MODULE`` in this process, and end it without taking all libraries apart."""
     os.chdir(folder)
+    resource.setrlimit(resource.RLIMIT_FSIZE, tuple(limit))
     os.environ.clear()
     os.environ.update(environment)
     sys.path[0] = folder
-    sys.argv = [f"fairlab.{entry}", *arguments]
-    runpy.run_module(f"fairlab.{entry}", run_name="__main__", alter_sys=True)
+    sys.argv = [module, *arguments]
+    sys.executable = python  # for the commands that this one starts
+    code = 1
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        code = 0
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+        if code and not isinstance(stop.code, int):
+            print(stop.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":
-    for name in LIBRARIES:
-        importlib.import_module(name)
-    serve()
+    serve(*sys.argv[1:])

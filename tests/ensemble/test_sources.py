@@ -8,7 +8,6 @@ import pyarrow.parquet
 import pytest
 
 from fairlab.ensemble import sources as module
-from fairlab.ensemble.cache import ScoreCache
 from fairlab.ensemble.sources import LONGEST, Profanity, Sentiment, Sources, StoredScores, WordList
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -56,12 +55,6 @@ def test_the_cache_is_read_by_content_and_version(tmp_path):
     Sources([newer], cache=path).score(["a"])
     assert newer.asked == ["a"]
     assert b"ccc" not in path.read_bytes()
-
-
-def test_a_file_that_is_no_cache_is_refused(tmp_path):
-    (tmp_path / "x").write_text("no database at all, but long enough to be looked at as one" * 20)
-    with pytest.raises(FairlabError, match="is no cache of scores"):
-        ScoreCache(tmp_path / "x")
 
 
 def test_a_text_without_scores_is_missing_and_asked_again(tmp_path):

@@ -88,7 +88,7 @@ def test_it_learns_and_leaves_what_is_frozen(backbone, reports, tmp_path):
     losses = losses_of(method)
     fit(method, make(backbone, reports, augmented=True, epochs=15), tmp_path)
     assert losses[-1] < losses[0] - 0.5
-    assert all(".lora_" in name for name in method.trained())
+    assert all(".lora_" in name for name in method.trained_names())
     after = {name.replace(".base_layer", ""): value for name, value in backbone.model.state_dict().items()}
     assert all(torch.equal(after[name], value) for name, value in before.items())
 
@@ -147,7 +147,7 @@ def test_a_checkpoint_holds_what_is_trained_and_loads_into_the_same_model_alone(
     fit(method, data, tmp_path, callbacks=[Checkpoints(tmp_path, every=1)], enable_checkpointing=True)
     for name in ("last.ckpt", "best.ckpt"):
         state = torch.load(tmp_path / name, weights_only=True)["state_dict"]
-        assert sorted(state) == sorted(method.trained())
+        assert sorted(state) == sorted(method.trained_names())
         method.load_state_dict(state)
     with pytest.raises(RuntimeError, match="loading state_dict"):
         method.load_state_dict(dict(list(state.items())[1:]))

@@ -171,7 +171,7 @@ def test_dropout_is_drawn_from_seed_and_step_and_off_in_validation(tiny, tmp_pat
         data = make_data(encoder, tmp_path)
         trainer = fit(method, data, tmp_path, limit_train_batches=2)
         batch = next(iter(data.val_dataloader()))
-        with method.backbone.measuring():
+        with method.encoder.measuring():
             parts, _ = method.losses(batch, "validation", 0)
             again, _ = method.losses(batch, "validation", 0)
         assert parts["loss"] == again["loss"]
@@ -316,10 +316,10 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
     [
         ({"lr": 0}, "method.lr must be above 0"),
         ({"mask_share": 0}, "method.mask_share must lie in"),
-        ({"warmup": -1}, "method.warmup and method.clip must be 0 or more"),
-        ({"preserve": -1}, "method.preserve, method.warmup and method.clip must be 0 or more"),
-        ({"rank": 0}, "method.rank and method.steps must be at least 1"),
-        ({"steps": 0}, "method.rank and method.steps must be at least 1"),
+        ({"warmup": -1}, "method.warmup must be 0 or more, not -1"),
+        ({"preserve": -1}, "method.preserve must be 0 or more, not -1"),
+        ({"rank": 0}, "method.rank must be at least 1, not 0"),
+        ({"steps": 0}, "method.steps must be at least 1, not 0"),
         ({"epochs": 0}, "must be at least 1"),
         ({"dropout": {"hidden": 0.1}}, "method.dropout needs hidden and attention, or null, not: hidden"),
         ({"dropout": {"hidden": 1.0, "attention": 0.1}}, r"must lie in 0\.\.1: 1.0, 0.1"),

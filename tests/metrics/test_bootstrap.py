@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fairlab.metrics.bootstrap import bootstrap_draws, mean, percentile_interval, ratio_of_means, two_sided_p
+from fairlab.metrics.bootstrap import (
+    bootstrap_draws,
+    mean,
+    percentile_interval,
+    ratio_of_means,
+    two_sided_p,
+    weighted_draws,
+)
 
 
 def bootstrap_interval(statistic, *samples, seed=0):
@@ -81,3 +88,15 @@ def test_a_few_undefined_draws_are_left_out_and_many_are_not_borne():
     assert percentile_interval(draws) == pytest.approx(tuple(np.quantile(np.arange(96.0), [0.025, 0.975])))
     many = np.r_[np.full(6, np.nan), np.arange(94.0)]
     assert all(math.isnan(number) for number in (*percentile_interval(many), two_sided_p(many)))
+
+
+def test_draws_by_weights_are_those_of_the_items():
+    values = np.random.default_rng(1).random(17)
+    by_weight = weighted_draws(lambda weights: weights @ values / weights.sum(axis=1), list(range(17)))
+    np.testing.assert_allclose(by_weight, bootstrap_draws(mean, values))
+
+
+def test_clusters_are_drawn_whole():
+    weights = weighted_draws(lambda weights: weights, ["a", "b", "a"])
+    assert (weights[:, 0] == weights[:, 2]).all()
+    assert set(map(tuple, weights)) == {(2, 0, 2), (1, 1, 1), (0, 2, 0)}

@@ -1,4 +1,4 @@
-"""AU-PRC, counterfactual variance and sliced averages against plain Python and scikit-learn."""
+"""Counterfactual variance, flips and sliced averages against plain Python."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score
 
-from fairlab.metrics.bootstrap import bootstrap_draws, mean, weighted_draws
-from fairlab.metrics.ranking import average_precision
 from fairlab.metrics.safety import (
     CounterfactualVariance,
     SlicedAverages,
@@ -84,18 +81,6 @@ def test_a_metric_that_saw_no_batch_has_no_value():
     assert SlicedAverages(2).compute().isnan().all()
 
 
-@given(st.lists(st.tuples(SCORES, st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=30))
-def test_average_precision_is_scikit_learns(items):
-    scores, truth, weights = (np.array(column) for column in zip(*items, strict=True))
-    if not (truth * weights).sum():
-        assert math.isnan(average_precision(truth, scores, weights))
-        return
-    expected = average_precision_score(truth, scores, sample_weight=weights)
-    assert float(average_precision(truth, scores, weights)) == pytest.approx(expected)
-    both = average_precision(truth, scores, np.stack([weights, 3 * weights]))
-    assert both == pytest.approx([expected, expected])
-
-
 def test_flips_by_hand():
     place, names = set_numbers(["x", "x", "y", "y", "z", None])
     assert (place.tolist(), names) == ([0, 0, 1, 1, -1, -1], ["x", "y"])
@@ -110,15 +95,3 @@ def test_equalised_odds_by_hand():
     assert float(equalised_odds_gap(scores, slices, truth, 0.5, 2)) == 1.0
     assert float(equalised_odds_gap(scores[:4], slices[:4], truth[:4], 0.5, 2)) == 0.5
     assert math.isnan(equalised_odds_gap(scores[:2], slices[:2], truth[:2], 0.5, 2))
-
-
-def test_draws_by_weights_are_those_of_the_items():
-    values = np.random.default_rng(1).random(17)
-    by_weight = weighted_draws(lambda weights: weights @ values / weights.sum(axis=1), list(range(17)))
-    np.testing.assert_allclose(by_weight, bootstrap_draws(mean, values))
-
-
-def test_clusters_are_drawn_whole():
-    weights = weighted_draws(lambda weights: weights, ["a", "b", "a"])
-    assert (weights[:, 0] == weights[:, 2]).all()
-    assert set(map(tuple, weights)) == {(2, 0, 2), (1, 1, 1), (0, 2, 0)}

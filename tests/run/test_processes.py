@@ -1,12 +1,11 @@
 """Two processes of a run against one: every method, benchmarks, and what happens when one of them fails."""
 
 import copy
-from pathlib import Path
+import json
 
 import lightning
 import pytest
 import torch
-from lightning.fabric.plugins.environments import LightningEnvironment
 from omegaconf import OmegaConf
 from transformers import AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertModel
 
@@ -31,10 +30,11 @@ from fairlab.methods.perturber import PerturberTraining
 from fairlab.methods.sequence_classifier import SequenceClassifier
 from fairlab.record import Outcome, Reading, Record
 from fairlab.run.checkpoints import Checkpoints, History
-from fairlab.run.processes import count_of, joined
+from fairlab.run.processes import count_of, refuse_other_count, run_in_processes
 from fairlab.types import CannotScore, FairlabError
 from tests.conftest import MINILM, SMALL
 from tests.methods import test_ccd, test_mlm, test_perturber, test_sequence_classifier
+from tests.run.failing import be_killed, fail
 
 QUIET = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "num_sanity_val_steps": 0}
 
@@ -86,7 +86,7 @@ def train_all(folder, accumulate=1):
     own = folder / str(rank())
     own.mkdir(parents=True)
     histories = {}
-    several = {"strategy": "ddp", "devices": ranks(), "plugins": [LightningEnvironment()]} if ranks() > 1 else {}
+    several = {"strategy": "ddp", "devices": ranks()} if ranks() > 1 else {}
     for name, method, data in cases(tokenizer, own):
         history = History()
         checkpoints = Checkpoints(folder / name, 2, monitor=getattr(method, "monitor", "validation/loss"))
@@ -148,48 +148,61 @@ def primitives():
 
 def everything(folder):
     primitives()
-    return measured(folder), train_all(folder)
-
-
-def follow_everything(folder):
-    everything(folder)
-
-
-def fail(folder):
-    raise FairlabError("the other process fails")
+    measured(folder).save()
+    histories = train_all(folder)
+    if rank() == 0:
+        (folder / "histories.json").write_text(json.dumps(histories))
+        print("rank 0 prints")
 
 
 def test_one_process_is_a_share_of_everything():
     primitives()
 
 
-def test_two_processes_do_what_one_does(tmp_path):
+def test_two_processes_do_what_one_does(tmp_path, capfd):
     alone = tmp_path / "alone"
     together = tmp_path / "together"
     alone.mkdir()
     together.mkdir()
-    record, histories = everything(alone)
-    with joined(2, follow_everything, together):
-        shared_record, shared = everything(together)
+    everything(alone)
+    assert capfd.readouterr().out.count("rank 0 prints") == 1
+    run_in_processes(2, everything, together)
+    assert capfd.readouterr().out.count("rank 0 prints") == 1
     assert ranks() == 1
+    histories, shared = (json.loads((folder / "histories.json").read_text()) for folder in (alone, together))
+    assert len(histories) == 5
     for name, rows in histories.items():
         assert len(rows) == len(shared[name]) >= 3
         for row, other in zip(rows, shared[name], strict=True):
             assert set(row) == set(other)
             for key, value in row.items():
                 assert other[key] == pytest.approx(value, rel=1e-5, abs=1e-6), (name, key)
-    assert {reading.key for reading in shared_record.readings} == {reading.key for reading in record.readings}
-    assert [reading.value for reading in shared_record.readings] == [0, 1, 0, 0]  # e is the first of the third round
-    assert [entry.reason for entry in shared_record.not_run] == ["no head"]
-    other = Record.load(together / "record_1")
-    assert other.readings == shared_record.readings, "comparisons need what other processes measured"
+    record, first, second = (Record.load(folder) for folder in (alone / "record_0", *together.glob("record_*")))
+    assert {reading.key for reading in first.readings} == {reading.key for reading in record.readings}
+    assert [reading.value for reading in first.readings] == [0, 1, 0, 0]  # e is the first of the third round
+    assert [entry.reason for entry in first.not_run] == ["no head"]
+    assert second.readings == first.readings, "comparisons need what other processes measured"
 
 
-def test_a_process_that_fails_ends_the_run_with_its_words(tmp_path):
-    words = r"process 1 of 2 ended before the run did: .*the other process fails"
-    with pytest.raises(FairlabError, match=words), joined(2, fail, tmp_path):
-        gather_over_ranks(None)
-    assert ranks() == 1
+PREFIX = "process {} of 2 ended before the run did: "
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "sentence"),
+    [
+        (fail, (0, FairlabError("no such file; give another")), "no such file; give another"),
+        (fail, (1, FairlabError("no such file")), PREFIX.format(1) + "no such file"),
+        (fail, (1, ValueError("a bug")), PREFIX.format(1) + "ValueError: a bug"),
+        (be_killed, (1,), PREFIX.format(1) + "Signal 9 (SIGKILL) received by PID "),
+        (be_killed, (0,), PREFIX.format(0) + "Signal 9 (SIGKILL) received by PID "),
+    ],
+)
+def test_a_process_that_fails_ends_the_run_with_its_words(capfd, task, arguments, sentence):
+    with pytest.raises(FairlabError) as error:
+        run_in_processes(2, task, *arguments)
+    assert str(error.value).rstrip("0123456789") == sentence
+    printed = capfd.readouterr().err
+    assert ("Traceback" in printed) == ("bug" in sentence), "a bug's traceback is shown, and nothing else"
 
 
 @pytest.mark.parametrize(
@@ -216,5 +229,5 @@ def test_torchrun_must_start_as_many_as_are_asked_for(monkeypatch):
     for name, value in {"TORCHELASTIC_RUN_ID": "none", "RANK": "0", "WORLD_SIZE": "4"}.items():
         monkeypatch.setenv(name, value)
     words = r"torchrun started 4 processes, and .* ask for 2"
-    with pytest.raises(FairlabError, match=words), joined(2, fail, Path()):
-        pass
+    with pytest.raises(FairlabError, match=words):
+        refuse_other_count(2)

@@ -41,10 +41,10 @@ class Query:
     """A query with its documents by gender.
 
     Attributes:
-        id: unique over all categories.
-        text: of the query; says nothing about gender.
-        relevant: one document per gender, all three.
-        non_relevant: the same for a document that misses the query; genders may be missing.
+        id: id of the query, unique over all categories.
+        text: wording of the query, which says nothing about gender.
+        relevant: one relevant document per gender, all three.
+        non_relevant: for each gender, a document that misses the query; genders may be missing.
         irregular: number of non-relevant documents left out because they are of no one gender ("both", "botrh").
     """
 

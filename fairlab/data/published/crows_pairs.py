@@ -36,7 +36,7 @@ class CrowsPair:
     """A minimal pair.
 
     Attributes:
-        id: of the row, unique within the file.
+        id: id of the row, unique within the file.
         more: the sentence that stereotypes more, whichever the direction.
         less: the sentence that stereotypes less.
         stereotype: whether ``more`` expresses a stereotype; else ``less`` goes against one.

@@ -41,12 +41,12 @@ class NounPhrase:
     """What a template's gap is filled with.
 
     Attributes:
-        axis: of the descriptor; empty for a bare noun.
+        axis: axis of the descriptor, such as ``ability``; empty for a bare noun.
         descriptor: the phrase without article and noun; empty for a bare noun.
         gendered: whether the descriptor goes with nouns of one gender only.
-        noun: in the singular; empty where the phrase has none ("Deaf", "a widow").
-        singular: with its article.
-        plural: without.
+        noun: the noun in the singular; empty where the phrase has none ("Deaf", "a widow").
+        singular: the phrase in the singular, with its article.
+        plural: the phrase in the plural, without an article.
     """
 
     axis: str
@@ -62,7 +62,7 @@ class Template:
     """A sentence with a gap.
 
     Attributes:
-        text: holds ``{noun_phrase}`` or ``{plural_noun_phrase}``.
+        text: the template, which holds ``{noun_phrase}`` or ``{plural_noun_phrase}``.
         needs_noun: whether a phrase without a noun would not fit ("I like Deaf.").
     """
 
@@ -143,7 +143,7 @@ def _article(phrase: str) -> str:
     """The indefinite article as HolisticBias picks it, by the first letter.
 
     Example:
-        >>> article("elderly"), article("Black"), article("US-born")  # the data names the exceptions
+        >>> _article("elderly"), _article("Black"), _article("US-born")  # the data names the exceptions
         ('an', 'a', 'an')
     """
     return "an" if phrase[0].lower() in "aeiou" else "a"
@@ -181,7 +181,7 @@ def _of_standalone(
     """A phrase with a gap for the noun ("{article} {noun} with dyslexia") with every noun; any other as it is."""
     singular = entry["noun_phrase"]
     plural = entry.get("plural_noun_phrase", singular)
-    descriptor = singular.format(_article="", noun="").strip()
+    descriptor = singular.format(article="", noun="").strip()
     if "{noun}" not in singular:
         yield NounPhrase(axis, descriptor, False, "", singular, plural)
         return
@@ -192,6 +192,6 @@ def _of_standalone(
                 descriptor,
                 False,
                 one,
-                singular.format(_article=_article(one), noun=one),
-                plural.format(_article="", noun=many).strip(),
+                singular.format(article=_article(one), noun=one),
+                plural.format(article="", noun=many).strip(),
             )

@@ -16,8 +16,8 @@ class PronounSentence:
     """A sentence and the places of the pronouns it is judged by.
 
     Attributes:
-        text: the sentence.
-        spans: start and end of each of these pronouns, in characters.
+        text: wording of the sentence.
+        spans: start and end of each pronoun the sentence is judged by, in characters.
     """
 
     text: str

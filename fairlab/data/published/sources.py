@@ -23,7 +23,7 @@ def locate(name: str, path: str | Path | None = None) -> Path:
     """The local file of a published data set.
 
     Args:
-        name: a key of ``FILES``, or of a file that only a user can bring.
+        name: name of the file below ``FAIRLAB_DATA``: a key of ``FILES``, or a file that only a user can bring.
         path: an explicit file that wins over everything else.
 
     Raises:

@@ -36,11 +36,11 @@ class StereoSetItem:
     """A context with its three candidates.
 
     Attributes:
-        id: unique within the file.
-        task: ``intrasentence`` or ``intersentence``.
-        domain: what kind of people it is about.
-        target: the word for them, e.g. ``grandfather``; results are averaged over targets.
-        context: holds ``BLANK`` in the intrasentence task.
+        id: id of the example, unique within the file.
+        task: name of the task, ``intrasentence`` or ``intersentence``.
+        domain: kind of people the example is about, such as ``gender``.
+        target: word for the people the example is about, e.g. ``grandfather``; results are averaged over targets.
+        context: the context sentence, which holds ``BLANK`` in the intrasentence task.
         sentences: the whole candidate sentences: stereotype, anti-stereotype, unrelated.
     """
 

@@ -24,8 +24,8 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
     """Examples of a task's split, in their order.
 
     Args:
-        name: of the task.
-        split: ``train``, or one of the task's ``dev_splits``.
+        name: name of the task, one of :data:`fairlab.data.published.tasks.TASKS`.
+        split: name of the split: ``train``, or one of the task's ``dev_splits``.
         path: a folder with a file named as the split and ending in .tsv, .json or .jsonl, of a mixture in a folder
             named as each task; ``hub`` for the hub; None takes ``FAIRLAB_DATA``, or a download checked by hash where
             one is known.

@@ -25,7 +25,7 @@ class Example:
 
     Attributes:
         first, second: the texts; ``second`` is None for a task of single sentences.
-        label: position in the task's labels, or a score.
+        label: position of the label in the task's labels, or a score.
         options: the answers, in the order of the task's labels; empty where there is nothing to choose from.
     """
 
@@ -61,22 +61,22 @@ class Task:
     """Where a task's examples lie, how they are laid out, and how predictions are scored.
 
     Attributes:
-        name: of the task.
+        name: name of the task, by which it is found.
         labels: names of the labels, in the order of their numbers; empty for a task of scores from 0 to 5.
-        metrics: names of its measures; the first one stands for the task.
+        metrics: names of the task's measures; the first one stands for the task.
         layouts: columns of the first text, the second text (where there is one), the answers (where there are any) and
             the label, for each way the task is published; the first way whose columns are all there is read.
-        files: of every split, below ``FAIRLAB_DATA``; several where a split is published in parts.
-        hub: data set on the hub, and its configuration.
+        files: for every split, the file below ``FAIRLAB_DATA``; several where a split is published in parts.
+        hub: name of the data set on the hub, and of its configuration.
         written: the labels as files have them where that is not their names.
-        columns: of a file without a header.
+        columns: names of the columns of a file without a header.
         options: whether an answer is to be chosen; the labels are the answers' places.
         halves: whether both splits are halves of one file, no first text in both.
         spellings: other ways in which labels are written, and their names.
         left_out: labels whose rows are no examples of the task.
         gathered: whether the first text may come as a list of sentences.
-        merged: labels of another classifier, and those of this task that they mean, where its labels are coarser.
-        parts: the tasks of a mixture.
+        merged: labels of a finer task, and the labels of this one that they mean.
+        parts: the tasks that a mixture is made of; empty for a plain task.
     """
 
     name: str

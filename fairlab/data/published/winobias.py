@@ -23,9 +23,9 @@ class WinoBiasPair:
     """A sentence with the pronoun of the stereotype of the occupation referred to, and with the other pronoun.
 
     Attributes:
-        cluster: the same for the two sentences that the data builds on one pair of occupations.
-        pro: the stereotypical version.
-        anti: the anti-stereotypical one.
+        cluster: name that is the same for the two sentences that the data builds on one pair of occupations.
+        pro: the sentence with the pronoun of the stereotype.
+        anti: the sentence with the other pronoun.
     """
 
     cluster: str

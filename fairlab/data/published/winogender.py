@@ -50,11 +50,11 @@ class Schema:
 
     Attributes:
         id: ``<occupation>.<other participant>.<whom the pronoun refers to>``.
-        occupation: one of 60.
+        occupation: name of the occupation, one of 60.
         of_occupation: whether the pronoun refers to the person of that occupation, or to the other one.
-        male: with he, him or his.
-        female: with she or her.
-        neutral: with they, them or their, and the verb after it where it must agree.
+        male: the version with he, him or his.
+        female: the version with she or her.
+        neutral: the version with they, them or their, and the verb after it where it must agree.
     """
 
     id: str

@@ -71,9 +71,9 @@ class PerturbedExamples:
     """Labelled examples and what became of them.
 
     Attributes:
-        examples: as many as there were, in their order, with their labels.
-        axes: of each example that really changed, the axis; empty elsewhere.
-        counts: examples, those with a choice, and what became of them.
+        examples: the examples after perturbation, as many and in the same order, with their labels.
+        axes: for each example that really changed, the axis; empty elsewhere.
+        counts: numbers of examples, of those with a choice, and of what became of them.
     """
 
     examples: list[Example]
@@ -113,9 +113,9 @@ def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[st
     """Examples as ``fairlab.augment`` perturbed them, with any rewriter.
 
     Args:
-        folder: its output, made of these examples.
-        examples: of a task's split.
-        names: of their fields.
+        folder: output folder of ``fairlab.augment``, made of these examples.
+        examples: the original examples of a task's split.
+        names: names of the examples' fields.
 
     Raises:
         DataUnavailable: there is no finished output.

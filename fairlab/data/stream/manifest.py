@@ -25,11 +25,11 @@ class Manifest:
     """What an output holds.
 
     Attributes:
-        fairlab: version that made it.
+        fairlab: version of fairlab that made the output.
         source: name, bytes and SHA-256 of the input.
         made_by: augmentation, axis, attributes, rewriter, seed and the like.
-        read: rows of the input.
-        reasons: rejected rows by reason.
+        read: number of rows of the input.
+        reasons: number of rejected rows for each reason.
         counts: all other counts.
         shards: the files of every shard, by kind: ``file``, ``rows``, ``sha256``.
     """

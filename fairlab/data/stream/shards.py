@@ -72,12 +72,12 @@ def make_shards(
     """Make all shards that are missing, and yield the summary of every shard, in order.
 
     Args:
-        items: rows of the input, bad ones among them.
-        builder: makes the augmentation, once in every process; can be pickled.
-        folder: of the output.
-        shard_rows: rows of the input in a shard, fewer where texts are very long.
-        num_proc: processes; 1 works in this one.
-        engine: ``local``, or ``ray`` for Ray Data on whatever cluster this process reaches.
+        items: the rows of the input, bad ones among them.
+        builder: function that makes the augmentation, called once in every process; can be pickled.
+        folder: folder of the output.
+        shard_rows: number of input rows in a shard, fewer where texts are very long.
+        num_proc: number of processes; 1 works in this one.
+        engine: where shards are made: ``local``, or ``ray`` for Ray Data on whatever cluster this process reaches.
 
     Raises:
         FairlabError: bad values, a process was ended from outside, Ray is not installed, or from the augmentation;

@@ -24,9 +24,9 @@ def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
     more, a hash of seed and place decides.
 
     Args:
-        groups: of every row, such as the member a copy was made for.
-        limit: most rows.
-        seed: of the choice.
+        groups: group of every row, such as the member a copy was made for.
+        limit: number of rows at most.
+        seed: seed of the choice.
     """
 
     def drawn(what: str) -> bytes:

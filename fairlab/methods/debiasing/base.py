@@ -14,7 +14,7 @@ class Debiasing:
     """Cross-entropy; each debiasing changes a part of it.
 
     Attributes:
-        name: that chooses it, ``debiasing=NAME``.
+        name: name by which it is chosen, ``debiasing=NAME``.
     """
 
     name = "none"

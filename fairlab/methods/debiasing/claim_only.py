@@ -19,11 +19,12 @@ class ClaimOnly(Debiasing):
 
     Args:
         epochs: passes of the claim-only classifier over its half of the claims.
-        lr: its peak learning rate.
-        batch_size: its examples in a batch.
+        lr: peak learning rate of the claim-only classifier.
+        batch_size: number of examples in a batch of the claim-only classifier.
 
     Attributes:
-        log_bias: what it believes, (N, L), out of sample; see :mod:`fairlab.methods.debiasing.bias_model`.
+        log_bias: log-probabilities (N, L) of the claim-only classifier for every training example, out of sample; see
+            :mod:`fairlab.methods.debiasing.bias_model`.
     """
 
     log_bias: Tensor

@@ -23,10 +23,10 @@ class Clever(Debiasing):
 
     Args:
         epochs: passes of the claim-only classifier over the claims.
-        lr: its peak learning rate.
-        batch_size: its examples in a batch.
-        scale: of what is subtracted.
-        space: ``logits`` or ``probabilities``.
+        lr: peak learning rate of the claim-only classifier.
+        batch_size: number of examples in a batch of the claim-only classifier.
+        scale: factor on the outputs that are subtracted, >= 0.
+        space: outputs that are subtracted: ``logits`` or ``probabilities``.
 
     Raises:
         FairlabError: a value is out of range.

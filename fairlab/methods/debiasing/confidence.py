@@ -40,7 +40,7 @@ def confidence_regularised(outputs: Tensor, log_teacher: Tensor, weights: Tensor
     """-sum_l s_l log softmax(z)_l, mean over a batch, s being the teacher's beliefs to the power w, renormalised.
 
     Args:
-        outputs: z, (B, L).
+        outputs: logits z of the classifier, (B, L).
         log_teacher: logarithms of the teacher's beliefs, (B, L).
         weights: w = 1 - b(y), (B,); 0 makes the target uniform, 1 leaves it the teacher's.
     """

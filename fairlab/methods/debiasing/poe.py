@@ -26,8 +26,8 @@ def product_of_experts(outputs: Tensor, log_bias: Tensor, labels: Tensor) -> Ten
     """CE(log softmax(z) + log b, y), mean over a batch.
 
     Args:
-        outputs: z, (B, L).
-        log_bias: log b, (B, L).
-        labels: y, (B,).
+        outputs: logits z of the classifier, (B, L).
+        log_bias: log-probabilities log b of the biased classifier, (B, L).
+        labels: numbers of the true labels y, (B,).
     """
     return nn.functional.cross_entropy(outputs.log_softmax(dim=1) + log_bias, labels)

@@ -35,10 +35,11 @@ class ReW(Debiasing):
     """Cross-entropy weighted so that bigrams of the claims say little of the label.
 
     Args:
-        weights: ``learned``: 1 + alpha, alpha of least association; ``lmi``: of the bigram of a claim with the highest
-            local mutual information with its label, p(label) / p(label | bigram), at most 1.
-        at_least: claims that hold a bigram that is looked at.
-        steps: of Adam, for learned weights.
+        weights: kind of the examples' weights. ``learned``: 1 + alpha, alpha of least association; ``lmi``: of the
+            bigram of a claim with the highest local mutual information with its label, p(label) / p(label | bigram), at
+            most 1.
+        at_least: number of claims that must hold a bigram for it to be used, at least 1.
+        steps: number of steps of Adam that find ``learned`` weights.
 
     Raises:
         FairlabError: a value is out of range.

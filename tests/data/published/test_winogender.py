@@ -62,3 +62,32 @@ def test_the_published_files():
         ("him", "her", "them"): 8,
     }
     assert (women["technician"], women["firefighter"]) == (40.34, 3.5)
+
+
+@pytest.mark.data
+def test_groups_of_the_published_sentences():
+    groups = read_winogender(locate("winogender/all_sentences.tsv"))
+    assert len(groups) == 240
+    assert groups[0].versions == {
+        "neutral": "The technician told the customer that they could pay with cash.",
+        "man": "The technician told the customer that he could pay with cash.",
+        "woman": "The technician told the customer that she could pay with cash.",
+    }
+    assert all(group.attributes == ("man", "woman") for group in groups)
+
+
+def test_broken_sentences_are_named(tmp_path):
+    wino = tmp_path / "wino.tsv"
+    wino.write_text("sentid\tsentence\na.b.0.male.txt\tHe.\na.b.0.female.txt\tShe.\n")
+    with pytest.raises(FairlabError, match=r"a\.b\.0 lacks a version"):
+        read_winogender(wino)
+    wino.write_text("sentid\tsentence\na.b.0.robot.txt\tIt.\n")
+    with pytest.raises(FairlabError, match="does not end in male, female or neutral"):
+        read_winogender(wino)
+    for content in ("", "version https://git-lfs.github.com/spec/v1\n"):
+        wino.write_text(content)
+        with pytest.raises(FairlabError, match="no columns sentid and sentence"):
+            read_winogender(wino)
+    wino.write_text("sentid\tsentence\n")
+    with pytest.raises(FairlabError, match="holds no sentence"):
+        read_winogender(wino)

@@ -1,0 +1,120 @@
+"""What a run starts from: a pretrained model, or the classifiers that an ensemble is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab.backbones.loading import weights_facts
+from fairlab.record import Record
+from fairlab.run.build import build
+from fairlab.types import FairlabError
+
+
+class Pretrained:
+    """A run that starts from ``backbone``.
+
+    Attributes:
+        model: the backbone, which a method changes in place.
+    """
+
+    def __init__(self, config: DictConfig) -> None:
+        self.config = config
+        print(f"{config.scale.name} scale: {self._named()}")
+        self.model = build(config.backbone)
+
+    def _named(self) -> str:
+        """The backbone, and what it stands in for."""
+        backbone = self.config.backbone
+        stands_for = f", standing in for {backbone.stands_for}; scale=paper trains that one"
+        adapters = f" with the adapters {backbone.adapters}" if backbone.get("adapters") else ""
+        return f"the backbone is {backbone.name}{adapters}{stands_for if backbone.stands_for else ''}"
+
+    def announcement(self, data: dict[str, Any], parts: int) -> str:
+        """What is trained on, and how much of it in a step."""
+        size = self.config.data.get("batch_size")
+        taken = f", added up from {parts} parts" if parts > 1 else ""
+        return f"trained on {data['trained_on']}" + (f", {size:,} items a step{taken}" if size else "")
+
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """Names and hashes of the weights."""
+        return {"weights": weights_facts(self.config.backbone)}
+
+    def facts_after(self) -> dict[str, Any]:
+        """What else the record says of the model."""
+        return {"decoder_tied_to_embeddings": decoder_is_tied(self.model)}
+
+    def on(self, device: Any) -> Any:
+        """The model, on a device."""
+        return self.model.to(device)
+
+    def card(self, record: Record) -> str:
+        """The model card of what was trained."""
+        from fairlab.reporting.card import model_card
+
+        return model_card(record)
+
+    def write(self, folder: Path) -> None:
+        """Nothing beside the exported model."""
+
+
+class SourceClassifiers:
+    """A run that starts from the classifiers of ``source``.
+
+    Attributes:
+        model: the classifiers, whose scores a method learns from.
+
+    Raises:
+        FairlabError: there are none.
+    """
+
+    def __init__(self, config: DictConfig) -> None:
+        if not config.source:
+            raise FairlabError("the ensemble needs source classifiers; give source=[NAME,NAME]")
+        self.config = config
+        self.model = [build(source) for source in config.source.values()]
+
+    def announcement(self, data: dict[str, Any], parts: int) -> str:
+        """What is trained on, and how many scores there are."""
+        features = self._sources().features
+        return f"{data['trained_on']}, {len(features)} scores of {len(self.model)} sources"
+
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """Names and hashes of the sources."""
+        return {"sources": self._sources().facts()}
+
+    def facts_after(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def on(self, device: Any) -> Any:
+        """The sources, which stay where they are."""
+        return self.model
+
+    def card(self, record: Record) -> str:
+        """None: the exported folder describes itself."""
+        return ""
+
+    def write(self, folder: Path) -> None:
+        """The sources, beside the exported models."""
+        OmegaConf.save(self.config.source, folder / "sources.yaml", resolve=True)
+
+    def _sources(self) -> Any:
+        from fairlab.ensemble.sources import Sources
+
+        return Sources(self.model)
+
+
+def starting_point(config: DictConfig) -> Pretrained | SourceClassifiers:
+    """What the configuration starts from: a backbone where it names one."""
+    return Pretrained(config) if config.get("backbone") else SourceClassifiers(config)
+
+
+def decoder_is_tied(encoder: Any) -> bool | None:
+    """Whether the masked LM's output layer shares the input embeddings, and so follows them; None without a head."""
+    output = encoder.model.get_output_embeddings()
+    if output is None:
+        return None
+    return bool(output.weight is encoder.model.get_input_embeddings().weight)

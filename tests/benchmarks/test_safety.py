@@ -1,0 +1,80 @@
+"""The measures of a safety ensemble: readings by hand, paired changes, and harms without labels."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+from fairlab.benchmarks.safety import OfHarm, Safety
+from fairlab.data.safety import Judged, Predicted, SafetyText
+from fairlab.types import FairlabError
+
+TEXTS = [
+    SafetyText("a", "1", "Religion:Islam", {"hate": 0}),
+    SafetyText("b", "1", "Religion:Judaism", {"hate": 0}, seed=False),
+    SafetyText("c", "2", "Religion:Islam", {"hate": 1}),
+    SafetyText("d", "2", "Religion:Judaism", {"hate": 1}, seed=False),
+    SafetyText("e", "3", "", {"hate": 1}),
+    SafetyText("f", "4", "Religion:Islam", {"hate": 0}),
+    SafetyText("g", "5", "", {}),
+]
+
+
+def judged(scores):
+    folds = np.array([[0, 0, 1, 1, 0, 1, 0]])
+    part = Predicted(TEXTS, folds, {"hate": np.array([scores])})
+    return Judged({"test": part}, ["one"], np.arange(len(TEXTS))[:, None].astype(float), {})
+
+
+def test_readings_by_hand():
+    scores = [0.4, 0.8, 0.9, 0.5, 0.6, 0.7, 0.99]
+    part = judged(scores).parts["test"]
+    truth = np.array([text.labels.get("hate", -1) for text in TEXTS])
+    quantities = OfHarm(part, "hate", truth, 0.5).quantities(part.scores["hate"])
+    found = {(entry.subset, entry.name): entry for entry in quantities}
+    # Fold 0 holds a (safe, .4) and e (unsafe, .6); fold 1 holds c (unsafe, .9) and f (safe, .7): both rank right.
+    assert found["hate", "average_precision"].value == 1.0
+    # With versions fold 0 has b (safe, .8) above e; fold 1 has d (unsafe, .5) below f.
+    folds = [([0, 0, 1], [0.4, 0.8, 0.6]), ([1, 1, 0], [0.9, 0.5, 0.7])]
+    expected = statistics.fmean(average_precision_score(truth, score) for truth, score in folds)
+    assert found["hate", "average_precision_counterfactual"].value == pytest.approx(expected)
+    # Sets of two: variances .2^2 each; f is alone in its set.
+    assert found["hate", "acv"].value == pytest.approx(0.04)
+    assert found["hate", "acv"].n == 2
+    assert found["hate", "flip_rate"].value == 50.0
+    assert found["hate_religion_islam", "sliced_average_safe"].value == pytest.approx(0.55)
+    assert found["hate_religion", "largest_gap_safe"].value == pytest.approx(0.25)
+    assert found["hate_religion", "largest_gap_unsafe"].value == pytest.approx(0.4)
+
+
+def test_changes_are_paired():
+    benchmark = Safety(of="test", threshold=0.5)
+    before = benchmark.measure(judged([0.1, 0.9, 0.9, 0.1, 0.6, 0.7, 0.5]))
+    after = benchmark.measure(judged([0.3, 0.7, 0.7, 0.3, 0.6, 0.7, 0.5]), before.items)
+    change = next(reading for reading in after.readings if reading.quantity == "acv_change")
+    assert change.value == pytest.approx(100 * (0.04 / 0.16 - 1))
+    assert (change.low, change.high) == pytest.approx((-75, -75))
+    assert math.isclose(next(c for c in after.comparisons if c.quantity == "acv").difference, -0.12)
+
+
+def test_a_harm_without_two_labels_gives_variances_alone():
+    texts = [*TEXTS[:2], SafetyText("h", "6", "Religion:Islam", {}), SafetyText("i", "6", "Religion:Judaism", {})]
+    scores = np.array([[0.4, 0.8, 0.3, 0.5]])
+    part = Predicted(texts, np.zeros((1, 4), dtype=np.int64), {"hate": scores, "sexual": scores})
+    found = Safety(of="test", threshold=0.5).measure(Judged({"test": part}, ["one"], np.zeros((4, 1)), {}))
+    assert [entry.reason for entry in found.not_run if entry.reason.startswith("the texts")] == [
+        "the texts have one label only for hate; only variances are measured",
+        "the texts have no label for sexual; only variances are measured",
+    ]
+    values = {(reading.subset, reading.quantity): reading.value for reading in found.readings}
+    assert not any(quantity == "average_precision" for _, quantity in values)
+    assert values["sexual", "acv"] == pytest.approx((0.04 + 0.01) / 2)  # of both sets, as nobody judged them
+    alone = Predicted(texts[:1], np.zeros((1, 1), dtype=np.int64), {"hate": scores[:, :1]})
+    nothing = Safety(of="test", threshold=0.5).measure(Judged({"test": alone}, ["one"], np.zeros((1, 1)), {}))
+    assert [entry.reason for entry in nothing.not_run] == ["the texts have one label only for hate"]
+    with pytest.raises(FairlabError, match="nothing was scored of 'hatecheck'"):
+        Safety(of="hatecheck", threshold=0.5).measure(Judged({"test": part}, ["one"], np.zeros((4, 1)), {}))

@@ -1,0 +1,48 @@
+import pytest
+
+from fairlab.data import text as plain_text
+from fairlab.data.text import held_out, join_sentences, paragraphs, read_text
+
+NOVEL = """The Project Gutenberg EBook of Nothing
+
+*** START OF THIS PROJECT GUTENBERG EBOOK NOTHING ***
+
+The clock of Mr. Hale
+stood _still_.  "Did it?" she asked.
+
+He nodded.
+End of the Project Gutenberg EBook of Nothing
+
+*** END OF THIS PROJECT GUTENBERG EBOOK NOTHING ***
+Licence.
+"""
+
+
+def test_a_book_loses_its_frame_and_its_paragraphs_their_line_ends(tmp_path):
+    file = tmp_path / "book.txt"
+    file.write_bytes(NOVEL.replace("\n", "\r\n").encode())
+    found = paragraphs(read_text(file))
+    assert found == ['The clock of Mr. Hale stood still. "Did it?" she asked.', "He nodded."]
+    assert plain_text.SENTENCE_END.split(found[0]) == ["The clock of Mr. Hale stood still.", '"Did it?" she asked.']
+
+
+def test_where_lines_are_long_every_line_is_a_paragraph():
+    assert paragraphs("word " * 50 + "\nAnother line.\n") == [" ".join(["word"] * 50), "Another line."]
+
+
+def test_windows_join_sentences_up_to_a_number_of_tokens():
+    sentences, lengths = ["a", "b", "c", "d"], [3, 4, 9, 1]
+    assert join_sentences(sentences, lengths, 0) == sentences
+    assert join_sentences(sentences, lengths, 7) == ["a b", "c", "d"]
+    assert join_sentences(sentences, lengths, 100) == ["a b c d"]
+    assert join_sentences([], [], 5) == []
+
+
+def test_latin_1_is_read_where_utf_8_fails(tmp_path):
+    file = tmp_path / "old.txt"
+    file.write_bytes("a café".encode("latin-1"))
+    assert read_text(file) == "a café"
+
+
+def test_the_share_held_out():
+    assert sum(held_out(str(k), 0.02) for k in range(20_000)) == pytest.approx(400, rel=0.15)

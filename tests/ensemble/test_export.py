@@ -1,0 +1,43 @@
+"""An ensemble's files: they score as what was exported, and nothing else is loaded."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from fairlab.ensemble.export import load_ensemble, save_ensemble
+from fairlab.ensemble.sources import Sentiment, Sources
+from fairlab.types import FairlabError
+from tests.ensemble.conftest import Biased
+
+
+def test_an_exported_ensemble_scores_alike_and_is_checked(fitted, tmp_path):
+    fitted.finish(tmp_path)
+    assert set(json.loads((tmp_path / "look.json").read_text())) == {"toxicity"}
+    folder = tmp_path / "model"
+    loaded = load_ensemble(folder)
+    texts = ["An awful day.", "A lovely day.", "x" * 1_000_000, ""]
+    features = fitted.sources.score(texts)
+    expected = fitted.models["after"]["toxicity"].score(features)
+    np.testing.assert_array_equal(loaded.score(Sources([Biased()]), texts)["toxicity"], expected)
+    with pytest.raises(FairlabError, match="was trained on"):
+        loaded.score(Sources([Sentiment()]), texts)
+    (folder / "toxicity.skops").write_bytes(b"something else")
+    with pytest.raises(FairlabError, match="is not the file that was exported"):
+        load_ensemble(folder)
+    with pytest.raises(FairlabError, match="holds no ensemble"):
+        load_ensemble(tmp_path)
+
+
+class Strange:
+    """What no ensemble holds."""
+
+
+def test_a_file_with_strange_content_is_refused(fitted, tmp_path):
+    from fairlab.ensemble.model import HarmModel
+
+    save_ensemble({"toxicity": HarmModel(Strange(), 1.0, 0.0)}, fitted.sources, tmp_path)
+    with pytest.raises(FairlabError, match="which no ensemble holds"):
+        load_ensemble(tmp_path)
