@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from fairlab.trust import INDEX, WEIGHTS
+from fairlab.backbones.trust import INDEX, WEIGHTS
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from fairlab.backbones.hub import hub_folder
+from fairlab.backbones.trust import WEIGHTS, loading, weights_files
 from fairlab.files import sha256
-from fairlab.trust import WEIGHTS, loading, weights_files
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
@@ -225,11 +225,11 @@ def _in_range(length: int, limit: int, name: str) -> int:
 
 def _apply_parts(backbone: Backbone, folder: Path) -> None:
     """What exports of fairlab hold beside the model: a projection, and what is subtracted."""
-    from fairlab.backbones.projection import project, saved_projection
+    from fairlab.backbones.projection import project, saved_projection, take_projection
     from fairlab.backbones.subtraction import load_subtraction
 
     published = backbone.published
-    projection = saved_projection(folder) if published is None else published.take_projection()
+    projection = saved_projection(folder) if published is None else take_projection(published)
     if projection is not None:
         project(backbone, projection)
     load_subtraction(backbone, folder)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -18,8 +18,11 @@ from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput
 
 from fairlab.backbones.backbone import Backbone, body
-from fairlab.trust import loading, read_object
+from fairlab.backbones.trust import loading, read_object
 from fairlab.types import FairlabError
+
+if TYPE_CHECKING:
+    from fairlab.backbones.published import Published
 
 FOLDER = "2_Dense"
 WEIGHT = "linear.weight"
@@ -98,3 +101,22 @@ def saved_projection(folder: Path) -> Tensor | None:
     with loading(f"the projection {file}"):
         weight = load_file(file)[WEIGHT]
     return weight if is_projection(weight) else None
+
+
+def take_projection(published: Published) -> Tensor | None:
+    """Take out of published modules a dense layer that is an orthogonal projection, as fairlab exports it.
+
+    Applied to the hidden states it gives the same embeddings, and the language-modelling head sees it as well.
+    """
+    from sentence_transformers.base.modules import Dense
+
+    dense: Any = published.readout[1] if len(published.readout) > 1 else None
+    if not published.sums or not isinstance(dense, Dense) or not isinstance(dense.activation_function, nn.Identity):
+        return None
+    if dense.bias or dense.use_residual or dense.in_features != dense.out_features:
+        return None
+    weight = dense.linear.weight.detach()
+    if not is_projection(weight):
+        return None
+    del published.readout[1]
+    return weight

@@ -1,6 +1,6 @@
 """A model as sentence-transformers embeds with it: every module, the prompt and the length of the published folder.
 
-The modules are sentence-transformers' own; only those that :mod:`fairlab.trust` lists are built.
+The modules are sentence-transformers' own; only those that :mod:`fairlab.backbones.trust` lists are built.
 Shape letters: N texts, T tokens, H width of the transformer, D of the embedding.
 """
 
@@ -17,8 +17,7 @@ from sentence_transformers.sentence_transformer.modules import Dropout, LayerNor
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from fairlab.backbones.projection import is_projection
-from fairlab.trust import read_object, sentence_modules
+from fairlab.backbones.trust import read_object, sentence_modules
 
 LINEAR = ("cls", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
 SIZE = "get_embedding_dimension"
@@ -56,10 +55,11 @@ class Published:
     def is_linear(self) -> bool:
         """Whether an embedding is a weighted sum of hidden states, perhaps scaled to unit length."""
         kinds = [type(module) for module in self.readout if not isinstance(module, Dropout)]
-        return kinds in ([Pooling], [Pooling, Normalize]) and not self.sentence.truncate_dim and self._sums
+        return kinds in ([Pooling], [Pooling, Normalize]) and self.sums and not self.sentence.truncate_dim
 
     @property
-    def _sums(self) -> bool:
+    def sums(self) -> bool:
+        """Whether the pooling is a weighted sum of hidden states."""
         return isinstance(self.readout[0], Pooling) and self.readout[0].pooling_mode in LINEAR
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
@@ -80,23 +80,6 @@ class Published:
             features = module(features)
         embedding: Tensor = features["sentence_embedding"]
         return embedding[:, : self.sentence.truncate_dim]
-
-    def take_projection(self) -> Tensor | None:
-        """Take out a dense layer that is an orthogonal projection, as fairlab exports it; None where there is none.
-
-        Applied to the hidden states it gives the same embeddings, and the language-modelling head sees it as well.
-        """
-        if len(self.readout) < 2 or not self._sums:
-            return None
-        dense: Any = self.readout[1]
-        plain = isinstance(dense, Dense) and isinstance(dense.activation_function, nn.Identity)
-        if not plain or dense.bias or dense.use_residual or dense.in_features != dense.out_features:
-            return None
-        weight: Tensor = dense.linear.weight.detach()
-        if not is_projection(weight):
-            return None
-        del self.readout[1]
-        return weight
 
     def save(self, transformer: nn.Module, projection: Tensor | None, folder: Path) -> None:
         """Write transformer, tokenizer, modules, prompt and length; a projection as a dense layer after pooling."""

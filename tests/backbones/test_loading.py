@@ -14,7 +14,7 @@ from fairlab.backbones.export import export_backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.loading import find_weights, load_backbone, weights_facts
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.trust import INDEX, WEIGHTS
+from fairlab.backbones.trust import INDEX, WEIGHTS
 from fairlab.types import CannotScore, FairlabError
 from tests.conftest import MINILM
 
