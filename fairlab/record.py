@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import os
 import platform
 import re
+import shlex
 import subprocess
+import urllib.parse
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -33,7 +37,16 @@ VERSIONS = [
     "numpy",
 ]
 DATA = "data"  # the phase of readings that are of the data, not of a model
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+SECRET_NAME = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|PASSPHR|CREDENTIAL|(?<![A-Z])(PAT|AUTH)(?![A-Z])|(PASS|(?<=_)PWD)(?![A-Z])",
+    re.IGNORECASE,
+)
+SHORTEST, LONG = 6, 12  # characters of a secret; one that is not long is blanked as a whole word alone
+VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+# What stands before the host of an address, and where the name of a variable belongs.
+IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]*:)[^\s/'\"<>]+@")
+MISPLACED = re.compile(r"(\w*_env\\?['\"]?\s*[=:]\s*\\?['\"]?)([^\s'\",}\]\\<$]+)")
+NOTHING = ("null", "None", "~")
 
 
 @dataclass(frozen=True)
@@ -229,7 +242,7 @@ class Record:
 
 
 def _json(content: Any) -> str:
-    return without_secrets(json.dumps(_without_nan(content), indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    return json.dumps(redacted(_without_nan(content)), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def _without_nan(value: Any) -> Any:
@@ -244,12 +257,73 @@ def _without_nan(value: Any) -> Any:
     return value
 
 
+def redacted(content: Any) -> Any:
+    """Plain containers with secrets blanked, in their strings alone, so that numbers stay numbers."""
+    match content:
+        case dict():
+            return {redacted(key): _of_key(key, redacted(value)) for key, value in content.items()}
+        case list() | tuple():
+            return [redacted(item) for item in content]
+        case str():
+            return _secrets().get(content) or without_secrets(content)
+    return content
+
+
+def _of_key(key: Any, value: Any) -> Any:
+    """A setting's value; blanked where a key was given in place of the name of its variable."""
+    misplaced = str(key).endswith("_env") and isinstance(value, str) and not is_variable_name(value)
+    return f"<{key}>" if misplaced else value
+
+
 def without_secrets(text: str) -> str:
-    """``text`` with the values of environment variables named like keys, tokens or passwords blanked."""
+    """``text`` with secrets blanked, however they are written in it.
+
+    Secrets are the values of environment variables named like keys, tokens or passwords, passwords in addresses, and
+    keys that were given where the name of their variable belongs. Values of fewer than :data:`SHORTEST` characters are
+    left, and so are shorter numbers: they stand in every text by chance.
+    """
+    secrets = {value: name for value, name in _secrets().items() if len(value) >= LONG or not value.isdecimal()}
+    if secrets:
+        spelled = {way: name for value, name in secrets.items() for way in _spellings(value)}
+        text = _any_of(tuple(sorted(spelled, key=len, reverse=True))).sub(lambda found: spelled[found[0]], text)
+    text = IN_ADDRESS.sub(r"\1<password>@", text)
+    return MISPLACED.sub(_misplaced, text)
+
+
+def _misplaced(found: re.Match[str]) -> str:
+    named = found[2] in NOTHING or is_variable_name(found[2])
+    return found[0] if named else f"{found[1]}<key>"
+
+
+def is_variable_name(name: str) -> bool:
+    """Whether a text names an environment variable that could hold a key, rather than being a key itself."""
+    return name in os.environ or (VARIABLE.fullmatch(name) is not None and SECRET_NAME.search(name) is not None)
+
+
+def _secrets() -> dict[str, str]:
+    """What stands in the place of each secret of the environment."""
+    found: dict[str, str] = {}
     for name, value in os.environ.items():
-        if SECRET_NAME.search(name) and len(value) >= 6:
-            text = text.replace(value, f"<{name}>")
-    return text
+        if SECRET_NAME.search(name):
+            parts = [value, *(line for line in value.splitlines() if len(line) >= LONG)]
+            found |= {part.strip(): f"<{name}>" for part in parts if len(part.strip()) >= SHORTEST}
+    return found
+
+
+def _spellings(value: str) -> set[str]:
+    """The ways in which JSON, YAML, HTML, addresses, shells and sentences write a text."""
+    plain = {value, " ".join(value.split())}
+    escaped = {json.dumps(way, ensure_ascii=ascii)[1:-1] for way in plain for ascii in (True, False)}
+    quoted = {way.replace("'", "''") for way in plain} | {shlex.quote(way)[1:-1] for way in plain if "'" in way}
+    written = plain | escaped | quoted | {repr(way)[1:-1] for way in plain}
+    return written | {html.escape(way) for way in written} | {urllib.parse.quote(way, safe="") for way in plain}
+
+
+@cache
+def _any_of(spellings: tuple[str, ...]) -> re.Pattern[str]:
+    """Any of the texts; short ones as whole words alone."""
+    ways = [re.escape(way) if len(way) >= LONG else rf"(?<!\w){re.escape(way)}(?!\w)" for way in spellings]
+    return re.compile("|".join(ways))
 
 
 def environment() -> dict[str, Any]:

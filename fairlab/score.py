@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,15 +13,12 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab.run import cli
-from fairlab.run.build import build
+from fairlab.run.build import build, plain
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
     from fairlab.ensemble.export import Ensemble
     from fairlab.ensemble.sources import Sources
-
-SOURCES = "sources.yaml"
-ALLOWED = "fairlab.ensemble."  # an exported folder may name nothing else to be called
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="score")
@@ -46,7 +43,7 @@ def score(config: DictConfig) -> None:
     output = Path(config.output)
     if output.exists():
         raise FairlabError(f"{output} is there already; give another output")
-    load = partial(scorer, str(model_folder(Path(config.model))), config.cache)
+    load = partial(scorer, str(model_folder(Path(config.model))), config.cache, plain(config.sources))
     rows = read_rows(config.input, config.field)
     started, count, bad = time.perf_counter(), 0, 0
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -76,9 +73,11 @@ def model_folder(path: Path) -> Path:
     return path / "model" if (path / "record.json").is_file() else path
 
 
-def scorer(folder: str, cache: str | None) -> Callable[[list[str]], list[dict[str, float]]]:
+def scorer(
+    folder: str, cache: str | None, given: Mapping[str, Mapping[str, Any]]
+) -> Callable[[list[str]], list[dict[str, float]]]:
     """What scores a list of texts by the ensemble in a folder."""
-    ensemble, sources = load(folder, cache)
+    ensemble, sources = load(folder, cache, given)
 
     def scores(texts: list[str]) -> list[dict[str, float]]:
         by_harm = ensemble.score(sources, texts)
@@ -87,20 +86,25 @@ def scorer(folder: str, cache: str | None) -> Callable[[list[str]], list[dict[st
     return scores
 
 
-def load(folder: str, cache: str | None = None) -> tuple[Ensemble, Sources]:
+def load(
+    folder: str, cache: str | None = None, given: Mapping[str, Mapping[str, Any]] | None = None
+) -> tuple[Ensemble, Sources]:
     """An exported ensemble with its sources.
 
+    Args:
+        folder: of the ensemble.
+        cache: a file that keeps source scores; None keeps none.
+        given: settings of its sources by name that stand over those in the folder, such as their addresses.
+
     Raises:
-        FairlabError: there is none, or its list of sources names what is no source of fairlab.
+        FairlabError: there is none, or it names what may not be built.
     """
     from fairlab.ensemble.export import load_ensemble
     from fairlab.ensemble.sources import Sources
+    from fairlab.ensemble.trust import read_sources
 
     ensemble = load_ensemble(Path(folder))
-    nodes: Any = OmegaConf.load(Path(folder) / SOURCES)
-    for name, node in nodes.items():
-        if not str(node.get("_target_", "")).startswith(ALLOWED):
-            raise FairlabError(f"{Path(folder) / SOURCES}: {name} is no source of fairlab; do not use this ensemble")
+    nodes = read_sources(Path(folder), given or {})
     return ensemble, Sources([build(node) for node in nodes.values()], cache=cache)
 
 

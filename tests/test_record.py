@@ -1,7 +1,11 @@
+import html
 import json
 import math
+import shlex
+from urllib.parse import quote
 
 import pytest
+import yaml
 
 from fairlab.record import Comparison, Note, NotRun, Reading, Record, environment, without_secrets
 
@@ -73,3 +77,106 @@ def test_the_environment_says_what_the_numbers_stand_on():
     assert found["versions"]["torch"]
     assert found["hardware"]["cores"] >= 1
     assert found["hardware"]["processor"]
+
+
+HARD = [
+    "a'b\"c\\d-secret",
+    "line one\nline two of it",
+    "<tag>&amp;-secret",
+    "with blank and ü-secret",
+    "per%cent/slash?&=",
+]
+
+
+@pytest.mark.parametrize("value", HARD)
+def test_secrets_are_blanked_however_they_are_written(tmp_path, monkeypatch, value):
+    monkeypatch.setenv("SERVICE_API_KEY", value)
+    record = Record(tmp_path, config={"a": value, value: [f"x {value} y"]}, command=shlex.join(["run", f"k={value}"]))
+    record.reason = " ".join(value.split())
+    record.save()
+    again = Record.load(tmp_path)
+    assert again.config == {"a": "<SERVICE_API_KEY>", "<SERVICE_API_KEY>": ["x <SERVICE_API_KEY> y"]}
+    assert again.reason == "<SERVICE_API_KEY>"
+    texts = [
+        json.dumps({"k": value}),
+        json.dumps({"k": value}, ensure_ascii=False),
+        yaml.safe_dump({"k": value}, allow_unicode=True, width=1000),
+        html.escape(value),
+        html.escape(json.dumps(value)),
+        repr(value),
+        f"http://host/?k={quote(value, safe='')}",
+        shlex.quote(f"k={value}"),
+    ]
+    for text in texts:
+        found = without_secrets(text)
+        assert "<SERVICE_API_KEY>" in found, text
+        assert not [part for part in ("secret", "line two", "per%", "per%25") if part in found]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DB_PASSWD",
+        "DB_PASS",
+        "PGPASS",
+        "GITHUB_PAT",
+        "PAT",
+        "BASIC_AUTH",
+        "MYSQL_PWD",
+        "SSH_PASSPHRASE",
+        "X_CREDENTIALS",
+    ],
+)
+def test_names_of_secrets(monkeypatch, name):
+    monkeypatch.setenv(name, "s3cr3t-value")
+    assert without_secrets("x s3cr3t-value") == f"x <{name}>"
+
+
+@pytest.mark.parametrize("name", ["MY_PATH", "GIT_AUTHOR_NAME", "PWD", "OLDPWD", "PATIENCE", "PASSIVE"])
+def test_names_of_no_secrets(monkeypatch, name):
+    monkeypatch.setenv(name, "s3cr3t-value")
+    assert without_secrets("x s3cr3t-value") == "x s3cr3t-value"
+
+
+def test_a_secret_of_digits_damages_no_number(tmp_path, monkeypatch):
+    monkeypatch.setenv("DB_PASSWORD", "123456")
+    config = {"seed": 123456, "lr": 0.123456, "hash": "ab123456cd", "password": "123456", "n": "7 of 123456 rows"}
+    record = Record(tmp_path, config, "python -m fairlab.train seed=123456", history=[{"loss": 3.1234567}])
+    record.save()
+    again = Record.load(tmp_path)
+    assert again.config == config | {"password": "<DB_PASSWORD>"}
+    assert again.history == [{"loss": 3.1234567}]
+    assert again.command.endswith("seed=123456")
+
+
+def test_short_values_are_whole_words_or_left(monkeypatch):
+    monkeypatch.setenv("A_TOKEN", "data")
+    monkeypatch.setenv("B_TOKEN", "reading")
+    monkeypatch.setenv("C_TOKEN", "a-long-token-of-it")
+    assert without_secrets("data, reading, readings, xa-long-token-of-ity") == "data, <B_TOKEN>, readings, x<C_TOKEN>y"
+
+
+@pytest.mark.parametrize("address", ["http://user:{}@host/path", "https://u:{}@10.0.0.1:8080", "postgresql://u:{}@h/d"])
+def test_passwords_in_addresses(address):
+    found = without_secrets(f"see {address.format('p:w@rd!')}, please")
+    assert found == f"see {address.format('<password>')}, please"
+    assert without_secrets("http://host:8080/a@b and user@host") == "http://host:8080/a@b and user@host"
+
+
+KEYS = ["sk-proj-0123456789abcdef", "sk_live_51Habcdef", "AKIAIOSFODNN7EXAMPLE", "hf_abcdefghijklmnop"]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_in_the_place_of_its_variables_name(tmp_path, key):
+    config = {"llm": {"api_key_env": key, "other": {"api_key_env": "OPENAI_API_KEY"}, "none_env": None}}
+    record = Record(tmp_path, config, f"python -m fairlab.augment llm.api_key_env={key} llm.x_env=null")
+    record.save()
+    assert key not in (tmp_path / "record.json").read_text()
+    again = Record.load(tmp_path)
+    other = {"api_key_env": "OPENAI_API_KEY"}
+    assert again.config["llm"] == {"api_key_env": "<api_key_env>", "other": other, "none_env": None}
+    assert again.command == "python -m fairlab.augment llm.api_key_env=<key> llm.x_env=null"
+    for text in (f"api_key_env: {key}\n", f'{{"api_key_env": "{key}"}}', f"- llm.api_key_env='{key}'"):
+        assert key not in without_secrets(text)
+    for text in ("api_key_env: OPENAI_API_KEY\n", "api_key_env: null\n", "api_key_env=${oc.env:X}"):
+        assert without_secrets(text) == text

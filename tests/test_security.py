@@ -52,6 +52,16 @@ def test_tensors_and_arrays_are_read_without_pickles(call, keyword, allowed):
     assert {keywords(node).get(keyword) for _, node in CALLS if name_of(node) == call} <= allowed
 
 
+def test_whatever_transformers_loads_is_told_to_run_no_code_of_a_folder():
+    loading = [
+        (path, node)
+        for path, node in CALLS
+        if name_of(node).endswith((".from_pretrained", ".from_config")) or name_of(node).startswith("Given.load")
+    ]
+    assert len(loading) > 12
+    assert not [str(path) for path, node in loading if keywords(node).get("trust_remote_code") != "False"]
+
+
 def test_no_remote_code_is_trusted():
     trusting = [str(path) for path, node in CALLS if keywords(node).get("trust_remote_code") not in (None, "False")]
     assert not trusting

@@ -87,7 +87,7 @@ def with_classifier(backbone: Backbone, labels: Sequence[str]) -> PreTrainedMode
     config.problem_type = None if len(labels) > 1 else "regression"
     if config.pad_token_id is None:  # by it a causal LM's head finds the last token of a padded text
         config.pad_token_id = backbone.padding_id
-    classifier = AutoModelForSequenceClassification.from_config(config)
+    classifier = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
     classifier.base_model.load_state_dict(model.base_model.state_dict(), strict=False)  # strict: but for the pooler
     return classifier.to(model.device, model.dtype).train(model.training)
 

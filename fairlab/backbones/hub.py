@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from fairlab.backbones.trust import INDEX, WEIGHTS
+from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
@@ -31,6 +31,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
             f"{name} is neither a folder nor a hub name; offline, this runs: {OFFLINE_COMMAND}"
         ) from error
     if isinstance(cached, str):
+        check_model_folder(Path(cached).parent)
         return Path(cached).parent
     offline = constants.HF_HUB_OFFLINE
     unreachable = "HF_HUB_OFFLINE is set" if offline else _why_unreachable(constants.ENDPOINT)
@@ -49,6 +50,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
         ) from error
     if not (folder / file).is_file() and not (file == WEIGHTS and (folder / INDEX).is_file()):
         raise FairlabError(f"{name} has no {file} at revision {revision or 'main'}; convert it to safetensors first")
+    check_model_folder(folder)
     return folder
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from fairlab.backbones.hub import hub_folder
-from fairlab.backbones.trust import WEIGHTS, loading, weights_files
+from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
 from fairlab.files import sha256
 from fairlab.types import FairlabError
 
@@ -255,7 +255,7 @@ def _fresh(config: PretrainedConfig, seed: int) -> PreTrainedModel:
     from transformers import AutoModelForMaskedLM
 
     torch.manual_seed(seed)
-    return AutoModelForMaskedLM.from_config(config).eval()
+    return AutoModelForMaskedLM.from_config(config, trust_remote_code=False).eval()
 
 
 def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:
@@ -359,6 +359,7 @@ def find_weights(
     if Path(name).is_dir():
         if gguf is not None and not (Path(name) / gguf).is_file():
             raise FairlabError(f"{name} holds no {file}; save the model there with save_pretrained")
+        check_model_folder(Path(name))
         held_weights(Path(name), gguf)
         return Path(name)
     return hub_folder(name, revision, file)

@@ -50,7 +50,7 @@ def with_masked_lm_head(model: PreTrainedModel) -> PreTrainedModel:
         raise FairlabError(
             f"there is no masked LM of the architecture {model.config.model_type}; take another backbone"
         )
-    masked_lm = AutoModelForMaskedLM.from_config(model.config)
+    masked_lm = AutoModelForMaskedLM.from_config(model.config, trust_remote_code=False)
     model.register_module("pooler", None)
     setattr(masked_lm, masked_lm.base_model_prefix, model)
     masked_lm.tie_weights()

@@ -64,9 +64,10 @@ def new_seq2seq(
     folder = find_weights(name, package=package)
     if weights_sha256 and (found := sha256(*held_weights(folder))) != weights_sha256:
         raise FairlabError(f"the weights of {name} have SHA-256 {found}, not {weights_sha256}; reinstall {package}")
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     tokenizer.model_max_length = max_length
-    words_VW = main_components(AutoModel.from_pretrained(folder).get_input_embeddings().weight.detach(), 2 * HEAD)
+    encoder = AutoModel.from_pretrained(folder, use_safetensors=True, trust_remote_code=False)
+    words_VW = main_components(encoder.get_input_embeddings().weight.detach(), 2 * HEAD)
     config = _configuration(tokenizer, len(words_VW), layers, max_length)
     torch.manual_seed(seed)
     model = BartForConditionalGeneration(config).eval()

@@ -11,6 +11,8 @@ from pathlib import Path
 from transformers import AutoModelForSequenceClassification, PreTrainedModel
 
 from fairlab.backbones.backbone import Backbone, Subtraction
+from fairlab.backbones.trust import loading, read_object
+from fairlab.types import FairlabError
 
 FOLDER = "claim_only"
 SETTINGS = "subtraction.json"
@@ -34,6 +36,12 @@ def save_subtraction(backbone: Backbone, folder: Path) -> None:
 def load_subtraction(backbone: Backbone, folder: Path) -> None:
     """Subtract again what ``save_subtraction`` wrote into a model's folder, if it did."""
     if (folder / FOLDER / SETTINGS).is_file():
-        settings = json.loads((folder / FOLDER / SETTINGS).read_text(encoding="utf-8"))
-        model = AutoModelForSequenceClassification.from_pretrained(folder / FOLDER, use_safetensors=True)
-        subtract(backbone, model.eval(), **settings)
+        settings = read_object(folder / FOLDER / SETTINGS)
+        scale, space = settings.get("scale"), settings.get("space")
+        if not isinstance(scale, int | float) or space not in SPACES:
+            raise FairlabError(f"{folder / FOLDER / SETTINGS} must give a scale and a space; export the model anew")
+        with loading(f"the classifier {folder / FOLDER}"):
+            model = AutoModelForSequenceClassification.from_pretrained(
+                folder / FOLDER, use_safetensors=True, trust_remote_code=False
+            )
+        subtract(backbone, model.eval(), scale=scale, space=space)

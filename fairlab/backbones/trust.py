@@ -38,6 +38,9 @@ ACTIVATIONS = {
 READING = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
 EMBEDDING = {"method": "forward", "method_output_name": "last_hidden_state"}
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+# Attention and experts that transformers computes itself; a name of the hub here would fetch code of it.
+COMPUTED = {None, "eager", "sdpa", "flash_attention_2", "flex_attention", "grouped_mm", "batched_mm"}
+IMPLEMENTATIONS = {"attn_implementation", "experts_implementation"}
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,37 @@ def loading(what: str) -> Iterator[None]:
             f"{what} cannot be loaded ({type(error).__name__}: {reason}); its files are damaged, or need code of their "
             "own, which is never run"
         ) from error
+
+
+def check_model_folder(folder: Path) -> None:
+    """Refuse a model folder that reaches out of itself.
+
+    Raises:
+        FairlabError: a link leads elsewhere, adapters name another model, or the configuration names code of the hub.
+    """
+    # The hub's cache keeps the files of a snapshot beside it.
+    root = folder.resolve().parent.parent if folder.parent.name == "snapshots" else folder.resolve()
+    for file in folder.rglob("*"):
+        if file.is_symlink() and not file.resolve().is_relative_to(root):
+            raise FairlabError(f"{file} is a link out of the folder; copy the file there if you trust it")
+    if (folder / "adapter_config.json").is_file():
+        raise FairlabError(f"{folder} holds adapters, which name another model; merge them and save the whole model")
+    file = folder / "config.json"
+    if file.is_file():
+        _check_implementations(file, read_object(file))
+
+
+def _check_implementations(file: Path, content: Any) -> None:
+    """Refuse names of code in a configuration, and in those inside it."""
+    for key, value in content.items() if isinstance(content, dict) else ():
+        if key.lstrip("_").removesuffix("_internal") in IMPLEMENTATIONS and not _is_computed(value):
+            raise FairlabError(f"{file} names an implementation of the hub ({key}: {value}), which is never run")
+        _check_implementations(file, value)
+
+
+def _is_computed(value: Any) -> bool:
+    named = value.values() if isinstance(value, dict) else [value]
+    return all(isinstance(one, str | None) and one in COMPUTED for one in named)
 
 
 def weights_files(folder: Path) -> list[Path]:

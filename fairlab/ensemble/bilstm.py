@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from fairlab.backbones.trust import loading
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -153,9 +154,11 @@ class _DictsOnly(pickle.Unpickler):
 
 
 def _vocabulary(file: Path) -> dict[str, int]:
-    with file.open("rb") as stored:
+    with loading(f"the vocabulary {file}"), file.open("rb") as stored:
         content = _DictsOnly(stored).load()
     while not hasattr(content, "word_index"):
+        if not isinstance(content, _Stub):
+            raise FairlabError(f"{file} holds no vocabulary; reinstall the package")
         inner = [value for value in vars(content).values() if isinstance(value, _Stub)]
         if not inner:
             raise FairlabError(f"{file} holds no vocabulary; reinstall the package")

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.ensemble.sources import Sources
+from fairlab.ensemble.trust import DESCRIPTION, inside, load_pipeline, read_description
 from fairlab.files import replaced_when_written, sha256, write_whole
 from fairlab.types import FairlabError
 
-DESCRIPTION = "ensemble.json"
-# What scikit-learn's trees and boosting are made of; everything else that skops does not know is refused.
-TRUSTED = ("sklearn.", "numpy.", "collections.OrderedDict")
 Array = NDArray[np.float64]
 
 
@@ -74,20 +72,13 @@ def load_ensemble(folder: Path) -> Ensemble:
     Raises:
         FairlabError: there is none, a file was changed, or it holds what no ensemble holds.
     """
-    import skops.io
-
     from fairlab.ensemble.model import HarmModel
 
-    if not (folder / DESCRIPTION).is_file():
-        raise FairlabError(f"{folder} holds no ensemble; give the folder 'model' of a run of safety_ensemble")
-    description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    description = read_description(folder)
     models = {}
     for harm, entry in description["harms"].items():
-        file = folder / entry["file"]
-        if not file.is_file() or sha256(file) != entry["sha256"]:
+        file = inside(folder / entry["file"])
+        if not file.is_file() or sha256(file) != entry.get("sha256"):
             raise FairlabError(f"{file} is not the file that was exported; export the ensemble anew")
-        unknown = skops.io.get_untrusted_types(file=file)
-        if strange := [name for name in unknown if not name.startswith(TRUSTED)]:
-            raise FairlabError(f"{file} holds a {strange[0]}, which no ensemble holds; do not use it")
-        models[harm] = HarmModel(skops.io.load(file, trusted=unknown), entry["slope"], entry["intercept"])
+        models[harm] = HarmModel(load_pipeline(file), entry["slope"], entry["intercept"])
     return Ensemble(models, description)

@@ -167,7 +167,8 @@ class SafetyEnsemble:
 
     def export(self, folder: Path, card: str) -> Path:
         """Write the debiased models, and return their file."""
-        from fairlab.ensemble.export import DESCRIPTION, save_ensemble
+        from fairlab.ensemble.export import save_ensemble
+        from fairlab.ensemble.trust import DESCRIPTION
 
         save_ensemble(self.models[DEBIASED], self.sources, folder)
         return folder / DESCRIPTION

@@ -10,6 +10,7 @@ import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.record import is_variable_name
 from fairlab.types import FairlabError
 
 TRIES = 5
@@ -37,6 +38,10 @@ class Moderation:
 
     def __init__(self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None) -> None:
         if api_key_env is not None and not os.environ.get(api_key_env):
+            if not is_variable_name(api_key_env):
+                raise FairlabError(
+                    "api_key_env holds no name of a variable, perhaps the key itself; export it, and give the name"
+                )
             raise FairlabError(f"{api_key_env} is not set; export the key of {base_url}, or set api_key_env=null")
         self.url = base_url.rstrip("/") + "/moderations"
         self.model = model

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fairlab.backbones.trust import check_model_folder, loading
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -33,13 +34,17 @@ class TransformersClassifier:
     def __init__(self, *, name: str) -> None:
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+        if Path(name).is_dir():
+            check_model_folder(Path(name))
         try:
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(name)
-            self.model: Any = AutoModelForSequenceClassification.from_pretrained(name).eval()
-        except (OSError, ValueError) as error:
+            with loading(f"the classifier {name}"):
+                self.tokenizer: Any = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+                self.model: Any = AutoModelForSequenceClassification.from_pretrained(name, trust_remote_code=False)
+        except FairlabError as error:
             raise DataUnavailable(
-                f"the classifier {name} cannot be had; give a folder of transformers files"
+                f"the classifier {name} cannot be had; give a folder of transformers files ({error})"
             ) from error
+        self.model.eval()
         config = self.model.config
         labels = [str(label) for _, label in sorted(config.id2label.items())]
         self.several = config.problem_type == "multi_label_classification" or len(labels) == 1
@@ -73,7 +78,8 @@ class Detoxify:
         file = Path(checkpoint)
         if not file.is_file():
             raise DataUnavailable(f"{checkpoint} is not there; give a checkpoint file of Detoxify")
-        held = torch.load(file, map_location="cpu", weights_only=True)
+        with loading(f"the checkpoint {file}"):
+            held = torch.load(file, map_location="cpu", weights_only=True)
         try:
             settings, state = held["config"], held["state_dict"]
             dataset, encoder = settings["dataset"]["args"], settings["arch"]["args"]
@@ -85,11 +91,11 @@ class Detoxify:
             raise FairlabError(f"{checkpoint} names {len(labels)} of its {count} outputs; give a released checkpoint")
         source = config or encoder["model_type"]
         try:
-            shape = AutoConfig.from_pretrained(source, num_labels=count)
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(source)
+            shape = AutoConfig.from_pretrained(source, num_labels=count, trust_remote_code=False)
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         except (OSError, ValueError) as error:
             raise DataUnavailable(f"the configuration {source} of {checkpoint} cannot be had; give config=") from error
-        self.model: Any = AutoModelForSequenceClassification.from_config(shape)
+        self.model: Any = AutoModelForSequenceClassification.from_config(shape, trust_remote_code=False)
         state = {key.removeprefix("model."): value for key, value in state.items()}
         missing, _ = self.model.load_state_dict(state, strict=False)  # strict: but for buffers of older transformers
         if missing:

@@ -91,12 +91,17 @@ class Local:
         disable_progress_bar()
         of_file = {"gguf_file": self.gguf} if self.gguf else {}
         folder = self.weights.parent
-        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **of_file)
+        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", trust_remote_code=False, **of_file)
         safe = {} if self.gguf else {"use_safetensors": True}
         # Reading GGUF draws a bar of its own, which nothing turns off.
         with nullcontext() if sys.stderr.isatty() else redirect_stderr(io.StringIO()):
             loaded: Any = AutoModelForCausalLM.from_pretrained(
-                folder, dtype=getattr(torch, self.dtype), output_loading_info=True, **of_file, **safe
+                folder,
+                dtype=getattr(torch, self.dtype),
+                output_loading_info=True,
+                trust_remote_code=False,
+                **of_file,
+                **safe,
             )
         model, loading = loaded
         if loading["missing_keys"]:

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 
 from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Request, estimated_tokens
+from fairlab.record import is_variable_name
 from fairlab.types import FairlabError
 
 # Ways to ask for JSON of a schema, in the order they are tried: OpenAI's, llama.cpp's, and JSON without a schema
@@ -82,6 +83,10 @@ class Server:
         if self.api_key_env is None:
             return ""
         if not (key := os.environ.get(self.api_key_env, "").strip()):
+            if not is_variable_name(self.api_key_env):
+                raise FairlabError(
+                    "llm.api_key_env holds no name of a variable, perhaps the key itself; export it, and give the name"
+                )
             raise FairlabError(
                 f"the key for {self.url} is read from the environment variable {self.api_key_env}, which is not set; "
                 "export it, or name another one as llm.api_key_env"

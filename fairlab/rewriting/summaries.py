@@ -131,8 +131,8 @@ class ModelSummary:
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
         self.name, self.batch_size = name, batch_size
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=True).eval()
+        self.tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        self.model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=True, trust_remote_code=False).eval()
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
         """The summary of every text, at most half as long in tokens; longer texts are cut at the model's length."""

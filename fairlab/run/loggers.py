@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from fairlab.record import DATA, Record, without_secrets
+from fairlab.record import DATA, Record, redacted, without_secrets
 from fairlab.run.build import build_with_some
 from fairlab.types import FairlabError
 
@@ -41,7 +40,7 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
         except ModuleNotFoundError as error:
             raise FairlabError(f"logger={name} needs a package more: pip install 'fairlab[{name}]'") from error
     for logger in loggers:
-        logger.log_hyperparams(json.loads(without_secrets(json.dumps(record.config))))
+        logger.log_hyperparams(redacted(record.config))
         logger.log_metrics = _passing_over_errors(logger)
     return loggers
 

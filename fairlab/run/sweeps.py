@@ -21,7 +21,7 @@ from filelock import FileLock
 from omegaconf import DictConfig
 
 from fairlab.files import write_whole
-from fairlab.record import Record, without_secrets
+from fairlab.record import Record, redacted, without_secrets
 from fairlab.run import cli
 from fairlab.run.folders import SWEEP, changed_key, is_finished, plain_config, sweep_overrides
 from fairlab.run.job import lock_folder
@@ -136,7 +136,7 @@ def launch(
 
 def write_state(sweep: Path, content: dict[str, Any]) -> None:
     """Note a sweep's overrides and its state; what Hydra wrote beside is rid of secrets."""
-    write_whole(sweep / SWEEP, without_secrets(json.dumps(content, indent=1) + "\n"))
+    write_whole(sweep / SWEEP, json.dumps(redacted(content), indent=1) + "\n")
     if (sweep / "multirun.yaml").is_file():
         write_whole(sweep / "multirun.yaml", without_secrets((sweep / "multirun.yaml").read_text(encoding="utf-8")))
 

@@ -1,0 +1,456 @@
+"""Folders that somebody sent: what they name is not run, nothing is asked for them, and the end is one sentence."""
+
+import hashlib
+import io
+import json
+import os
+import pickle
+import shutil
+import socket
+import tarfile
+import zipfile
+
+import joblib
+import numpy as np
+import pytest
+import skops.io
+import torch
+import yaml
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Dense, Transformer
+from sentence_transformers.sentence_transformer.modules import Pooling
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from fairlab.backbones.loading import load_backbone
+from fairlab.ensemble.export import save_ensemble
+from fairlab.ensemble.model import HarmModel
+from fairlab.ensemble.moderation import Moderation
+from fairlab.ensemble.sources import Sentiment, Sources
+from fairlab.run.backbone_nodes import backbone_node
+from fairlab.run.build import build
+from fairlab.score import load
+from fairlab.types import FairlabError
+
+KEY = "HOSTILE_TEST_KEY"
+HERE = "fairlab.ensemble"
+
+
+class Evil:
+    """Leaves a mark where it is unpickled."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.mark}",)
+
+
+@pytest.fixture
+def mark(tmp_path):
+    return tmp_path / "mark"
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    """Whatever is looked up or connected to."""
+    asked = []
+
+    def refuse(*arguments, **_):
+        asked.append(arguments)
+        raise OSError("no network here")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setenv(KEY, "the-secret-of-this-test")
+    monkeypatch.setattr("builtins.input", lambda *_: "y")  # what transformers asks before it runs code
+    return asked
+
+
+def assert_refused(attempt, mark, requests):
+    with pytest.raises(FairlabError) as error:
+        attempt()
+    assert not mark.exists()
+    assert not requests
+    assert "\n" not in str(error.value)
+    assert "the-secret-of-this-test" not in str(error.value)
+
+
+# ---------------------------------------------------------------- exported ensembles
+
+
+@pytest.fixture
+def ensemble(tmp_path):
+    """A whole exported ensemble."""
+    pipeline = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
+    features = np.random.default_rng(0).random((20, 4))
+    pipeline.fit(features, features[:, 0] > 0.5)
+    folder = tmp_path / "ensemble"
+    save_ensemble({"hate": HarmModel(pipeline, 1.0, 0.0)}, Sources([Sentiment()]), folder)
+    name_sources(folder, {"sentiment": {"_target_": f"{HERE}.sources.Sentiment"}})
+    return folder
+
+
+def name_sources(folder, sources):
+    (folder / "sources.yaml").write_text(yaml.safe_dump(sources))
+
+
+def replace_model(folder, content):
+    """Put another file in the place of the fitted model, with its hash."""
+    (folder / "hate.skops").write_bytes(content)
+    description = json.loads((folder / "ensemble.json").read_text())
+    description["harms"]["hate"]["sha256"] = hashlib.sha256(content).hexdigest()
+    (folder / "ensemble.json").write_text(json.dumps(description))
+
+
+def rewritten(folder, change):
+    """The fitted model's archive with its members changed."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(folder / "hate.skops") as held, zipfile.ZipFile(made, "w") as new:
+        members = {name: held.read(name) for name in held.namelist()}
+        change(members)
+        for name, content in members.items():
+            new.writestr(name, content)
+    replace_model(folder, made.getvalue())
+
+
+def with_node(folder, node):
+    """The fitted model with one more attribute."""
+
+    def change(members):
+        schema = json.loads(members["schema.json"])
+        schema["content"]["content"]["more"] = node
+        members["schema.json"] = json.dumps(schema)
+
+    rewritten(folder, change)
+
+
+def evil_array(mark):
+    made = io.BytesIO()
+    np.save(made, np.array([Evil(mark)], dtype=object), allow_pickle=True)
+    return made.getvalue()
+
+
+def saved(value):
+    made = io.BytesIO()
+    torch.save(value, made)
+    return made.getvalue()
+
+
+def joblibbed(value):
+    made = io.BytesIO()
+    joblib.dump(value, made)
+    return made.getvalue()
+
+
+def classifier_with_pickled_weights(folder, mark):
+    (folder / "classifier").mkdir()
+    config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"], "vocab_size": 8}
+    (folder / "classifier" / "config.json").write_text(json.dumps(config))
+    (folder / "classifier" / "pytorch_model.bin").write_bytes(pickle.dumps(Evil(mark)))
+    name_sources(
+        folder, {"t": {"_target_": f"{HERE}.transformer.TransformersClassifier", "name": f"{folder}/classifier"}}
+    )
+
+
+def checkpoint_with_pickle(folder, mark):
+    (folder / "x.ckpt").write_bytes(saved(Evil(mark)))
+    settings = {"checkpoint": f"{folder}/x.ckpt", "config": str(folder)}
+    name_sources(folder, {"d": {"_target_": f"{HERE}.transformer.Detoxify", **settings}})
+
+
+def vocabulary_with_pickle(folder, mark):
+    root = folder / "toxic_classifier" / "model"
+    root.mkdir(parents=True)
+    (root / "model.weights.h5").write_bytes(b"")
+    (root / "tokenizer.pickle").write_bytes(pickle.dumps(Evil(mark)))
+    settings = {"package": "toxic_classifier", "folder": str(folder)}
+    name_sources(folder, {"b": {"_target_": f"{HERE}.bilstm.BiLSTM", **settings}})
+
+
+def linked(folder, name):
+    shutil.move(folder / name, folder.parent / f"outside_{name}")
+    (folder / name).symlink_to(folder.parent / f"outside_{name}")
+
+
+def named_elsewhere(folder):
+    shutil.copy(folder / "hate.skops", folder.parent / "hate.skops")
+    description = json.loads((folder / "ensemble.json").read_text())
+    description["harms"]["hate"]["file"] = "../hate.skops"
+    (folder / "ensemble.json").write_text(json.dumps(description))
+
+
+def target(named, **settings):
+    return lambda folder, mark: name_sources(
+        folder, {"s": {"_target_": named, **{key: str(value).format(mark=mark) for key, value in settings.items()}}}
+    )
+
+
+def node(loader, module, name, **more):
+    return lambda folder, _: with_node(
+        folder, {"__loader__": loader, "__module__": module, "__class__": name, "__id__": 1, **more}
+    )
+
+
+def set_type_of_arrays(members):
+    schema = members["schema.json"].decode()
+    members["schema.json"] = schema.replace('"type": "numpy"', '"type": "json"')
+
+
+NESTED = "[" * 100_000 + "]" * 100_000
+ENSEMBLES = {
+    "another target": target("os.system", command="touch {mark}"),
+    "an attribute of a module": target(f"{HERE}.moderation.os.system", command="touch {mark}"),
+    "an alias of numpy": target(f"{HERE}.sources.np.f2py.os.system", command="touch {mark}"),
+    "importing a file": target(f"{HERE}.bilstm.importlib.util.spec_from_file_location", name="x", location="{mark}"),
+    "a class of fairlab that is no source": target(f"{HERE}.cache.ScoreCache", file="{mark}"),
+    "a partial call": target(f"{HERE}.sources.Sentiment", _partial_="true"),
+    "positional arguments": target(f"{HERE}.sources.WordList", _args_="{mark}"),
+    "a secret in a path": target(f"{HERE}.sources.WordList", path=f"${{{{oc.env:{KEY}}}}}"),
+    "a nested target": lambda folder, mark: name_sources(
+        folder,
+        {"s": {"_target_": f"{HERE}.sources.WordList", "path": {"_target_": "os.system", "command": f"touch {mark}"}}},
+    ),
+    "a list of targets": lambda folder, _: name_sources(folder, {"s": {"_target_": [f"{HERE}.sources.Sentiment"]}}),
+    "a YAML tag": lambda folder, mark: (folder / "sources.yaml").write_text(
+        f"s: !!python/object/apply:os.system ['touch {mark}']\n"
+    ),
+    "YAML without end": lambda folder, _: (folder / "sources.yaml").write_text("s: &a [*a]\n"),
+    "nested YAML": lambda folder, _: (folder / "sources.yaml").write_text("[" * 5_000),
+    "an endpoint and a key": target(
+        f"{HERE}.moderation.Moderation", base_url="http://127.0.0.1:9", model="m", outputs="hate", api_key_env=KEY
+    ),
+    "a name of the hub": target(f"{HERE}.transformer.TransformersClassifier", name="somebody/model"),
+    "a classifier of pickles": classifier_with_pickled_weights,
+    "a checkpoint of pickles": checkpoint_with_pickle,
+    "a vocabulary of pickles": vocabulary_with_pickle,
+    "sources behind a link": lambda folder, _: linked(folder, "sources.yaml"),
+    "a model behind a link": lambda folder, _: linked(folder, "hate.skops"),
+    "a model in another folder": lambda folder, _: named_elsewhere(folder),
+    "a pickle": lambda folder, mark: replace_model(folder, pickle.dumps(Evil(mark))),
+    "a pickle of joblib": lambda folder, mark: replace_model(folder, joblibbed(Evil(mark))),
+    "a pickle of torch": lambda folder, mark: replace_model(folder, saved(Evil(mark))),
+    "arrays of objects": lambda folder, mark: rewritten(
+        folder, lambda members: members.update({k: evil_array(mark) for k in members if k.endswith(".npy")})
+    ),
+    "arrays that are nodes": lambda folder, _: rewritten(folder, set_type_of_arrays),
+    "a function of a pipeline": lambda folder, _: replace_model(
+        folder, skops.io.dumps(Pipeline([("f", FunctionTransformer(os.system)), ("m", LogisticRegression())]))
+    ),
+    "another estimator": lambda folder, _: replace_model(folder, skops.io.dumps(FunctionTransformer(np.exp))),
+    "a fitted model that is no pipeline": lambda folder, _: replace_model(folder, skops.io.dumps(LogisticRegression())),
+    "a function of numpy": node("FunctionNode", "numpy.distutils.exec_command", "exec_command", content="x"),
+    "a function of scikit-learn": node("FunctionNode", "sklearn.utils._testing", "check_call", content="x"),
+    "a type": node("TypeNode", "os", "system"),
+    "a method": node("MethodNode", "builtins", "method", content={"func": "system", "obj": None}),
+    "a partial": node("PartialNode", "functools", "partial", content={}),
+    "an operator": node("OperatorFuncNode", "operator", "methodcaller", attrs=None),
+    "a node without a loader": lambda folder, _: with_node(folder, {"__class__": "system", "__module__": "os"}),
+    "nested JSON": lambda folder, _: rewritten(folder, lambda members: members.update({"schema.json": NESTED})),
+    "nested description": lambda folder, _: (folder / "ensemble.json").write_text(NESTED),
+}
+
+
+@pytest.mark.parametrize("spoil", ENSEMBLES.values(), ids=ENSEMBLES)
+def test_an_ensemble_runs_nothing_asks_nobody_and_is_refused_in_a_sentence(ensemble, mark, requests, spoil):
+    load(str(ensemble))
+    spoil(ensemble, mark)
+    assert_refused(lambda: load(str(ensemble))[0], mark, requests)
+
+
+def test_no_member_of_an_archive_leaves_it(ensemble, tmp_path):
+    rewritten(ensemble, lambda members: members.update({"../../escaped.txt": b"x", "/tmp/escaped.txt": b"x"}))
+    load(str(ensemble))
+    assert not list(tmp_path.rglob("escaped.txt"))
+
+
+def test_an_address_and_a_key_come_from_the_command(ensemble, requests):
+    moderation = f"{HERE}.moderation.Moderation"
+    settings = {"base_url": "http://evil", "model": "m", "outputs": ["hate"], "api_key_env": KEY}
+    name_sources(ensemble, {"moderation": {"_target_": moderation, **settings}})
+    own = {"base_url": "http://localhost:9/v1", "api_key_env": None}
+    _, sources = load(str(ensemble), None, {"moderation": own})
+    (source,) = sources.sources
+    assert isinstance(source, Moderation)
+    assert (source.url, source.api_key_env) == ("http://localhost:9/v1/moderations", None)
+    with pytest.raises(FairlabError, match=r"sources.other is no source of .*; there are: moderation"):
+        load(str(ensemble), None, {"other": {}})
+    assert not requests
+
+
+# ---------------------------------------------------------------- model folders
+
+
+@pytest.fixture
+def model(tiny_folders, tmp_path):
+    """A whole model folder of transformers."""
+    shutil.copytree(tiny_folders["bert"], tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def sentence_model(tiny_folders, tmp_path):
+    """A whole folder of sentence-transformers with a dense layer."""
+    modules = [Transformer(str(tiny_folders["bert"])), Pooling(32), Dense(32, 8)]
+    SentenceTransformer(modules=modules, device="cpu").save(str(tmp_path / "sentence"), create_model_card=False)
+    return tmp_path / "sentence"
+
+
+def embed(folder):
+    return build(backbone_node(str(folder), {"max_length": 32})).embed(["a clock", "a boat"])
+
+
+def change(file, **values):
+    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
+def with_code(folder, mark):
+    code = f"import os\nos.system('touch {mark}')\nclass Evil: pass\n"
+    for name in ("evil.py", "modeling_evil.py", "configuration_evil.py", "tokenization_evil.py"):
+        (folder / name).write_text(code)
+
+
+def own_code(folder, mark, file="config.json", **values):
+    with_code(folder, mark)
+    names = ("AutoConfig", "AutoModel", "AutoModelForMaskedLM", "AutoProcessor")
+    auto_map = dict.fromkeys(names, "modeling_evil.Evil") | {"AutoTokenizer": ["tokenization_evil.Evil", None]}
+    change(folder / file, auto_map=auto_map, **values)
+
+
+def archive(folder):
+    with tarfile.open(folder / "model.safetensors", "w") as made:
+        made.add(folder / "config.json", "../../escaped.json")
+
+
+MODELS = {
+    "code for its configuration": lambda folder, mark: own_code(folder, mark, model_type="evil"),
+    "pickled weights alone": lambda folder, mark: (
+        (folder / "model.safetensors").unlink(),
+        (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Evil(mark))),
+    ),
+    "a pickle called safetensors": lambda folder, mark: (folder / "model.safetensors").write_bytes(saved(Evil(mark))),
+    "an archive called safetensors": lambda folder, _: archive(folder),
+    "an array called safetensors": lambda folder, mark: (folder / "model.safetensors").write_bytes(evil_array(mark)),
+    "weights behind a link": lambda folder, _: linked(folder, "model.safetensors"),
+    "a configuration behind a link": lambda folder, _: linked(folder, "config.json"),
+    "a link to a folder": lambda folder, _: (folder / "more").symlink_to(folder.parent),
+    "shards in another folder": lambda folder, _: (
+        (folder / "model.safetensors").rename(folder.parent / "model.safetensors"),
+        (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../model.safetensors"}}'),
+    ),
+    "adapters of another model": lambda folder, _: (folder / "adapter_config.json").write_text(
+        json.dumps({"peft_type": "LORA", "base_model_name_or_path": "somebody/model", "auto_mapping": None})
+    ),
+    "attention of the hub": lambda folder, _: change(folder / "config.json", attn_implementation="somebody/kernel:run"),
+    "attention of the hub, inside": lambda folder, _: change(
+        folder / "config.json", text_config={"_attn_implementation": {"": "somebody/kernel"}}
+    ),
+    "nested JSON": lambda folder, _: (folder / "config.json").write_text(NESTED),
+    "a list": lambda folder, _: (folder / "config.json").write_text("[]"),
+    "a subtraction of pickles": lambda folder, mark: (
+        (folder / "claim_only").mkdir(),
+        (folder / "claim_only" / "subtraction.json").write_text('{"scale": 1, "space": "logits"}'),
+        shutil.copy(folder / "config.json", folder / "claim_only"),
+        (folder / "claim_only" / "pytorch_model.bin").write_bytes(pickle.dumps(Evil(mark))),
+    ),
+    "a projection of pickles": lambda folder, mark: (
+        (folder / "2_Dense").mkdir(),
+        (folder / "2_Dense" / "model.safetensors").write_bytes(pickle.dumps(Evil(mark))),
+        (folder / "2_Dense" / "config.json").write_text(
+            '{"bias": false, "activation_function": "x.Identity", "in_features": 32, "out_features": 32}'
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("spoil", MODELS.values(), ids=MODELS)
+def test_a_model_runs_nothing_asks_nobody_and_is_refused_in_a_sentence(model, mark, requests, spoil):
+    spoil(model, mark)
+    assert_refused(lambda: embed(model), mark, requests)
+
+
+PICKLES = (
+    "pytorch_model.bin adapter_model.bin model.bin model.pt model.pth model.pkl model.ckpt training_args.bin "
+    "optimizer.pt scheduler.pt rng_state.pth tokenizer.pkl vocab.pkl vocab.bin config.pkl rust_model.ot "
+    "flax_model.msgpack tf_model.h5 model.joblib embeddings.npy model.npz pytorch_model-00001-of-00001.bin"
+).split()
+
+
+def test_pickles_beside_a_whole_model_are_not_opened(model, mark, requests):
+    expected = embed(model)
+    for name in PICKLES:
+        (model / name).write_bytes(pickle.dumps(Evil(mark)))
+    (model / "pytorch_model.bin.index.json").write_text('{"weight_map": {"a": "pytorch_model-00001-of-00001.bin"}}')
+    with_code(model, mark)
+    (model / "__init__.py").write_text(f"import os\nos.system('touch {mark}')\n")
+    assert torch.equal(embed(model), expected)
+    assert not mark.exists()
+    assert not requests
+
+
+def test_a_tokenizer_with_code_is_read_without_it(model, mark, requests):
+    expected = embed(model)
+    own_code(model, mark, file="tokenizer_config.json", tokenizer_class="EvilTokenizer")
+    assert torch.equal(embed(model), expected)
+    assert not mark.exists()
+    assert not requests
+
+
+def module(number, **values):
+    def spoil(folder, mark):
+        with_code(folder, mark)
+        modules = json.loads((folder / "modules.json").read_text())
+        modules[number] |= values
+        (folder / "modules.json").write_text(json.dumps(modules))
+
+    return spoil
+
+
+def in_file(name, **values):
+    return lambda folder, _: change(folder / name, **values)
+
+
+SENTENCE_MODELS = {
+    "a module that is a command": module(1, type="os.system"),
+    "a module of its own code": module(1, type="modeling_evil.Evil"),
+    "an attribute of a module": module(1, type="sentence_transformers.util.misc.os.system"),
+    "an alias of a module": module(1, type="sentence_transformers.base.model.pickle.Unpickler"),
+    "a router": module(1, type="sentence_transformers.models.Router"),
+    "a model inside": module(1, type="sentence_transformers.SentenceTransformer"),
+    "a module in another folder": module(1, path="../1_Pooling"),
+    "a module at the root": module(1, path="/etc"),
+    "arguments of a module": module(1, kwargs=["trust_remote_code"]),
+    "no transformer": module(0, type="sentence_transformers.models.Pooling"),
+    "a function of torch": in_file("2_Dense/config.json", activation_function="torch.hub.load"),
+    "a class of torch": in_file("2_Dense/config.json", activation_function="torch.utils.data.DataLoader"),
+    "an attribute of torch": in_file("2_Dense/config.json", activation_function="torch.serialization.os.system"),
+    "a tokenizer of the hub": in_file("sentence_bert_config.json", tokenizer_name_or_path="somebody/model"),
+    "arguments of the model": in_file("sentence_bert_config.json", model_args={"trust_remote_code": True}),
+    "arguments of the tokenizer": in_file("sentence_bert_config.json", tokenizer_args={"trust_remote_code": True}),
+    "another method of the model": in_file(
+        "sentence_bert_config.json", modality_config={"text": {"method": "push_to_hub", "method_output_name": None}}
+    ),
+    "pickled weights of a module": lambda folder, mark: (
+        (folder / "2_Dense" / "model.safetensors").unlink(),
+        (folder / "2_Dense" / "pytorch_model.bin").write_bytes(pickle.dumps(Evil(mark))),
+    ),
+    "a module behind a link": lambda folder, _: linked(folder, "2_Dense"),
+    "nested JSON": lambda folder, _: (folder / "modules.json").write_text(NESTED),
+}
+
+
+@pytest.mark.parametrize("spoil", SENTENCE_MODELS.values(), ids=SENTENCE_MODELS)
+def test_a_sentence_model_runs_nothing_asks_nobody_and_is_refused(sentence_model, mark, requests, spoil):
+    spoil(sentence_model, mark)
+    assert_refused(lambda: embed(sentence_model), mark, requests)
+
+
+def test_what_is_spoilt_above_was_whole(model, sentence_model, requests):
+    assert embed(model).isfinite().all()
+    assert embed(sentence_model).shape == (2, 8)
+    assert load_backbone(str(model), pooling="cls", max_length=8, normalize=True).embed(["a"]).norm() == pytest.approx(
+        1
+    )
+    assert not requests
