@@ -17,6 +17,7 @@ from fairlab.record import Record
 from fairlab.run import cli
 from fairlab.train import build_augmentation_in_training
 from fairlab.types import FairlabError
+from tests.conftest import make_groups, row, write_rows
 from tests.end_to_end.augmenting import (
     TEXTS,
     augment_here,
@@ -213,7 +214,8 @@ def test_groups_of_rules_feed_training(run, tmp_path, tiny_folders):
     assert augment_here(*GROUPS, *FAST, "output=out", "shard_rows=10") == 0
     groups = read_groups("out")
     assert len(groups) == 5 * 6
-    training = ["benchmark=[cced]", "benchmark.cced.sets=[embedded/people]", "data.path=out"]
+    measured = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(12)])
+    training = ["benchmark=[cced]", f"benchmark.cced.sets=[{measured}]", "data.path=out"]
     done = run("+experiment=ccd_bert", *tiny_backbone(tiny_folders["bert_mlm"]), *training)
     assert done.returncode == 0, done.stderr
 
