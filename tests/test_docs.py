@@ -107,6 +107,17 @@ def test_pages_for_every_trainer_and_logger():
             assert f"`{name}`" in text or "/" in name, (group, name)
 
 
+def test_the_page_on_where_things_are_names_what_is_there():
+    text = (ROOT / "docs" / "where.md").read_text(encoding="utf-8")
+    named = {
+        name for name in re.findall(r"`((?:fairlab|conf)/[\w/.]+)`", text) if "NAME" not in name and "GROUP" not in name
+    }
+    assert len(named) > 50
+    assert not [name for name in named if not (ROOT / name).exists()]
+    rooms = {path.name for path in (ROOT / "fairlab").iterdir() if (path / "__init__.py").is_file()}
+    assert rooms == {name.split("/")[1] for name in named if name.startswith("fairlab/") and name.count("/") > 1}
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("material")

@@ -38,7 +38,7 @@ class Rewritten:
     Attributes:
         fields: fields of the example after rewriting; the original ones where the rewrite was not taken.
         fault: why the rewrite was not taken: a few words, then what in particular; both empty where it was.
-        text: the rewriter's text, taken or not; empty where it gave none.
+        text: the rewriter's text, taken or not; empty where it gave none or changed nothing.
     """
 
     fields: list[str]

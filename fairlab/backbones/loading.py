@@ -72,8 +72,7 @@ def load_backbone(
         adapters_sha256: expected hash of the adapters' file; a mismatch is an error.
         fresh: seed of weights that are drawn anew in place of the checkpoint's, for pretraining a masked LM; None takes
             the checkpoint's.
-        entries: how many entries of text the model was tuned on, for the multilingual bias index; None where nobody
-            said.
+        entries: how many entries of text the model was tuned on, which the mb-index divides by; None where nobody said.
 
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.

@@ -217,7 +217,7 @@ class SafetyData(TrainingData):
 
     Args:
         name: name of the data set, one of :data:`READERS`.
-        path: path of the data set's file; None takes the file below ``FAIRLAB_DATA``.
+        path: path of the data set's file; None takes the one that comes with fairlab or lies below ``FAIRLAB_DATA``.
         held_out: names of further data sets that nothing is trained or chosen on.
         folds: number of folds, at least three; each is the test set of one model, and the validation set of another.
         repeats: number of times the data are divided into folds anew.

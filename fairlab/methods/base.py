@@ -29,7 +29,7 @@ class OfEncoder:
     Attributes:
         title: what the method is called in reports and model cards.
         limits: what its readings do not show, in one or two sentences for the model card.
-        encoder: the model.
+        encoder: the backbone that is trained.
         epochs: number of passes over the training data.
         validate_every: number of training steps between two validations.
         steps: most training steps; None trains for all epochs.
@@ -99,7 +99,7 @@ class Trained(OfEncoder, lightning.LightningModule):
         """Log ``loss`` and the other parts of a step, all of the whole batch.
 
         Args:
-            parts: values by name; ``loss`` is one of them.
+            parts: values to log by name, of which ``loss`` is one.
             size: number of items in this process's share of the batch.
 
         Raises:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from fairlab.record import Reading
+from fairlab.reporting.headlines import title, wrapped
 from fairlab.types import NEUTRAL
 
 BEFORE, AFTER = "#9aa5b1", "#1f6f8b"
@@ -38,7 +39,7 @@ def laid_out(figure: go.Figure, height: int) -> go.Figure:
 def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
     """Headline readings of every model or phase with their 95 % intervals, each reading on its own axis."""
     first = [next(iter(row.values())) for row in rows]
-    titles = [f"{reading.benchmark} {reading.subset}<br>{reading.quantity.replace('_', ' ')}" for reading in first]
+    titles = [wrapped(title(reading)) for reading in first]
     lines = math.ceil(len(rows) / BARS_PER_LINE)
     figure = make_subplots(
         rows=lines, cols=min(len(rows), BARS_PER_LINE), subplot_titles=titles, vertical_spacing=0.35 / lines
@@ -67,7 +68,7 @@ def bars(rows: Sequence[Mapping[str, Reading]]) -> go.Figure:
             )
             figure.add_trace(bar, **where)
         figure.update_yaxes(title_text=first[place].unit, **where)
-    return laid_out(figure, 60 + 300 * lines)
+    return laid_out(figure, 80 + 300 * lines).update_layout(margin_t=90)  # room for titles of three lines
 
 
 def curves(history: Sequence[dict[str, float]]) -> go.Figure:
@@ -214,7 +215,9 @@ def projection(attributes: Sequence[str], before: Array, after: Array, texts: Se
 def lines(setting: str, readings: Mapping[str, Mapping[str, Sequence[tuple[float, float, float, float]]]]) -> go.Figure:
     """Readings as (setting, value, low, high) in lines by name, each reading on an axis of its own."""
     rows = math.ceil(len(readings) / 2)
-    figure = make_subplots(rows=rows, cols=min(len(readings), 2), subplot_titles=list(readings))
+    figure = make_subplots(
+        rows=rows, cols=min(len(readings), 2), subplot_titles=[wrapped(name, 50) for name in readings]
+    )
     for place, of_reading in enumerate(readings.values()):
         where = {"row": place // 2 + 1, "col": place % 2 + 1}
         for number, (name, points) in enumerate(of_reading.items()):
@@ -244,13 +247,13 @@ def trade_off(
             y=[y[k] for k in front],
             mode="lines+markers",
             text=[texts[k] for k in front],
-            name="beaten by none in both",
+            name="no other is nearer in both",
             line={"color": COLOURS[1], "shape": "hv"},
             marker={"size": 10},
         )
     )
-    figure.update_xaxes(title_text=f"{names[0]}, distance to ideal", rangemode="tozero")
-    figure.update_yaxes(title_text=f"{names[1]}, distance to ideal", rangemode="tozero")
+    figure.update_xaxes(title_text=wrapped(f"{names[0]}, distance to ideal", 90), rangemode="tozero")
+    figure.update_yaxes(title_text=wrapped(f"{names[1]}, distance to ideal", 45), rangemode="tozero")
     return laid_out(figure, 440)
 
 
@@ -261,6 +264,7 @@ def parallel(settings: Mapping[str, Sequence[str]], readings: Mapping[str, Seque
         ticks = list(dict.fromkeys(values))
         places = [ticks.index(value) for value in values]
         axes.append({"label": name, "values": places, "tickvals": list(range(len(ticks))), "ticktext": ticks})
-    axes += [{"label": name.rpartition("/")[0], "values": list(values)} for name, values in readings.items()]
+    axes += [{"label": wrapped(name), "values": list(values)} for name, values in readings.items()]
     colour = {"color": next(iter(readings.values())), "colorscale": "Viridis", "showscale": True}
-    return laid_out(go.Figure(go.Parcoords(dimensions=axes, line=colour)), 440)
+    drawn = go.Figure(go.Parcoords(dimensions=axes, line=colour, labelside="bottom"))
+    return laid_out(drawn, 460).update_layout(margin_b=100)  # room for names of several lines

@@ -19,7 +19,8 @@ from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
 from fairlab.reporting.db_index import data_bias
-from fairlab.reporting.page import figure, page, section, table
+from fairlab.reporting.headlines import key, meaning, title
+from fairlab.reporting.page import Cell, figure, page, section, table
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.summary import moved, summary_lines
@@ -97,19 +98,22 @@ def _bars(record: Record) -> str:
 
 
 def _readings_table(record: Record) -> str:
-    rows = []
+    rows: list[list[Cell]] = []
+    explained = set[str]()
     phases = [*record.phases, *([DATA] if any(DATA in row for row in record.table()) else [])]
     for row in record.table():
         first = next(iter(row.values()))
         ideal = "" if first.ideal is None else f"{first.ideal:.4g}"
         values = [_value(row[phase]) if phase in row else "" for phase in phases]
-        name = f"{first.benchmark}/{first.subset}/{first.quantity}"
+        told = meaning(first)
+        name = (title(first), "" if told in explained else told, key(first))
+        explained.add(told)
         rows.append([name, *values, ideal, first.unit, str(first.n)])
     note = (
         "<p class='note'>95 % intervals in brackets. p: the benchmark's own test of the value, in parentheses adjusted "
         "for its other tests of the kind (Holm).</p>"
     )
-    return table(["reading", *(phase or "value" for phase in phases), "ideal", "unit", "n"], rows) + note
+    return table(["what was measured", *(phase or "value" for phase in phases), "ideal", "unit", "n"], rows) + note
 
 
 def _value(reading: Reading) -> str:
@@ -124,13 +128,13 @@ def _differences(record: Record) -> str:
     if not record.comparisons:
         return ""
     several = len({comparison.phase for comparison in record.comparisons}) > 1
-    rows = [
+    rows: list[list[Cell]] = [
         [
-            f"{c.benchmark}/{c.subset}/{c.quantity}" + (f", {c.phase}" if several else ""),
+            (title(c) + (f", {c.phase}" if several else ""), key(c)),
             f"{c.difference:+.4g} [{c.low:+.4g}, {c.high:+.4g}]",
             f"{c.p:.2g}",
             "" if c.p_holm is None else f"{c.p_holm:.2g}",
-            "moved" if moved(c) else "",
+            "yes" if moved(c) else "",
         ]
         for c in sorted(record.comparisons, key=lambda comparison: not comparison.headline)
     ]
@@ -139,7 +143,9 @@ def _differences(record: Record) -> str:
         "paired resamples. Adjusted: Holm over all headline readings; the others are not adjusted, and among many of "
         "them some p-values are small by chance.</p>"
     )
-    return section("What moved", table(["reading", "difference", "p", "p adjusted", ""], rows) + note)
+    return section(
+        "What changed", table(["what was measured", "difference", "p", "p adjusted", "beyond chance"], rows) + note
+    )
 
 
 def _notes(record: Record) -> str:
@@ -251,12 +257,14 @@ def _published_language_models(record: Record) -> str:
     """Table 2 of the biasers paper, and the readings of this run under the same columns."""
     table_2 = yaml.safe_load((PUBLISHED / "biasers.yaml").read_text(encoding="utf-8"))["table_2"]
     published = [[name, *(f"{value:g}" for value in values)] for name, values in table_2["rows"].items()]
-    found = {f"{r.benchmark}/{r.subset}/{r.quantity}": _value(r) for r in record.readings if r.phase == "after"}
-    ours = ["ours", *(found.get(column, "") for column in table_2["columns"])]
+    found = {key(reading): reading for reading in record.readings if reading.phase == "after"}
+    columns = table_2["columns"]
+    ours = ["ours", *(_value(found[column]) if column in found else "" for column in columns)]
+    named = [(title(found[column]), column) if column in found else column for column in columns]
     return (
         f"<p><b>Published</b> ({html.escape(table_2['where'])}): {html.escape(table_2['setting'])}. The stereotype "
         "score is nearer to 0 the better, by the authors; the mb-index falls with the number of entries alone; "
-        "normalised is among several models.</p>" + table(["model", *table_2["columns"]], [*published, ours])
+        "normalised is among several models.</p>" + table(["model", *named], [*published, ours])
     )
 
 
@@ -268,7 +276,7 @@ def _not_run(record: Record) -> str:
     if not record.not_run:
         return "<p>Everything asked for was run.</p>"
     rows = [[entry.phase, f"{entry.benchmark} {entry.subset}", entry.reason] for entry in record.not_run]
-    return table(["phase", "what", "why"], rows)
+    return table(["model", "benchmark", "reason"], rows)
 
 
 def _provenance(record: Record) -> str:

@@ -46,7 +46,7 @@ class Table:
     """A table of a paper.
 
     Attributes:
-        id: number of the table as in the paper, such as ``3``.
+        id: name by which the table is chosen, such as ``3`` or ``study``.
         title, where, setting: title of the table, its place in the paper, and what was measured on what.
         columns: keys of readings without their phase.
         rows: rows of the table in the order printed.

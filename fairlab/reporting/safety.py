@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import plotly.graph_objects as go
 import yaml
 
 from fairlab.record import Reading, Record
-from fairlab.reporting.page import figure, section, table
+from fairlab.reporting.headlines import title
+from fairlab.reporting.page import Cell, figure, section, table
 from fairlab.reporting.plots import AFTER, BEFORE, laid_out
 
 PUBLISHED = Path(__file__).parent / "published" / "ensemble.yaml"
@@ -48,13 +50,17 @@ def _beside(record: Record) -> str:
         printed = published[name]
         values = printed["rows"]["remediated"]
         rows = [
-            [column, f"{value:+.4g}", _percent(ours[column]) if column in ours else "not measured"]
+            [_name(column, ours), f"{value:+.4g}", _percent(ours[column]) if column in ours else "not measured"]
             for column, value in zip(printed["columns"], values, strict=True)
         ]
         pieces.append(f"<p>{html.escape(printed['where'])}: {html.escape(printed['title'])}. Printed: ")
-        pieces.append(f"{html.escape(printed['setting'])}.</p>{table(['reading', 'printed', 'ours'], rows)}")
+        pieces.append(f"{html.escape(printed['setting'])}.</p>{table(['what was measured', 'printed', 'ours'], rows)}")
     note = "Other sources, other texts: a direction to compare, not a value. Brackets are 95 % intervals."
     return "".join(pieces) + f"<p class='note'>{note}</p>"
+
+
+def _name(column: str, ours: Mapping[str, Reading]) -> Cell:
+    return (title(ours[column]), column) if column in ours else column
 
 
 def _percent(reading: Reading) -> str:

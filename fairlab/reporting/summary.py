@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fairlab.record import DATA, Comparison, Reading, Record
+from fairlab.reporting.headlines import key, title
 
 ALPHA = 0.05
 
@@ -38,19 +39,23 @@ def _on(phase: str) -> str:
 
 
 def line(row: Mapping[str, Reading]) -> str:
-    """``seat average absolute_effect_size 0.9576 (0.91..1.01), n 6``; of several models one after the other."""
+    """``SEAT mean absolute effect size, all tests: 0.9576 (0.91..1.01), n 6``, and the key; several models in turn."""
     first = next(iter(row.values()))
     values = [f"{phase} {r.value:.4g} ({r.low:.4g}..{r.high:.4g})".strip() for phase, r in row.items()]
-    return f"{first.benchmark} {first.subset} {first.quantity} {'; '.join(values)}, n {first.n}"
+    return f"{title(first)}: {'; '.join(values)}, n {first.n} [{key(first)}]"
 
 
 def change_line(before: Reading, after: Reading) -> str:
-    """``cced winogender gap 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``; a difference if ideal is not 0."""
-    name = f"{before.benchmark} {before.subset} {before.quantity}"
+    """``CCED gap, embedded sentences: 0.0412 -> 0.0071 (-83%), 95 % 0.0065..0.0078, n 240``, and the key.
+
+    The change is relative where the ideal is 0, else a difference.
+    """
     relative = before.ideal == 0 and before.value
     change = f"{after.value / before.value - 1:+.0%}" if relative else f"{after.value - before.value:+.2f}"
     interval = f"95 % {after.low:.4g}..{after.high:.4g}"
-    return f"{name:<24} {before.value:.4g} -> {after.value:.4g} ({change}), {interval}, n {after.n}"
+    return (
+        f"{title(before)}: {before.value:.4g} -> {after.value:.4g} ({change}), {interval}, n {after.n} [{key(before)}]"
+    )
 
 
 def moved(comparison: Comparison) -> bool:
@@ -59,12 +64,11 @@ def moved(comparison: Comparison) -> bool:
 
 
 def moved_line(comparison: Comparison) -> str:
-    """``moved: seat average absolute_effect_size -0.31 (-0.4..-0.2), p 0.003 adjusted``."""
+    """``changed beyond chance: SEAT mean absolute effect size, all tests: -0.31 (-0.4..-0.2), p 0.003 adjusted``."""
     c = comparison
-    what = f"{c.benchmark} {c.subset} {c.quantity}" + ("" if c.phase == "change" else f", {c.phase}")
-    return (
-        f"moved: {what} {c.difference:+.4g} ({c.low:+.4g}..{c.high:+.4g}), p {c.p_holm:.2g} adjusted for all headlines"
-    )
+    what = title(c) + ("" if c.phase == "change" else f", {c.phase}")
+    values = f"{c.difference:+.4g} ({c.low:+.4g}..{c.high:+.4g})"
+    return f"changed beyond chance: {what}: {values}, p {c.p_holm:.2g} adjusted for all headlines"
 
 
 def collapse_verdicts(record: Record) -> list[str]:
@@ -80,7 +84,7 @@ def collapse_verdicts(record: Record) -> list[str]:
         place = f"{reading.benchmark}/{reading.subset}"
         before, after = (readings.get(f"{phase}/{place}/gap_over_distance", math.nan) for phase in ("before", "after"))
         change = after / before - 1 if before else math.nan
-        verdict = f"cced {reading.subset} keeps {reading.value:.0%} of the distance to neutral; "
+        verdict = f"{title(reading)}: the model keeps {reading.value:.0%} of the distance to the neutral version; "
         verdict += f"gap over distance {change:+.0%}"
         fell = readings.get(f"after/{place}/gap_kept", math.nan) < 1
         if fell and not (change <= -0.1 and reading.value > 0.01):

@@ -7,9 +7,10 @@ import json
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from scipy import stats
 from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
-from fairlab.reporting.page import figure, page, section, table
+from fairlab.reporting.headlines import meaning, title
+from fairlab.reporting.page import Cell, figure, page, section, table
 from fairlab.types import FairlabError
 
 # Overrides that say where and how a run was done, or which of several equal ones it is.
@@ -172,14 +174,15 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str]) ->
         Path of the page.
     """
     choices = choices_of(records, keys)
-    units = {reading.key: reading.unit for record in records for reading in record.readings if reading.key in keys}
+    shown = {reading.key: reading for record in records for reading in record.readings if reading.key in keys}
+    titles = _titles(keys, shown)
     sections = [
         _heading(folder, records),
-        section("Runs", _table(choices, keys, units)),
-        section("Best of each criterion", _best(choices, keys)),
-        _lines(choices, keys),
-        _trade_offs(choices, keys),
-        _parallel(choices, keys),
+        section("Runs", _table(choices, titles, shown)),
+        section("Nearest to the ideal value", _best(choices, titles, shown)),
+        _lines(choices, titles),
+        _trade_offs(choices, titles),
+        _parallel(choices, titles),
         section("Not finished", _unfinished(records)),
     ]
     content = [
@@ -192,6 +195,17 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str]) ->
     return path
 
 
+def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]:
+    """Plain names of keys, all different: with the phase or model where that is not the one after training."""
+    titles = {
+        key: title(shown[key]) + (f", {shown[key].phase}" if shown[key].phase not in ("", "after") else "")
+        for key in keys
+        if key in shown
+    }
+    several = Counter(titles.values())
+    return {key: name if several[name] == 1 else f"{name}, {key}" for key, name in titles.items()}
+
+
 def _heading(folder: Path, records: Sequence[Record]) -> str:
     done = sum(record.status == "finished" for record in records)
     return (
@@ -200,17 +214,18 @@ def _heading(folder: Path, records: Sequence[Record]) -> str:
     )
 
 
-def _table(choices: Sequence[Choice], keys: Sequence[str], units: Mapping[str, str]) -> str:
+def _table(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> str:
     settings = list(choices[0].settings) if choices else []
     rows = [
         [
             *choice.settings.values(),
             ", ".join(map(str, choice.seeds)),
-            *(_shown(choice.points[key]) if key in choice.points else "" for key in keys),
+            *(_shown(choice.points[key]) if key in choice.points else "" for key in titles),
         ]
         for choice in choices
     ]
-    body = table([*settings, "seeds", *(f"{key} ({units[key]})" for key in keys)], rows)
+    named = [(f"{name} ({shown[key].unit})", meaning(shown[key]), key) for key, name in titles.items()]
+    body = table([*settings, "seeds", *named], rows)
     return f"<div style='overflow-x: auto'>{body}</div>"
 
 
@@ -218,25 +233,26 @@ def _shown(point: Point) -> str:
     return f"{point.value:.4g} [{point.low:.4g}, {point.high:.4g}]"
 
 
-def _best(choices: Sequence[Choice], keys: Sequence[str]) -> str:
-    rows = []
-    for key in keys:
+def _best(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> str:
+    rows: list[list[Cell]] = []
+    for key, name in titles.items():
         if found := best(choices, key):
             first, alike = found
             point = first.points[key]
             told = ", ".join(choice.name for choice in alike) or "none"
-            rows.append([key, f"{point.ideal:.4g}", first.name, _shown(point), str(point.n), told])
+            criterion = (name, meaning(shown[key]), key)
+            rows.append([criterion, f"{point.ideal:.4g}", first.name, _shown(point), str(point.n), told])
     if not rows:
         return "<p>No reading has an ideal value.</p>"
     note = (
-        "<p class='note'>Nearest to the ideal value. The best of many is nearer by luck too: those in the last column "
-        "are not told apart from it.</p>"
+        "<p class='note'>The settings whose mean lies nearest to the ideal value. The best of many settings is also "
+        "lucky: it cannot be told apart from those in the last column.</p>"
     )
-    header = ["criterion", "ideal", "best", "value", "runs", "whose interval overlaps"]
+    header = ["what was measured", "ideal", "nearest settings", "value", "runs", "settings whose interval overlaps"]
     return f"<div style='overflow-x: auto'>{table(header, rows)}</div>{note}"
 
 
-def _lines(choices: Sequence[Choice], keys: Sequence[str]) -> str:
+def _lines(choices: Sequence[Choice], titles: Mapping[str, str]) -> str:
     """Readings against each setting that is a number, a line for each choice of the others."""
     body = ""
     for setting in choices[0].settings if choices else ():
@@ -247,7 +263,7 @@ def _lines(choices: Sequence[Choice], keys: Sequence[str]) -> str:
             others = " ".join(f"{key}={value}" for key, value in choice.settings.items() if key != setting)
             lines.setdefault(others or "all", []).append(choice)
         drawn = {
-            key: {
+            named: {
                 name: sorted(
                     (float(c.settings[setting]), c.points[key].value, c.points[key].low, c.points[key].high)
                     for c in of_line
@@ -255,15 +271,15 @@ def _lines(choices: Sequence[Choice], keys: Sequence[str]) -> str:
                 )
                 for name, of_line in lines.items()
             }
-            for key in keys[:MOST_PLOTTED]
+            for key, named in islice(titles.items(), MOST_PLOTTED)
         }
         body += figure(plots.lines(setting, drawn))
     return section("Against each setting", body) if body else ""
 
 
-def _trade_offs(choices: Sequence[Choice], keys: Sequence[str]) -> str:
+def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> str:
     """Distances to the ideal of two criteria, of different benchmarks, with the choices that no other beats in both."""
-    judged = [key for key in keys if all(key in c.points and c.points[key].ideal is not None for c in choices)]
+    judged = [key for key in titles if all(key in c.points and c.points[key].ideal is not None for c in choices)]
     first = list({key.split("/")[-3]: key for key in reversed(judged) if key.count("/") > 1}.values())[::-1]
     pairs = list(combinations(first if len(first) > 1 else judged, 2))[: MOST_PLOTTED // 2]
     if len(choices) < 2 or not pairs:
@@ -271,16 +287,19 @@ def _trade_offs(choices: Sequence[Choice], keys: Sequence[str]) -> str:
     body = ""
     for pair in pairs:
         points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
-        body += figure(plots.trade_off(pair, points, [choice.name for choice in choices], trade_off_front(points)))
-    return section("Trade-offs", body + "<p class='note'>Joined: no other choice is nearer to both ideals.</p>")
+        names = [titles[key] for key in pair]
+        body += figure(plots.trade_off(names, points, [choice.name for choice in choices], trade_off_front(points)))
+    return section(
+        "Trade-offs", body + "<p class='note'>Joined points: no other settings are nearer to both ideal values.</p>"
+    )
 
 
-def _parallel(choices: Sequence[Choice], keys: Sequence[str]) -> str:
-    shown = [key for key in keys if all(key in choice.points for choice in choices)][:MOST_PLOTTED]
-    if len(choices) < 2 or not shown:
+def _parallel(choices: Sequence[Choice], titles: Mapping[str, str]) -> str:
+    drawn = [key for key in titles if all(key in choice.points for choice in choices)][:MOST_PLOTTED]
+    if len(choices) < 2 or not drawn:
         return ""
     settings = {key: [choice.settings[key] for choice in choices] for key in choices[0].settings}
-    readings = {key: [choice.points[key].value for choice in choices] for key in shown}
+    readings = {titles[key]: [choice.points[key].value for choice in choices] for key in drawn}
     return section("Parallel coordinates", figure(plots.parallel(settings, readings)))
 
 
@@ -299,8 +318,6 @@ def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
     Raises:
         FairlabError: there is no such folder, no run in it, or no such reading.
     """
-    from fairlab.reporting.sweep import headlines, read_runs, write_sweep
-
     if not folder.is_dir():
         raise FairlabError(f"{folder} is no folder; give runs=DIR, a folder of runs")
     records = read_runs(folder)

@@ -57,7 +57,7 @@ class LLMRewriter:
         temperature: sampling temperature of all requests; 0 is greedy, None leaves it to the server.
 
     Attributes:
-        group_prompt, target_prompt: as read, with version and SHA-256 for the record.
+        group_prompt, target_prompt: both prompts as read from their files, with version and SHA-256 for the record.
 
     Source: CCD, section 3.3 and equation 5, for groups; Qian et al. 2022, "Perturbation Augmentation for Fairer NLP",
     section 2, for single targets.

@@ -24,7 +24,7 @@ class History(Callback):
     """Loss of every training step and the metrics of every validation, carried along in checkpoints.
 
     Attributes:
-        rows: ``{"step": ..., name: value, ...}`` in order.
+        rows: one dictionary per step that was logged, ``{"step": ..., name: value, ...}``, in order.
         seconds: wall time per training step, of this process only.
     """
 
@@ -70,10 +70,10 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
     ``last.ckpt`` before it stays as ``previous.ckpt``, to go on from where a disk loses the newer one.
 
     Args:
-        folder: of both.
-        every: training steps between two ``last.ckpt``.
-        monitor: the validation's value whose lowest is best.
-        patience: validations without a new lowest after which training stops; None never stops it.
+        folder: folder where ``last.ckpt`` and ``best.ckpt`` are written.
+        every: number of training steps between two ``last.ckpt``.
+        monitor: name of the logged validation value whose lowest is best.
+        patience: number of validations without a new lowest value after which training stops; None never stops it.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Compiled(Callback):
     """Compiles the body of a model (``torch.compile``) while it is trained.
 
     Args:
-        encoder: whose model it is; methods may have changed it by the time training begins.
+        encoder: the backbone whose model is compiled; methods may have changed it by the time training begins.
     """
 
     def __init__(self, encoder: Backbone) -> None:

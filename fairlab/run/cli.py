@@ -44,8 +44,8 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     """Call a Hydra entry point; print errors meant for the user as one sentence and exit with 1.
 
     Args:
-        main: decorated by Hydra.
-        config_name: its root configuration, to name valid keys beside a misspelled one.
+        main: the entry point, decorated by Hydra.
+        config_name: name of its root configuration, to name valid keys beside a misspelled one.
 
     With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
     """

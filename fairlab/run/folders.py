@@ -31,10 +31,10 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
     """The folder a run writes into; the ``hydra.run.dir`` of every entry point.
 
     Args:
-        experiment: names the folder between ``outputs`` and the run.
+        experiment: name of the experiment, and of the folder between ``outputs`` and the run.
         now: time stamp of a new run.
-        ckpt: None starts a new run; ``last`` continues the newest unfinished run of the experiment; anything else is
-            the folder of the run to continue.
+        ckpt: run to continue: None starts a new run; ``last`` continues the newest unfinished run of the experiment;
+            anything else is the folder of the run to continue.
         _root_: the composed configuration, handed in by OmegaConf.
 
     Raises:
@@ -51,12 +51,12 @@ def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
     """The folder of a sweep; the ``hydra.sweep.dir`` of the entry points.
 
     Args:
-        name: of the folder between ``multirun`` and the sweep.
+        name: name of the folder between ``multirun`` and the sweep.
         now: time stamp of a new sweep.
         _root_: the composed configuration, handed in by OmegaConf.
 
     Returns:
-        That of the newest sweep of the same overrides where some run has not finished, else a new one.
+        Folder of the newest sweep of the same overrides where some run has not finished, else of a new one.
     """
     given = sweep_overrides([*_root_.hydra.overrides.task, *_root_.hydra.overrides.hydra])
     return _sweep_folder(name, now, tuple(given))

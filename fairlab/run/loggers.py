@@ -24,8 +24,8 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
     """The loggers of a run, all writing into its folder; they get its configuration, secrets blanked.
 
     Args:
-        nodes: configurations by name.
-        record: of the run; it keeps the id that Weights & Biases knows the run by, for when it is continued.
+        nodes: configuration of each logger, by its name.
+        record: record of the run; it keeps the id that Weights & Biases knows the run by, for when it is continued.
         sweep: name of the sweep that the run belongs to; None for a run of its own.
 
     Raises:
@@ -86,16 +86,16 @@ def wandb_logger(
     A run that is continued goes on under its id.
 
     Args:
-        project: on the server.
-        entity: user or team; None is the key's own.
-        offline: never reach for the server.
-        group: that runs are shown under; None takes the sweep.
-        tags: of the run.
+        project: name of the project on the server.
+        entity: user or team; None takes the one the key belongs to.
+        offline: whether to write into the run folder alone and never reach for the server.
+        group: name of the group that runs are shown under; None takes the sweep.
+        tags: tags that the run is shown with.
         model: whether the trained model is kept as an artifact, see :func:`finish_loggers`.
-        init_timeout: seconds to wait for the server at the start.
-        finish_timeout: seconds to wait at the end for what has not been sent yet; it stays in the run folder.
-        save_dir: the run folder.
-        run_id: the run's id.
+        init_timeout: number of seconds to wait for the server at the start.
+        finish_timeout: number of seconds to wait at the end for what has not been sent yet; it stays in the run folder.
+        save_dir: folder of the run.
+        run_id: id by which Weights & Biases knows the run.
         sweep: name of the sweep that the run belongs to.
 
     Raises:

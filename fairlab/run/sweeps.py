@@ -70,7 +70,10 @@ def make_job(config: DictConfig, overrides: Sequence[str], sweep: Path) -> Job:
     folder = sweep / str(config.hydra.sweep.subdir)
     given = [one for one in (*overrides, *config.hydra.overrides.hydra) if not OF_SWEEP.match(one)]
     place = "output" if "output" in config else "hydra.run.dir"
-    command = [sys.executable, "-m", f"fairlab.{config.hydra.job.name}", *given, "hydra.mode=RUN", f"{place}={folder}"]
+    sources = [one.path for one in config.hydra.runtime.config_sources if one.provider == "command-line"]
+    own = [part for path in sources for part in ("--config-dir", str(path))]
+    command = [sys.executable, "-m", f"fairlab.{config.hydra.job.name}", *own, *given]
+    command += ["hydra.mode=RUN", f"{place}={folder}"]
     if "output" in config:
         config.output = str(folder)
     return Job(tuple(overrides), folder, command, plain_config(config), Path.cwd())

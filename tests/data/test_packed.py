@@ -13,7 +13,7 @@ from fairlab.methods.mlm import MLM
 from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import WORDS, write_rows
-from tests.data.test_corpus import NOVEL
+from tests.data.test_text import NOVEL
 from tests.methods.test_mlm import VALUES
 
 SETTINGS = {

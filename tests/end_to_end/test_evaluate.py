@@ -21,7 +21,7 @@ def measured(tmp_path) -> list[str]:
 def test_one_model_has_no_phase(run, measured, tmp_path, tiny_folders):
     done = run(f"model={tiny_folders['bert']}", *measured, entry="evaluate")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("cced groups gap ")
+    assert done.stdout.startswith("CCED gap, groups: ")
     folder = only_run(tmp_path, "evaluate")
     assert "cced/groups/gap" in json.loads((folder / "metrics.json").read_text())
     assert "Measured without training" in (folder / "report.html").read_text()

@@ -29,7 +29,13 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     assert lines[0].startswith(
         "quickstart scale: the backbone is sentence-transformers/all-MiniLM-L6-v2 with the adapters minilm_mlm, "
     )
-    headlines = ("cced embedded gap", "cced winogender gap", "seat average", "bias_ir average", "stsb dev")
+    headlines = (
+        "CCED gap, embedded sentences: ",
+        "CCED gap, Winogender sentences: ",
+        "SEAT mean absolute effect size, all tests: ",
+        "Bias-IR distance from an even choice, all categories: ",
+        "STS-B Spearman correlation, development set: ",
+    )
     assert all(line.startswith(start) for line, start in zip(lines[1:], headlines, strict=False))
     assert lines[-1] == f"report: {only_run(tmp_path).relative_to(tmp_path)}/report.html"
     assert done.stderr.strip() == ""

@@ -48,14 +48,15 @@ def test_the_report_is_one_offline_file_with_every_part(record):
     page = write_report(record).read_text(encoding="utf-8")
     for part in (
         "Before and after",
-        "What moved",
+        "What changed",
         "Training",
         "Distances to neutral, mine",
         "What the attribute adds",
         "Embeddings",
     ):
         assert f"<h2>{part}" in page
-    assert "CCED gap" in page
+    assert "<td>CCED gap, mine<br><small>difference of the distances" in page
+    assert "<small>cced/mine/gap</small>" in page
     assert "0.339" in page  # BERT in table 6 of the paper
     assert "not the published setting" in page
     assert "no &lt;data&gt;" in page
@@ -82,8 +83,10 @@ def test_a_language_model_stands_beside_the_four_of_the_paper(record):
 
 def test_summary_lines(record):
     lines = summary_lines(record)
-    assert lines[0].startswith("cced mine gap")
+    assert lines[0].startswith("CCED gap, mine: ")
     assert "(-100%)" in lines[0]
+    assert lines[0].endswith(", n 12 [cced/mine/gap]")
+    assert lines[1].startswith("changed beyond chance: CCED gap, mine: -")
     assert lines.count("not run: stsb dev: no <data>") == 1
     assert "collapse" not in "".join(lines)
 

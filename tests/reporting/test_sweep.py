@@ -91,11 +91,13 @@ def test_settings_are_what_the_commands_differ_in(tmp_path):
 
 def test_the_page_has_every_part(folder):
     page = write_sweep(folder, read_runs(folder), [GAP, LOSS]).read_text(encoding="utf-8")
-    for part in ("Runs", "Best of each criterion", "Against each setting", "Trade-offs", "Parallel coordinates"):
+    for part in ("Runs", "Nearest to the ideal value", "Against each setting", "Trade-offs", "Parallel coordinates"):
         assert f"<h2>{part}</h2>" in page
     assert "6 of 7 runs finished" in page
     assert "<td>10</td><td>failed</td><td>no space</td>" in page
     assert "<td>2 [-0.4841, 4.484]</td>" in page
+    assert "<th>CCED gap, mine (u)<br><small>" in page
+    assert f"<small>{GAP}</small>" in page
     found = json.loads((folder / "report.json").read_text())
     assert found[2]["readings"][LOSS]["value"] == 70
 

@@ -1,0 +1,50 @@
+"""Names in words for the keys of readings."""
+
+import pytest
+
+from fairlab.record import Comparison, Reading
+from fairlab.reporting.headlines import key, meaning, title, wrapped
+
+
+def reading(name):
+    return Reading(*name.split("/"), 0.5, "u", 0.0, 9, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cced/embedded/gap", "CCED gap, embedded sentences"),
+        ("cced/mine/distance_woman", "CCED distance of 'woman' to neutral, mine"),
+        ("cced/mine/distance_kept", "CCED distance kept, mine"),
+        ("seat/6b/effect_size", "SEAT effect size, test 6b"),
+        ("seat/average/absolute_effect_size", "SEAT mean absolute effect size, all tests"),
+        ("stereoset@meade/gender/icat", "StereoSet (meade) ICAT score, gender"),
+        ("rte_fairscore/dev_gender/fairscore", "RTE fairscore, development set, gender"),
+        ("sst2_probe/dev/accuracy", "SST-2 accuracy of a linear probe, development set"),
+        ("safety_hatecheck/hate/acv", "HateCheck counterfactual variance, hate"),
+        ("mb_index/all/mb_index", "mb-index"),
+        ("perplexity/text/pseudo_perplexity", "pseudo-perplexity"),
+        ("lengths/long_texts/mean_norm", "lengths mean norm, long texts"),  # one's own benchmark
+    ],
+)
+def test_titles(name, expected):
+    assert title(reading(name)) == expected
+    assert key(reading(name)) == name
+
+
+def test_a_meaning_says_which_value_is_fair():
+    assert meaning(reading("cced/embedded/gap")) == (
+        "difference of the distances of the versions to the neutral one (0 is fair)"
+    )
+    assert meaning(reading("hans_mnli/test/accuracy")) == "examples given the right label (100 is best)"
+    assert meaning(reading("lengths/long_texts/mean_norm")) == ""
+
+
+def test_a_comparison_is_called_as_its_readings_are():
+    change = Comparison("cced", "embedded", "gap", -0.1, "u", -0.2, 0.0, 0.04, 9, phase="change")
+    assert title(change) == "CCED gap, embedded sentences"
+    assert key(change) == "cced/embedded/gap"
+
+
+def test_titles_of_figures_are_broken_into_lines():
+    assert wrapped("one two three", width=8) == "one two<br>three"
