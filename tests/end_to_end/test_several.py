@@ -55,6 +55,7 @@ def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     assert Record.load(folder).metrics() == pytest.approx(one.metrics(), rel=1e-3, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_torchrun_starts_the_processes_and_an_evaluation_is_shared(run, tmp_path, tiny_folders):
     command = [f"model={tiny_folders['bert_mlm']}", "benchmark=[seat,bias_ir]", "max_length=32"]
     started = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -88,6 +89,7 @@ def processes_in(folder):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", ["SIGTERM", "Ctrl-C"])
 def test_two_processes_told_to_end_take_a_checkpoint_and_go_on(run, small, tmp_path, told):
     command = [*small, *LONG, *SHARED, "trainer.checkpoint_every=1000"]
@@ -113,6 +115,7 @@ def test_two_processes_told_to_end_take_a_checkpoint_and_go_on(run, small, tmp_p
         assert resumed.metrics() == whole.metrics()
 
 
+@pytest.mark.slow
 def test_kill_9_of_any_process_leaves_none_behind(small, tmp_path):
     command = [*small, *LONG, *SHARED]
     process = start_as_a_shell_does(command, tmp_path)

@@ -17,6 +17,7 @@ from tests.end_to_end.conftest import only_run, tiny_backbone
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     from sentence_transformers import SentenceTransformer
@@ -113,7 +114,7 @@ def test_a_sweep_runs_its_jobs_in_order_and_a_failing_one_stops_no_other(run, sm
 
 def test_help_answers_at_once():
     seconds = []
-    for _ in range(3):
+    while len(seconds) < 3 and min(seconds, default=2) >= 2:
         started = time.perf_counter()
         done = subprocess.run(
             [sys.executable, "-m", "fairlab.train", "--help"], capture_output=True, text=True, check=True
@@ -131,6 +132,7 @@ def test_the_configuration_is_printed(run):
     assert "rho: variance" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
     """The wheel carries conf/ and the embedded data; its environment borrows this one's packages."""
     subprocess.run(
