@@ -22,14 +22,12 @@ from fairlab.plans.row_by_row import RowByRow
 from fairlab.record import Note, Record, environment
 from fairlab.run import cli
 from fairlab.run.build import build
-from fairlab.run.folders import output_folder, plain_config
+from fairlab.run.folders import plain_config
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
     from fairlab.data.stream.manifest import Manifest
-
-OmegaConf.register_new_resolver("output_folder", output_folder, replace=True)
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="augment")

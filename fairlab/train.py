@@ -19,7 +19,6 @@ from fairlab.files import sha256
 from fairlab.record import Note, Record, environment
 from fairlab.run import cli
 from fairlab.run.build import build
-from fairlab.run.folders import run_folder, sweep_folder
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
 from fairlab.run.trainer import decoder_is_tied, fit, make_trainer, throughput
@@ -28,9 +27,6 @@ from fairlab.types import FairlabError
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
     from fairlab.backbones.backbone import Backbone
     from fairlab.data.counterfactual import CounterfactualData
-
-OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
-OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True)
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")
