@@ -98,6 +98,11 @@ def embedder(config: DictConfig, name: str) -> tuple[Callable[[Sequence[str]], A
     node = backbone_node(name, asked(config))
     facts = {"vectors": weights_facts(node)}
     backbone = build(node).to(device())
+
+    from fairlab.benchmarks.validity import validity
+
+    if reason := validity(backbone).reason:
+        raise FairlabError(f"{name} cannot embed: {reason}")
     return lambda texts: backbone.embed(texts, progress="embedding").numpy(), facts
 
 
