@@ -67,9 +67,9 @@ class FairlabLauncher(Launcher):
         settings: Any = OmegaConf.to_object(self.config.launcher)
         failed = launch(jobs, sweep, given, **settings)
         for job, done in zip(jobs, returns, strict=True):
-            done.return_value = outcome(job, failed, self.objective, len(jobs))
-            is_error = isinstance(done.return_value, Exception)
-            done.status = JobStatus.FAILED if is_error else JobStatus.COMPLETED
+            value = outcome(job, failed, self.objective, len(jobs))
+            done.status = JobStatus.FAILED if isinstance(value, Exception) else JobStatus.COMPLETED
+            done.return_value = value
         return returns
 
 

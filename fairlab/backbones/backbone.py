@@ -6,12 +6,15 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from rich.progress import track
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+if TYPE_CHECKING:
+    from fairlab.backbones.published import Published
 
 TOKENS_PER_BATCH = 2048
 
@@ -58,9 +61,10 @@ class Backbone(nn.Module):
         model: an encoder, or a language model around one, whose head is kept for export and for the likelihood scorers.
         tokenizer: the tokenizer that the model was trained with.
         pooling: how token vectors become one: ``cls``: the first token's last hidden state; ``mean``: the mean over all
-            tokens but padding.
+            tokens but padding; ``published``: as the modules of ``published`` make it.
         max_length: tokens per text, special ones included; longer texts are cut.
-        normalize: whether embeddings are scaled to unit length.
+        normalize: whether embeddings are scaled to unit length; not looked at where ``published`` makes them.
+        published: what sentence-transformers puts around the model; None where nothing stands there.
 
     Attributes:
         entries: how many entries of text a causal LM was tuned on; None where nobody said.
@@ -72,9 +76,10 @@ class Backbone(nn.Module):
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
         *,
-        pooling: Literal["cls", "mean"],
+        pooling: Literal["cls", "mean", "published"],
         max_length: int,
         normalize: bool,
+        published: Published | None = None,
     ) -> None:
         super().__init__()
         self.model = model
@@ -82,6 +87,8 @@ class Backbone(nn.Module):
         self.pooling = pooling
         self.max_length = max_length
         self.normalize = normalize
+        self.published = published
+        self.readout = None if published is None else published.readout
         self.entries: int | None = None
         self.padding_id = int(tokenizer.pad_token_id or 0)
         self.subtraction: Subtraction | None = None
@@ -100,6 +107,11 @@ class Backbone(nn.Module):
     @property
     def width(self) -> int:
         """Length of an embedding."""
+        return self.hidden_width if self.published is None else self.published.width
+
+    @property
+    def hidden_width(self) -> int:
+        """Length of a token's hidden state."""
         return self.model.config.hidden_size
 
     @property
@@ -114,6 +126,8 @@ class Backbone(nn.Module):
             if not name.startswith("pooler."):  # never used for an embedding, and left out of a masked LM
                 found.update(name.encode())
                 found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+        for tensor in self.readout.state_dict().values() if self.readout is not None else ():
+            found.update(tensor.cpu().contiguous().view(torch.uint8).numpy())
         if self.projection is not None:
             found.update(self.projection.cpu().numpy().tobytes())
         return found.hexdigest()
@@ -122,13 +136,19 @@ class Backbone(nn.Module):
         """Token ids per text, special tokens included, cut at ``max_length``."""
         return self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
 
+    def tokenize_to_embed(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids per text as :meth:`embed` reads it: behind the model's own prompt, where it has one."""
+        return self.tokenize(texts) if self.published is None else self.published.token_ids(texts)
+
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Embeddings (N, D) of token ids (N, T) with a mask that is 0 at padding."""
         hidden = self.transformer(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         return self.pool(hidden, attention_mask)
 
     def pool(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
-        """Embeddings (N, D) of last hidden states (N, T, D)."""
+        """Embeddings (N, D) of last hidden states (N, T, H)."""
+        if self.published is not None:
+            return self.published.pool(hidden, attention_mask)
         if self.pooling == "cls":
             embedding = hidden[:, 0]
         else:
@@ -156,7 +176,7 @@ class Backbone(nn.Module):
             progress: title of a progress bar, shown on a terminal only.
         """
         distinct = list(dict.fromkeys(texts))
-        token_ids = self.tokenize(distinct) if distinct else []
+        token_ids = self.tokenize_to_embed(distinct) if distinct else []
         batches = list(batches_by_tokens([len(ids) for ids in token_ids], budget))
         embeddings = torch.empty(len(distinct), self.width)
         with self.measuring():

@@ -19,16 +19,19 @@ def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
 
     An encoder-decoder has no such modules. A masked LM keeps its head, which ``AutoModel`` leaves out and
     ``AutoModelForMaskedLM`` loads. A projection becomes a dense layer of sentence-transformers; transformers alone
-    knows nothing of it. The folder appears whole, replacing an older one.
+    knows nothing of it. What sentence-transformers puts around the model is written as it was read. The folder appears
+    whole, replacing an older one.
     """
     temporary = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(temporary, ignore_errors=True)
     with no_space_is_one_sentence(folder):
         try:
+            if backbone.published is not None:
+                backbone.published.save(backbone.transformer, backbone.projection, temporary)
             backbone.model.save_pretrained(temporary)
             backbone.tokenizer.save_pretrained(temporary)
             save_subtraction(backbone, temporary)
-            if not backbone.model.config.is_encoder_decoder:
+            if backbone.published is None and not backbone.model.config.is_encoder_decoder:
                 _write_sentence_transformers_files(backbone, temporary)
             (temporary / "README.md").write_text(card, encoding="utf-8")
             shutil.rmtree(folder, ignore_errors=True)

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import threading
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from fairlab.backbones.hub import hub_folder
+from fairlab.backbones.trust import WEIGHTS, loading, weights_files
 from fairlab.files import sha256
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PretrainedConfig, PreTrainedModel
     from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
     from fairlab.backbones.backbone import Backbone
 
-OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
-WEIGHTS = "model.safetensors"
+PUBLISHED: Final = "published"
 MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # ends of transformers' class names
 CLASSIFIER = "ForSequenceClassification"
-HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
 MIN_LENGTH = 4
 LONGEST = 1024  # tokens of a text where neither the user nor the model sets a limit
@@ -36,9 +34,9 @@ DTYPES = ("float32", "bfloat16", "float16")
 def load_backbone(
     name: str,
     *,
-    pooling: Literal["cls", "mean"],
+    pooling: Literal["cls", "mean", "published"],
     max_length: int | None,
-    normalize: bool,
+    normalize: bool | None,
     revision: str | None = None,
     dtype: str = "float32",
     package: str | None = None,
@@ -50,16 +48,19 @@ def load_backbone(
     fresh: int | None = None,
     entries: int | None = None,
 ) -> Backbone:
-    """A transformers model as an encoder of text, with the heads its checkpoint holds.
+    """A transformers model as an encoder of text, with the heads its checkpoint holds whole.
 
-    A projection that an export of fairlab holds is applied again.
+    A head that the configuration names and the weights lack is left out, for what asks for it to say so. A projection
+    that an export of fairlab holds is applied again.
 
     Args:
         name: a folder in transformers format or a hub name.
-        pooling: how token vectors become one: ``cls`` (first token) or ``mean`` (over tokens, special ones included).
+        pooling: how token vectors become one: ``cls`` (first token), ``mean`` (over tokens, special ones included), or
+            ``published``: as the sentence-transformers files of the folder say, with all their modules and prompt.
         max_length: tokens per text, special ones included; longer texts are cut. None takes what the model can read,
-            at most 1,024.
-        normalize: whether embeddings are scaled to unit length, for models published that way.
+            at most 1,024, or with ``published`` the length in its files.
+        normalize: whether embeddings are scaled to unit length, for models published that way. None takes what
+            ``published`` does, and false elsewhere.
         revision: hub revision; None is the hub's default branch.
         dtype: torch name of the weights' number format, such as ``float32`` or ``bfloat16``.
         package: installed Python package that carries the weights (in its ``model`` folder), instead of the hub.
@@ -77,57 +78,161 @@ def load_backbone(
     Raises:
         FairlabError: the weights cannot be had, have another hash, or a value is out of range.
     """
-    if pooling not in ("cls", "mean"):
-        raise FairlabError(f"backbone.pooling must be mean or cls, not {pooling}")
+    if pooling not in ("cls", "mean", PUBLISHED):
+        raise FairlabError(f"backbone.pooling must be mean or cls, or published, not {pooling}")
     if dtype not in DTYPES:
         raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
     # Before the imports, which take seconds.
     folder = find_weights(name, revision=revision, package=package, gguf=gguf)
+    if pooling == PUBLISHED and not is_published(folder):
+        raise FairlabError(f"{folder} holds no modules.json of sentence-transformers; give pooling=mean or cls")
 
     import torch
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoConfig
     from transformers.utils.logging import disable_progress_bar
 
-    from fairlab.backbones.backbone import Backbone
-    from fairlab.backbones.projection import project, saved_projection
-    from fairlab.backbones.subtraction import load_subtraction
-
     disable_progress_bar()
-    if weights_sha256 and (found := sha256(folder / (gguf or WEIGHTS))) != weights_sha256:
+    if weights_sha256 and (found := sha256(*held_weights(folder, gguf))) != weights_sha256:
         raise FairlabError(
             f"the weights of {name} in {folder} have SHA-256 {found}, not {weights_sha256}; reinstall the package "
             f"{package or name}"
         )
     if gguf:
         _no_bar_without_a_terminal()
-    config = AutoConfig.from_pretrained(folder, gguf_file=gguf)
-    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf)
-    limit = min(_positions(config) or max_length or LONGEST, tokenizer.model_max_length)
-    max_length = min(limit, LONGEST) if max_length is None else max_length
-    if not MIN_LENGTH <= max_length <= limit:
-        raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {max_length}")
+    with loading(f"the configuration of {name}"):
+        config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
+    model = None
     if fresh is not None:
         model = _fresh(config, fresh)
-        return Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
-    model, loading = _kind(config, folder, gguf).from_pretrained(
-        folder, gguf_file=gguf, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True
-    )
+    elif (
+        pooling != PUBLISHED or not config.is_encoder_decoder
+    ):  # of which sentence-transformers loads the half it needs
+        model = _load_model(name, folder, config, gguf, getattr(torch, dtype))
+    if adapters and model is not None:
+        model = _with_adapters(model, adapters, adapters_sha256)
+    if pooling == PUBLISHED:
+        backbone = _as_published(name, folder, model, max_length, normalize, getattr(torch, dtype))
+    else:
+        assert model is not None
+        backbone = _as_pooled(name, folder, model, pooling, max_length, bool(normalize), gguf)
+    backbone.entries = entries
+    if fresh is None:
+        _apply_parts(backbone, folder)
+    return backbone
+
+
+def _load_model(
+    name: str, folder: Path, config: PretrainedConfig, gguf: str | None, dtype: torch.dtype
+) -> PreTrainedModel:
+    """The model with the heads that its configuration names, or without them where the weights lack them.
+
+    Raises:
+        FairlabError: the weights lack a part of the model itself.
+    """
+    with loading(f"the model {name}"), _without_report():
+        model, found = _kind(config, folder, gguf).from_pretrained(
+            folder,
+            gguf_file=gguf,
+            dtype=dtype,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
     if hasattr(model, "hf_quantizer"):
         # Of a GGUF file, whose weights have been read back to dtype; transformers would refuse to save them.
         model.hf_quantizer.remove_quantization_config(model)
     # The pooler serves a next-sentence head alone, which is loaded only where its pooler is there.
-    missing = sorted(key for key in loading["missing_keys"] if "pooler." not in key)
+    missing = sorted(key for key in found["missing_keys"] if "pooler." not in key)
+    lacks_head_alone = not any(key.startswith(f"{model.base_model_prefix}.") for key in missing)
+    if missing and model.base_model is not model and lacks_head_alone and not config.is_encoder_decoder:
+        return model.base_model
     if missing:
         lacking = ", ".join(missing[:3])
         raise FairlabError(f"the weights of {name} lack {lacking}; a randomly initialised part would be measured")
-    if adapters:
-        model = _with_adapters(model, adapters, adapters_sha256)
-    backbone = Backbone(model, tokenizer, pooling=pooling, max_length=max_length, normalize=normalize)
-    backbone.entries = entries
-    if (projection := saved_projection(folder)) is not None:
+    return model
+
+
+@contextmanager
+def _without_report() -> Iterator[None]:
+    """Transformers tells at length what the weights lack, and advises to train it; here that is looked at."""
+    from transformers.utils import logging
+
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+
+
+def _as_pooled(
+    name: str,
+    folder: Path,
+    model: PreTrainedModel,
+    pooling: Literal["cls", "mean", "published"],
+    max_length: int | None,
+    normalize: bool,
+    gguf: str | None,
+) -> Backbone:
+    """The model under fairlab's own pooling."""
+    from transformers import AutoTokenizer
+
+    from fairlab.backbones.backbone import Backbone
+
+    with loading(f"the tokenizer of {name}"):
+        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
+    limit = min(_positions(model.config) or max_length or LONGEST, tokenizer.model_max_length)
+    length = _in_range(min(limit, LONGEST) if max_length is None else max_length, limit, name)
+    return Backbone(model, tokenizer, pooling=pooling, max_length=length, normalize=normalize)
+
+
+def _as_published(
+    name: str,
+    folder: Path,
+    model: PreTrainedModel | None,
+    max_length: int | None,
+    normalize: bool | None,
+    dtype: torch.dtype,
+) -> Backbone:
+    """The model inside the modules that sentence-transformers' files put around it."""
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.published import load_published
+
+    with loading(name):
+        given: Any = None if model is None else model.base_model
+        published = load_published(folder, given, dtype, normalize)
+    transformer: Any = published.sentence[0]
+    own = transformer.tokenizer.model_max_length
+    positions = _positions(transformer.config)
+    limit = positions or max_length or max(own, LONGEST)
+    length = _in_range(min(own, positions or LONGEST) if max_length is None else max_length, limit, name)
+    published.sentence.max_seq_length = length
+    return Backbone(
+        transformer.model if model is None else model,
+        transformer.tokenizer,
+        pooling=PUBLISHED,
+        max_length=length,
+        normalize=False,
+        published=published,
+    )
+
+
+def _in_range(length: int, limit: int, name: str) -> int:
+    if not MIN_LENGTH <= length <= limit:
+        raise FairlabError(f"backbone.max_length must lie in {MIN_LENGTH}..{limit} for {name}, not {length}")
+    return length
+
+
+def _apply_parts(backbone: Backbone, folder: Path) -> None:
+    """What exports of fairlab hold beside the model: a projection, and what is subtracted."""
+    from fairlab.backbones.projection import project, saved_projection, take_projection
+    from fairlab.backbones.subtraction import load_subtraction
+
+    published = backbone.published
+    projection = saved_projection(folder) if published is None else take_projection(published)
+    if projection is not None:
         project(backbone, projection)
     load_subtraction(backbone, folder)
-    return backbone
 
 
 def _positions(config: PretrainedConfig) -> int | None:
@@ -187,38 +292,29 @@ def _kind(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_Bas
     if any(name.endswith(CLASSIFIER) for name in architectures):
         return AutoModelForSequenceClassification
     # BERT was pretrained with two heads; its published checkpoint names one class, and holds both.
-    if _next_sentence_head(folder / WEIGHTS):
+    if _next_sentence_head(weights_files(folder)):
         return AutoModelForPreTraining
     if any(name.endswith(MASKED_LM) for name in architectures):
         return AutoModelForMaskedLM
     return AutoModel
 
 
-def _next_sentence_head(weights: Path) -> bool:
+def _next_sentence_head(files: Sequence[Path]) -> bool:
     """Whether a checkpoint holds BERT's head for the next sentence whole, and its masked-LM head."""
     from safetensors import safe_open
 
-    with safe_open(weights, framework="pt") as file:
-        keys = list(file.keys())
+    keys: list[str] = []
+    for file in files:
+        with loading(f"the weights {file}"), safe_open(file, framework="pt") as held:
+            keys += held.keys()
     masked_lm = any(key.startswith("cls.predictions.") for key in keys)
     pooler = any(key.endswith("pooler.dense.weight") for key in keys)
     return "cls.seq_relationship.weight" in keys and masked_lm and pooler
 
 
-def published_settings(folder: Path) -> dict[str, Any]:
-    """Pooling, normalisation and length that a model folder names in sentence-transformers' files; empty without."""
-    modules, pooling, length = (
-        folder / name for name in ("modules.json", "1_Pooling/config.json", "sentence_bert_config.json")
-    )
-    if not modules.is_file() or not pooling.is_file():
-        return {}
-    kinds = [module["type"].rsplit(".", 1)[-1] for module in json.loads(modules.read_text(encoding="utf-8"))]
-    chosen = json.loads(pooling.read_text(encoding="utf-8"))
-    settings: dict[str, Any] = {"normalize": "Normalize" in kinds}
-    settings["pooling"] = "cls" if chosen.get("pooling_mode_cls_token") else "mean"
-    if length.is_file():
-        settings["max_length"] = json.loads(length.read_text(encoding="utf-8"))["max_seq_length"]
-    return settings
+def is_published(folder: Path) -> bool:
+    """Whether sentence-transformers' files say how a folder's model embeds."""
+    return (folder / "modules.json").is_file()
 
 
 def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,9 +324,17 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
         FairlabError: the weights cannot be had.
     """
     where = {key: settings.get(key) for key in ("revision", "package", "gguf")}
-    file = find_weights(settings["name"], **where) / (where["gguf"] or WEIGHTS)
+    folder = find_weights(settings["name"], **where)
+    files = held_weights(folder, where["gguf"])
+    if settings.get("pooling") == PUBLISHED:
+        files += sorted(folder.glob(f"*/{WEIGHTS}"))
     adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
-    return {"name": settings["name"], "sha256": sha256(file), **adapters}
+    return {"name": settings["name"], "sha256": sha256(*files), **adapters}
+
+
+def held_weights(folder: Path, gguf: str | None = None) -> list[Path]:
+    """The files that hold a model's weights: a GGUF file, or safetensors in one or more parts."""
+    return [folder / gguf] if gguf else weights_files(folder)
 
 
 def find_weights(
@@ -253,58 +357,8 @@ def find_weights(
             )
         return Path(found.origin).parent / ("" if gguf else "model")
     if Path(name).is_dir():
-        if not (Path(name) / file).is_file():
+        if gguf is not None and not (Path(name) / gguf).is_file():
             raise FairlabError(f"{name} holds no {file}; save the model there with save_pretrained")
+        held_weights(Path(name), gguf)
         return Path(name)
-    return _hub_folder(name, revision, file)
-
-
-def _hub_folder(name: str, revision: str | None, file: str) -> Path:
-    from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
-
-    try:
-        cached = try_to_load_from_cache(name, file, revision=revision)
-    except ValueError as error:  # no name the hub could have
-        raise FairlabError(
-            f"{name} is neither a folder nor a hub name; offline, this runs: {OFFLINE_COMMAND}"
-        ) from error
-    if isinstance(cached, str):
-        return Path(cached).parent
-    offline = constants.HF_HUB_OFFLINE
-    unreachable = "HF_HUB_OFFLINE is set" if offline else _why_unreachable(constants.ENDPOINT)
-    if unreachable:
-        raise FairlabError(
-            f"the weights of {name} cannot be had: no such folder, not in the hub cache "
-            f"{constants.HF_HUB_CACHE}, and {unreachable}; offline, this runs: {OFFLINE_COMMAND}"
-        )
-    try:
-        folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*HUB_FILES, file]))
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise FairlabError(
-            f"the weights of {name} cannot be had: no such folder, and the hub says: {reason}; "
-            f"offline, this runs: {OFFLINE_COMMAND}"
-        ) from error
-    if not (folder / file).is_file():
-        raise FairlabError(f"{name} has no {file} at revision {revision or 'main'}; convert it to safetensors first")
-    return folder
-
-
-def _why_unreachable(endpoint: str, seconds: float = 3.0) -> str:
-    """Empty when the hub answers at all; else the reason. The hub client itself would retry for most of a minute."""
-    answers: list[str] = []
-
-    def ask() -> None:
-        try:
-            urllib.request.urlopen(urllib.request.Request(endpoint, method="HEAD"), timeout=seconds).close()
-            answers.append("")
-        except urllib.error.HTTPError:
-            answers.append("")
-        except (OSError, ValueError) as error:
-            answers.append(f"{endpoint} is out of reach ({getattr(error, 'reason', error)})")
-
-    # A thread, because the timeout of a connection bounds neither name look-up nor a list of addresses.
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return answers[0] if answers else f"{endpoint} gave no answer within {seconds:.0f} seconds"
+    return hub_folder(name, revision, file)

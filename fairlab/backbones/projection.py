@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -18,7 +18,11 @@ from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput
 
 from fairlab.backbones.backbone import Backbone, body
+from fairlab.backbones.trust import loading, read_object
 from fairlab.types import FairlabError
+
+if TYPE_CHECKING:
+    from fairlab.backbones.published import Published
 
 FOLDER = "2_Dense"
 WEIGHT = "linear.weight"
@@ -39,8 +43,23 @@ def away_from(directions_KD: Tensor) -> Tensor:
     return (torch.eye(width, dtype=torch.float64, device=basis_KD.device) - basis_KD.T @ basis_KD).float()
 
 
+def is_projection(matrix: Tensor, tolerance: float = 1e-4) -> bool:
+    """Whether a matrix (D, D) is an orthogonal projection: symmetric and idempotent."""
+    symmetric = torch.allclose(matrix, matrix.T, atol=tolerance)
+    return symmetric and torch.allclose(matrix @ matrix, matrix, atol=tolerance)
+
+
 def project(backbone: Backbone, projection: Tensor) -> None:
-    """Multiply the last hidden states by a matrix (D, D) from now on, after what they were multiplied by before."""
+    """Multiply the last hidden states by a matrix (D, D) from now on, after what they were multiplied by before.
+
+    Raises:
+        FairlabError: embeddings are made of them by more than a weighted sum, so that theirs is another space.
+    """
+    if backbone.published is not None and not backbone.published.is_linear:
+        kinds = ", ".join(type(part).__name__ for part in backbone.published.readout)
+        raise FairlabError(
+            f"embeddings cannot be projected where they are made by {kinds}; take backbone.pooling=mean or cls"
+        )
     module = body(backbone.model)
     if backbone.projection is None:
         module.register_forward_hook(_project_output)
@@ -75,6 +94,29 @@ def saved_projection(folder: Path) -> Tensor | None:
     file = folder / FOLDER / "model.safetensors"
     if not file.is_file():
         return None
-    settings = json.loads((folder / FOLDER / "config.json").read_text(encoding="utf-8"))
-    linear = not settings["bias"] and settings["activation_function"].endswith(".Identity")
-    return load_file(file)[WEIGHT] if linear and settings["in_features"] == settings["out_features"] else None
+    settings = read_object(folder / FOLDER / "config.json")
+    linear = not settings.get("bias", True) and str(settings.get("activation_function")).endswith(".Identity")
+    if not linear or settings.get("in_features") != settings.get("out_features"):
+        return None
+    with loading(f"the projection {file}"):
+        weight = load_file(file)[WEIGHT]
+    return weight if is_projection(weight) else None
+
+
+def take_projection(published: Published) -> Tensor | None:
+    """Take out of published modules a dense layer that is an orthogonal projection, as fairlab exports it.
+
+    Applied to the hidden states it gives the same embeddings, and the language-modelling head sees it as well.
+    """
+    from sentence_transformers.base.modules import Dense
+
+    dense: Any = published.readout[1] if len(published.readout) > 1 else None
+    if not published.sums or not isinstance(dense, Dense) or not isinstance(dense.activation_function, nn.Identity):
+        return None
+    if dense.bias or dense.use_residual or dense.in_features != dense.out_features:
+        return None
+    weight = dense.linear.weight.detach()
+    if not is_projection(weight):
+        return None
+    del published.readout[1]
+    return weight

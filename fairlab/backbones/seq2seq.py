@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer, BartConfig, BartForConditionalGeneration, PreTrainedTokenizerBase
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.loading import WEIGHTS, find_weights
+from fairlab.backbones.loading import find_weights, held_weights
 from fairlab.files import sha256
 from fairlab.types import FairlabError
 
@@ -62,7 +62,7 @@ def new_seq2seq(
             f"backbone.layers must be at least 1 and backbone.max_length lie in 4..{LONGEST}: {layers}, {max_length}"
         )
     folder = find_weights(name, package=package)
-    if weights_sha256 and (found := sha256(folder / WEIGHTS)) != weights_sha256:
+    if weights_sha256 and (found := sha256(*held_weights(folder))) != weights_sha256:
         raise FairlabError(f"the weights of {name} have SHA-256 {found}, not {weights_sha256}; reinstall {package}")
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.model_max_length = max_length

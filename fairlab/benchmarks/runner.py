@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
 if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
+    from fairlab.benchmarks.validity import Validity
 
 EVERYTHING = "all"
 
@@ -33,6 +34,8 @@ def measure(
 ) -> None:
     """Run every benchmark that the record does not hold yet for this model, and compare it with an earlier one.
 
+    A model whose numbers could mean nothing is measured by none; see :mod:`fairlab.benchmarks.validity`.
+
     Args:
         benchmarks: the benchmarks to run.
         backbone: the model to measure.
@@ -44,9 +47,10 @@ def measure(
         change: label under which the comparisons are kept.
     """
     tasks: dict[str, Callable[[], Outcome]] = {}
+    found = cache(partial(_validity, backbone))
     for benchmark in benchmarks:
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
-        tasks[benchmark.name] = partial(_beside, benchmark, backbone, other)
+        tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found)
     _keep(tasks, phase, record, change)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
@@ -109,12 +113,27 @@ def measure_data(
     _keep({benchmark.name: measuring}, phase, record)
 
 
-def _beside(benchmark: Benchmark, backbone: Backbone, other: Path | None) -> Outcome:
-    """What a benchmark finds, beside the items of the earlier model where there are any."""
+def _validity(backbone: Backbone) -> Validity:
+    from fairlab.benchmarks.validity import validity
+
+    return validity(backbone)
+
+
+def _beside(benchmark: Benchmark, backbone: Backbone, other: Path | None, validity: Callable[[], Validity]) -> Outcome:
+    """What a benchmark finds, beside the items of the earlier model where there are any.
+
+    Raises:
+        CannotScore: no number of this model means anything.
+    """
     from safetensors.numpy import load_file
 
+    if reason := validity().reason:
+        raise CannotScore(reason)
     before = load_file(other) if other is not None and other.exists() else None
-    return benchmark.measure(backbone, before)
+    outcome = benchmark.measure(backbone, before)
+    if outcome.readings and (note := validity().note):
+        outcome.notes.append(Note(benchmark.name, note))
+    return outcome
 
 
 def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record, change: str = "change") -> None:

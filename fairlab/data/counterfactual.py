@@ -109,7 +109,7 @@ class CounterfactualData(Streamed):
             if not groups:
                 raise FairlabError(f"{path} leaves no group for {name}; lower data.validation or give more groups")
         self.token_ids = {
-            name: [encoder.tokenize(group.texts) for group in groups] for name, groups in self.groups.items()
+            name: [encoder.tokenize_to_embed(group.texts) for group in groups] for name, groups in self.groups.items()
         }
 
     @classmethod
@@ -161,7 +161,7 @@ def groups_of(data: object) -> dict[str, list[Group]]:
         FairlabError: it holds none.
     """
     if not isinstance(data, CounterfactualData):
-        raise FairlabError("this method needs counterfactual groups; choose data=quickstart/groups or data=groups")
+        raise FairlabError("this method needs counterfactual groups; choose data=groups")
     return data.groups
 
 

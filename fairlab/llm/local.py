@@ -13,7 +13,7 @@ from contextlib import nullcontext, redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.backbones.loading import DTYPES, WEIGHTS, find_weights
+from fairlab.backbones.loading import DTYPES, find_weights, held_weights
 from fairlab.files import sha256
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request
 from fairlab.types import FairlabError
@@ -60,10 +60,13 @@ class Local:
             raise FairlabError(f"llm.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
         if batch_size < 1:
             raise FairlabError(f"llm.batch_size must be at least 1, not {batch_size}")
-        self.weights = (
-            find_gguf(name, gguf, package) if gguf else find_weights(name, revision=revision, package=package) / WEIGHTS
+        files = (
+            [find_gguf(name, gguf, package)]
+            if gguf
+            else held_weights(find_weights(name, revision=revision, package=package))
         )
-        digest = sha256(self.weights)
+        self.weights = files[0]
+        digest = sha256(*files)
         if weights_sha256 and digest != weights_sha256:
             raise FairlabError(f"the weights {self.weights} have SHA-256 {digest}, not {weights_sha256}")
         self.name = f"{name}@{digest[:HASH_SHOWN]}"

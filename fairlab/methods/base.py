@@ -19,7 +19,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.export import export_backbone
-from fairlab.backbones.loading import WEIGHTS
+from fairlab.backbones.trust import WEIGHTS
 from fairlab.types import FairlabError
 
 

@@ -132,7 +132,7 @@ class PrototypeDebiasing(Trained, ABC):
                 )
         attributes = max(sentence.kind for sentence in self.sentences["train"])
         layers = self.encoder.model.config.num_hidden_layers + 1
-        self.register_buffer("prototypes", torch.zeros(attributes, layers, self.encoder.width))
+        self.register_buffer("prototypes", torch.zeros(attributes, layers, self.encoder.hidden_width))
         self.steps_an_epoch = data.total_batches // data.epochs
 
     def on_train_batch_start(self, batch: SentenceBatch | GroupBatch, batch_idx: int) -> None:

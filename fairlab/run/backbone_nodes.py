@@ -9,7 +9,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.backbones.loading import find_weights, published_settings
+from fairlab.backbones.loading import PUBLISHED, find_weights, is_published
 from fairlab.record import Record
 from fairlab.run import cli
 from fairlab.types import FairlabError
@@ -17,6 +17,7 @@ from fairlab.types import FairlabError
 SETTINGS = ("pooling", "normalize", "max_length", "dtype")
 LOAD = "fairlab.backbones.loading.load_backbone"
 FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
+AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
 
 
 def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
@@ -42,5 +43,6 @@ def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
         entries = record.provenance.get("data", {}).get("train_entries")
         node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
     else:
-        node = {"_target_": LOAD, "name": model} | FALLBACK | published_settings(find_weights(model))
+        published = is_published(find_weights(model)) and settings.get("pooling", PUBLISHED) == PUBLISHED
+        node = {"_target_": LOAD, "name": model} | (AS_PUBLISHED if published else FALLBACK)
     return OmegaConf.create({**node, **settings})

@@ -174,3 +174,7 @@ def flat(tree: Any, prefix: str = "") -> dict[str, Any]:
         items = [flat(value, f"{prefix}{key}.") for key, value in tree.items()]
         return {key: value for item in items for key, value in item.items()}
     return {prefix[:-1]: tree}
+
+
+for _resolver in (run_folder, sweep_folder, output_folder):  # the entry points' configurations name them
+    OmegaConf.register_new_resolver(_resolver.__name__, _resolver, replace=True)

@@ -23,7 +23,6 @@ from fairlab.run.folders import is_finished, refuse_other_run_of_sweep, write_sw
 from fairlab.run.job import lock_folder
 from fairlab.types import FairlabError
 
-INTERRUPTED = "interrupted"
 _running: set[subprocess.Popen[bytes]] = set()
 _stopping = threading.Event()
 
@@ -132,8 +131,8 @@ def launch(
         with stopped_by_signals():
             for count, (job, sentence) in enumerate(done_by(run, open_jobs, at_once), start=1):
                 name = " ".join(one for one in job.overrides if one not in common)
-                ended = f"failed: {sentence}" if sentence else "finished"
-                print(f"{count}/{len(open_jobs)} run {job.folder.name} {name}: {ended}", flush=True)
+                said = f"failed: {sentence}" if sentence else "finished"
+                print(f"{count}/{len(open_jobs)} run {job.folder.name} {name}: {said}", flush=True)
                 failed |= {job.folder: sentence} if sentence else {}
     except ImportError as error:
         name = {"submitit": "slurm"}.get(over, over)
@@ -152,7 +151,7 @@ def done_by(run: Callable[[Job], str], jobs: Sequence[Job], at_once: int) -> Ite
     from joblib import Parallel, delayed
 
     def one(job: Job) -> tuple[Job, str]:
-        sentence = INTERRUPTED if _stopping.is_set() else run(job)
+        sentence = "interrupted" if _stopping.is_set() else run(job)
         return job, "" if is_finished(job.place) else sentence or "it left no finished record"
 
     # Threads, as each only waits for a process: one that dies takes no other along.
@@ -218,7 +217,7 @@ def run_by_submitit(
         while not one.done():
             if _stopping.wait(1):
                 one.cancel()
-                return INTERRUPTED
+                return "interrupted"
         error = one.exception()
         return str(one.result()) if error is None else str(error).strip().splitlines()[-1]
 
@@ -238,7 +237,7 @@ def run_by_ray(jobs: Sequence[Job], sweep: Path, *, init: dict[str, Any], task: 
         while not ray.wait([reference], timeout=1)[0]:
             if _stopping.is_set():
                 ray.cancel(reference)
-                return INTERRUPTED
+                return "interrupted"
         try:
             return str(ray.get(reference))
         except ray.exceptions.RayError as error:

@@ -1,3 +1,4 @@
+import hashlib
 import importlib.util
 import json
 import shutil
@@ -9,11 +10,12 @@ import torch
 import yaml
 from safetensors.torch import load_file, save_file
 
-from fairlab.backbones import loading
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.likelihood import likelihood
-from fairlab.backbones.loading import find_weights, load_backbone
-from fairlab.types import FairlabError
+from fairlab.backbones.loading import find_weights, load_backbone, weights_facts
+from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.backbones.trust import INDEX, WEIGHTS
+from fairlab.types import CannotScore, FairlabError
 from tests.conftest import MINILM
 
 HOW = {"pooling": "mean", "max_length": 32, "normalize": False}
@@ -91,7 +93,7 @@ def test_a_checkpoint_with_both_heads_of_bert_loads_both_whatever_it_is_called(t
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"architectures": ["BertForMaskedLM"]}))
     model = load_backbone(str(folder), **HOW).model
-    saved = load_file(folder / loading.WEIGHTS)
+    saved = load_file(folder / WEIGHTS)
     torch.testing.assert_close(model.cls.seq_relationship.weight.data, saved["cls.seq_relationship.weight"])
     torch.testing.assert_close(model.cls.predictions.bias.data, saved["cls.predictions.bias"])
 
@@ -101,8 +103,8 @@ def test_a_next_sentence_head_without_its_pooler_is_left_out(tiny_folders, tmp_p
     shutil.copytree(tiny_folders["bert_pretraining"], folder)
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"architectures": ["BertForMaskedLM"]}))
-    weights = {key: value for key, value in load_file(folder / loading.WEIGHTS).items() if "pooler" not in key}
-    save_file(weights, folder / loading.WEIGHTS, metadata={"format": "pt"})
+    weights = {key: value for key, value in load_file(folder / WEIGHTS).items() if "pooler" not in key}
+    save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
     assert type(load_backbone(str(folder), **HOW).model).__name__ == "BertForMaskedLM"
 
 
@@ -111,13 +113,55 @@ def test_a_causal_lm_is_bound_by_its_positions(tiny_folders):
         load_backbone(str(tiny_folders["gpt2"]), **HOW | {"max_length": 65})
 
 
-def test_weights_that_lack_a_part_are_refused(tiny_folders, tmp_path):
-    folder = tmp_path / "headless"
-    shutil.copytree(tiny_folders["bert"], folder)
+def as_masked_lm(source, folder):
+    """A copy of a model's folder whose configuration names a masked LM."""
+    shutil.copytree(source, folder)
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"architectures": ["BertForMaskedLM"]}))
-    with pytest.raises(FairlabError, match="a randomly initialised part would be measured"):
+    return folder
+
+
+def test_a_head_that_the_weights_lack_is_left_out_and_missed_by_what_asks_for_it(tiny_folders, tmp_path, capfd):
+    folder = as_masked_lm(tiny_folders["bert"], tmp_path / "headless")
+    backbone = load_backbone(str(folder), **HOW)
+    expected = load_backbone(str(tiny_folders["bert"]), **HOW).embed(["a clock"])
+    torch.testing.assert_close(backbone.embed(["a clock"]), expected)
+    with pytest.raises(CannotScore, match="BertModel has no masked-LM head"):
+        MaskedLM(backbone)
+    assert capfd.readouterr().err == ""
+
+
+def test_weights_that_lack_a_part_of_the_model_itself_are_refused(tiny_folders, tmp_path):
+    folder = as_masked_lm(tiny_folders["bert"], tmp_path / "beheaded")
+    weights = {key: value for key, value in load_file(folder / WEIGHTS).items() if "layer.1.output" not in key}
+    save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+    with pytest.raises(FairlabError, match=r"lack bert\.encoder.*a randomly initialised part would be measured"):
         load_backbone(str(folder), **HOW)
+
+
+def test_weights_in_several_files_are_one_model_with_one_hash(tiny_folders, tmp_path):
+    whole = load_backbone(str(tiny_folders["llama"]), **HOW)
+    whole.model.save_pretrained(tmp_path, max_shard_size="40KB")
+    whole.tokenizer.save_pretrained(tmp_path)
+    shards = sorted(tmp_path.glob("*.safetensors"))
+    assert len(shards) > 1
+    assert not (tmp_path / WEIGHTS).exists()
+    backbone = load_backbone(str(tmp_path), **HOW)
+    assert backbone.digest() == whole.digest()
+    digest = weights_facts({"name": str(tmp_path)})["sha256"]
+    assert digest == hashlib.sha256(b"".join(shard.read_bytes() for shard in shards)).hexdigest()
+    shards[-1].write_bytes(shards[0].read_bytes())
+    assert weights_facts({"name": str(tmp_path)})["sha256"] != digest
+    shards[-1].unlink()
+    with pytest.raises(FairlabError, match=f"{shards[-1].name} is missing; copy all shards"):
+        find_weights(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["../other/model.safetensors", "model.bin", 3])
+def test_an_index_may_name_safetensors_beside_it_alone(tmp_path, name):
+    (tmp_path / INDEX).write_text(json.dumps({"weight_map": {"a": name}}))
+    with pytest.raises(FairlabError, match="which is no safetensors file beside it"):
+        find_weights(str(tmp_path))
 
 
 def test_weights_without_the_pooler_that_no_embedding_needs_are_taken(tiny_folders, tmp_path):
@@ -159,7 +203,7 @@ def test_dtype(tiny_folders):
 
 
 def test_the_embedded_package_carries_its_weights():
-    assert (find_weights(**MINILM) / loading.WEIGHTS).is_file()
+    assert (find_weights(**MINILM) / WEIGHTS).is_file()
 
 
 def test_reading_gguf_needs_its_package(monkeypatch):

@@ -1,0 +1,151 @@
+"""A model as sentence-transformers embeds with it: every module, the prompt and the length of the published folder.
+
+The modules are sentence-transformers' own; only those that :mod:`fairlab.backbones.trust` lists are built.
+Shape letters: N texts, T tokens, H width of the transformer, D of the embedding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Dense, Normalize, Transformer
+from sentence_transformers.sentence_transformer.modules import Dropout, LayerNorm, Pooling
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from fairlab.backbones.trust import read_object, sentence_modules
+
+LINEAR = ("cls", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
+SIZE = "get_embedding_dimension"
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in (Pooling, Dense, Normalize, LayerNorm, Dropout)}
+AT_ONCE = 1024  # texts padded together when they are tokenized
+SETTINGS = "config_sentence_transformers.json"
+
+
+class Published:
+    """What stands around a transformer in a sentence-transformers folder.
+
+    Args:
+        sentence: the whole model; its first module reads texts, the others make embeddings of hidden states.
+
+    Attributes:
+        prompt: put before every text; None where the folder names no default.
+        readout: the modules behind the transformer, in order; they are not trained.
+    """
+
+    def __init__(self, sentence: SentenceTransformer) -> None:
+        self.sentence = sentence
+        self.prompt = sentence.prompts.get(sentence.default_prompt_name or "") or None
+        self.readout = nn.ModuleList(list(sentence)[1:]).requires_grad_(False)
+        # How many tokens the prompt takes, which some poolings leave out.
+        self.prompt_length = sentence.preprocess(["."], prompt=self.prompt).get("prompt_length")
+
+    @property
+    def width(self) -> int:
+        """Length D of an embedding."""
+        modules: list[Any] = list(self.readout)
+        sizes = [int(module.get_embedding_dimension()) for module in modules if hasattr(module, SIZE)]
+        return min(sizes[-1], self.sentence.truncate_dim or sizes[-1])
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether an embedding is a weighted sum of hidden states, perhaps scaled to unit length."""
+        kinds = [type(module) for module in self.readout if not isinstance(module, Dropout)]
+        return kinds in ([Pooling], [Pooling, Normalize]) and self.sums and not self.sentence.truncate_dim
+
+    @property
+    def sums(self) -> bool:
+        """Whether the pooling is a weighted sum of hidden states."""
+        return isinstance(self.readout[0], Pooling) and self.readout[0].pooling_mode in LINEAR
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids per text behind the prompt, as sentence-transformers reads it, without padding."""
+        found = []
+        for start in range(0, len(texts), AT_ONCE):
+            features = self.sentence.preprocess(list(texts[start : start + AT_ONCE]), prompt=self.prompt)
+            for ids, mask in zip(features["input_ids"], features["attention_mask"], strict=True):
+                found.append(ids[mask.bool()].tolist())
+        return found
+
+    def pool(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
+        """Embeddings (N, D) of last hidden states (N, T, H) with a mask that is 0 at padding."""
+        features: dict[str, Any] = {"token_embeddings": hidden, "attention_mask": attention_mask}
+        if self.prompt_length is not None:
+            features["prompt_length"] = self.prompt_length
+        for module in self.readout:
+            features = module(features)
+        embedding: Tensor = features["sentence_embedding"]
+        return embedding[:, : self.sentence.truncate_dim]
+
+    def save(self, transformer: nn.Module, projection: Tensor | None, folder: Path) -> None:
+        """Write transformer, tokenizer, modules, prompt and length; a projection as a dense layer after pooling."""
+        modules: list[Any] = list(self.readout)
+        if projection is not None:
+            width = len(projection)
+            weight = projection.detach().cpu()
+            modules.insert(1, Dense(width, width, bias=False, activation_function=nn.Identity(), init_weight=weight))
+        first: Any = self.sentence[0]
+        first.model = transformer
+        like = self.sentence
+        whole = assembled([first, *modules], like.prompts, like.default_prompt_name, like.truncate_dim)
+        whole.save(str(folder), create_model_card=False)
+
+
+def load_published(
+    folder: Path, model: PreTrainedModel | None, dtype: torch.dtype, normalize: bool | None
+) -> Published:
+    """What a sentence-transformers folder puts around a model.
+
+    Args:
+        folder: with ``modules.json``.
+        model: the transformer with the folder's weights; None leaves loading it to sentence-transformers.
+        dtype: of the weights.
+        normalize: whether embeddings are scaled to unit length; None is as published.
+
+    Raises:
+        FairlabError: a module is none that may be built.
+    """
+    first, *others = sentence_modules(folder)
+    modules: list[Any] = [_transformer(folder / first.path, model, dtype)]
+    modules += [
+        KINDS[module.kind].load(str(folder), subfolder=module.path, local_files_only=True, trust_remote_code=False)
+        for module in others
+    ]
+    if normalize is not None:
+        modules = [module for module in modules if not isinstance(module, Normalize)]
+        modules += [Normalize()] * normalize
+    file = folder / SETTINGS
+    settings = read_object(file) if file.is_file() else {}
+    prompts = {str(name): str(prompt) for name, prompt in (settings.get("prompts") or {}).items()}
+    whole = assembled(modules, prompts, settings.get("default_prompt_name"), settings.get("truncate_dim"))
+    return Published(whole.eval())
+
+
+def assembled(
+    modules: list[Any], prompts: dict[str, Any], default_prompt_name: str | None, truncate_dim: int | None
+) -> SentenceTransformer:
+    """Modules as one model of sentence-transformers, on the device they are on."""
+    device = str(next(modules[0].parameters()).device)
+    return SentenceTransformer(
+        modules=modules,
+        device=device,
+        prompts=prompts,
+        default_prompt_name=default_prompt_name,
+        truncate_dim=truncate_dim,
+        local_files_only=True,
+    )
+
+
+def _transformer(folder: Path, model: PreTrainedModel | None, dtype: torch.dtype) -> Transformer:
+    class Given(Transformer):
+        def _load_model(self, *arguments: Any, **options: Any) -> PreTrainedModel:
+            return super()._load_model(*arguments, **options) if model is None else model
+
+    settings = {"dtype": dtype, "use_safetensors": True}
+    made = Given.load(str(folder), local_files_only=True, trust_remote_code=False, model_kwargs=settings)
+    made.__class__ = Transformer  # but for how it was loaded it is one, and is saved as one
+    return made

@@ -1,0 +1,166 @@
+"""The one door for folders that somebody else may have written: what may be built of what stands in them.
+
+A folder names classes, files and settings. What it names is looked up here, in lists of exact names, before anything is
+built; a name that is in no list ends in one sentence. Nothing that a folder brings is run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fairlab.types import FairlabError
+
+# Modules of sentence-transformers that may be built, under the names that its versions 2 to 6 write.
+MODULES = {
+    "sentence_transformers.models.Transformer": "Transformer",
+    "sentence_transformers.base.modules.transformer.Transformer": "Transformer",
+    "sentence_transformers.models.Pooling": "Pooling",
+    "sentence_transformers.sentence_transformer.modules.pooling.Pooling": "Pooling",
+    "sentence_transformers.models.Dense": "Dense",
+    "sentence_transformers.base.modules.dense.Dense": "Dense",
+    "sentence_transformers.models.Normalize": "Normalize",
+    "sentence_transformers.base.modules.normalize.Normalize": "Normalize",
+    "sentence_transformers.models.LayerNorm": "LayerNorm",
+    "sentence_transformers.sentence_transformer.modules.layer_norm.LayerNorm": "LayerNorm",
+    "sentence_transformers.models.Dropout": "Dropout",
+    "sentence_transformers.sentence_transformer.modules.dropout.Dropout": "Dropout",
+}
+ACTIVATIONS = {
+    "torch.nn.modules.linear.Identity",
+    *(f"torch.nn.modules.activation.{name}" for name in ("GELU", "LeakyReLU", "ReLU", "Sigmoid", "SiLU", "Tanh")),
+}
+# What the transformer's settings may hold; others would hand arguments to whatever loads it, or name other folders.
+READING = {"max_seq_length", "do_lower_case", "transformer_task", "modality_config", "module_output_name"}
+EMBEDDING = {"method": "forward", "method_output_name": "last_hidden_state"}
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+
+
+@dataclass(frozen=True)
+class SentenceModule:
+    """A module of a sentence-transformers folder: its kind, and where in the folder it is kept (empty: at the top)."""
+
+    kind: str
+    path: str
+
+
+def read_json(file: Path) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        FairlabError: it is not there, is no JSON, or is nested beyond reason.
+    """
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise FairlabError(f"{file} cannot be read as JSON ({reason}); put a whole copy of it there") from error
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """What a JSON file holds that must be an object.
+
+    Raises:
+        FairlabError: it is none.
+    """
+    content = read_json(file)
+    if not isinstance(content, dict):
+        raise FairlabError(f"{file} must hold a JSON object, not a {type(content).__name__}; put a whole copy there")
+    return content
+
+
+@contextmanager
+def loading(what: str) -> Iterator[None]:
+    """Inside, files from outside are read by libraries: whatever they say against them becomes one sentence."""
+    try:
+        yield
+    except (FairlabError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300]
+        raise FairlabError(
+            f"{what} cannot be loaded ({type(error).__name__}: {reason}); its files are damaged, or need code of their "
+            "own, which is never run"
+        ) from error
+
+
+def weights_files(folder: Path) -> list[Path]:
+    """The safetensors files that hold a model's weights: one, or the shards that its index names, in order of name.
+
+    Raises:
+        FairlabError: there are none, a shard is missing, or the index names what is no file of the folder.
+    """
+    if (folder / WEIGHTS).is_file():
+        return [folder / WEIGHTS]
+    if not (folder / INDEX).is_file():
+        raise FairlabError(f"{folder} holds no {WEIGHTS}; save the model there with save_pretrained")
+    shards = read_object(folder / INDEX).get("weight_map")
+    if not isinstance(shards, dict) or not shards:
+        raise FairlabError(f"{folder / INDEX} names no shards; save the model anew with save_pretrained")
+    for name in shards.values():
+        if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
+            raise FairlabError(
+                f"{folder / INDEX} names {name!r}, which is no safetensors file beside it; do not use it"
+            )
+        if not (folder / name).is_file():
+            raise FairlabError(f"{folder / name} is missing; copy all shards that {INDEX} names")
+    return [folder / name for name in sorted(set(shards.values()))]
+
+
+def sentence_modules(folder: Path) -> list[SentenceModule]:
+    """The modules of a sentence-transformers folder, each checked.
+
+    Raises:
+        FairlabError: one is of another kind, lies elsewhere, or has settings that could do more than embed a text.
+    """
+    file = folder / "modules.json"
+    named = read_json(file)
+    if not isinstance(named, list) or not named or not all(isinstance(entry, dict) for entry in named):
+        raise FairlabError(f"{file} must hold a list of modules; save the model anew with sentence-transformers")
+    modules = [_sentence_module(file, entry) for entry in named]
+    if modules[0] != SentenceModule("Transformer", "") or any(later.kind == "Transformer" for later in modules[1:]):
+        raise FairlabError(f"{file} must begin with a Transformer at the top of the folder; save the model anew")
+    for module in modules:
+        _check_settings(folder, module)
+    return modules
+
+
+def _sentence_module(file: Path, entry: dict[str, Any]) -> SentenceModule:
+    kind, path = MODULES.get(str(entry.get("type"))), entry.get("path")
+    if kind is None:
+        known = ", ".join(sorted(set(MODULES.values())))
+        raise FairlabError(
+            f"{file} names a module {entry.get('type')}; of sentence-transformers' modules {known} are run"
+        )
+    if not isinstance(path, str) or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+        raise FairlabError(f"{file} keeps a {kind} in {path!r}, which is no folder inside; do not use this model")
+    if entry.get("kwargs"):
+        raise FairlabError(f"{file} hands arguments to {kind}; save the model anew without them")
+    return SentenceModule(kind, path)
+
+
+def _check_settings(folder: Path, module: SentenceModule) -> None:
+    """Refuse settings of a module that name code, other folders, or another way of reading than embedding a text."""
+    place = folder / module.path
+    if module.kind == "Transformer":
+        file = place / "sentence_bert_config.json"
+        settings = read_object(file) if file.is_file() else {}
+        if strange := sorted(set(settings) - READING):
+            raise FairlabError(f"{file} sets {strange[0]}, which is not taken from a folder; leave it out")
+        modalities = settings.get("modality_config", {"text": EMBEDDING})
+        plain = settings.get("transformer_task", "feature-extraction") == "feature-extraction"
+        named = settings.get("module_output_name", "token_embeddings") == "token_embeddings"
+        if not plain or not named or modalities != {"text": EMBEDDING}:
+            raise FairlabError(f"{file} describes no plain encoder of texts; give a model that embeds texts alone")
+    elif module.kind == "Dense":
+        settings = read_object(place / "config.json")
+        name = settings.get("activation_function", "torch.nn.modules.activation.Tanh")
+        if name not in ACTIVATIONS:
+            known = ", ".join(sorted(full.rpartition(".")[2] for full in ACTIVATIONS))
+            raise FairlabError(f"{place / 'config.json'} names the function {name}; there are: {known}")
+    if module.kind in ("Dense", "LayerNorm") and not (place / WEIGHTS).is_file():
+        raise FairlabError(f"{place} holds no {WEIGHTS}; pickled weights are not read, convert them to safetensors")
