@@ -89,7 +89,13 @@ def small(tiny_folders, text, **values):
 
 
 def test_fairberta_at_paper_scale_takes_two_steps_on_a_fresh_roberta(run, tmp_path, tiny_folders, text):
-    values = {"data.block": 16, "method.steps": 2, "trainer.accumulate_grad_batches": 2, "model": "roberta_mlm"}
+    values = {
+        "data.block": 16,
+        "method.steps": 2,
+        "data.batch_size": 8,
+        "trainer.device_batch_size": 4,
+        "model": "roberta_mlm",
+    }
     done = run("scale=paper", *small(tiny_folders, text, **values))
     assert done.returncode == 0, done.stderr
     record = Record.load(only_run(tmp_path, "fairberta"))

@@ -17,6 +17,7 @@ from tests.end_to_end.conftest import LONG, last_checkpoint, only_run, start_as_
 SHARED = ["trainer=ddp_cpu", "trainer.devices=2", "trainer.checkpoint_every=1"]
 
 
+@pytest.mark.slow
 def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     command = [*small, "benchmark=[cced,seat]", "data.validation=5", "data.batch_size=8", "method.validate_every=2"]
     alone = run(*command, "hydra.run.dir=alone", "trainer=cpu")
