@@ -108,7 +108,7 @@ def test_a_sweep_runs_its_jobs_in_order_and_a_failing_one_stops_no_other(run, sm
     assert [record.status for record in records] == ["finished", "failed", "finished"]
     assert records[1].reason == "method.beta must be 0 or more, not -1"
     assert "1 of 3 runs failed (1: method.beta must be 0 or more, not -1)" in done.stderr
-    assert "<h2>Best of each criterion</h2>" in (sweep / "report.html").read_text(encoding="utf-8")
+    assert "<h2>Nearest to the ideal value</h2>" in (sweep / "report.html").read_text(encoding="utf-8")
     assert "hydra.mode=RUN" in records[0].command
 
 
@@ -201,7 +201,7 @@ def test_masked_language_model_training_on_a_tiny_encoder(run, tiny_folders, tmp
 
 def test_methods_sweep_over_the_same_groups(run, small, tiny_folders, tmp_path):
     roberta = f"backbone.name={tiny_folders['roberta_mlm']}"
-    done = run("-m", *small, roberta, "method=quickstart/dpce,sentence_debias")
+    done = run("-m", *small, roberta, "method=dpce,sentence_debias")
     assert done.returncode == 0, done.stderr
     (sweep,) = (tmp_path / "multirun" / "ccd_bert").iterdir()
     records = [Record.load(sweep / str(number)) for number in range(2)]
