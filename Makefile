@@ -4,11 +4,11 @@ BIN := .venv/bin
 # Published benchmark data: FAIRLAB_DATA, else a sibling folder shared/data, else fetched by URL and checksum.
 export FAIRLAB_DATA ?= $(realpath ../shared/data)
 
-.PHONY: help quickstart test lint docs bench
+.PHONY: help quickstart test test-slow lint docs bench
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1  \t/'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1  \t/'
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -18,8 +18,11 @@ help: ## list the targets
 quickstart: .venv/installed ## debias a small pretrained encoder, measure it before and after, write a report
 	$(BIN)/python -m fairlab.train +experiment=ccd_bert
 
-test: .venv/installed ## run the tests
+test: .venv/installed ## run the tests, in about six minutes on two cores
 	$(BIN)/python -m pytest
+
+test-slow: .venv/installed ## run the tests that are left out there: whole runs on real weights, more of what is killed
+	$(BIN)/python -m pytest -m 'slow and not gpu and not network'
 
 lint: .venv/installed ## check style, types and spelling
 	$(BIN)/ruff check .

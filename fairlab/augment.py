@@ -6,15 +6,13 @@ import logging
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.plans.running import augment_rows, refuse_unplanned
 from fairlab.record import Record
 from fairlab.run import cli
-from fairlab.run.folders import output_folder, plain_config
+from fairlab.run.folders import plain_config
 from fairlab.run.job import job
-
-OmegaConf.register_new_resolver("output_folder", output_folder, replace=True)
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="augment")

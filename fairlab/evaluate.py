@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.backbones.loading import weights_facts
 from fairlab.benchmarks.runner import measure, measure_data
@@ -17,12 +17,8 @@ from fairlab.record import Note, Record, environment
 from fairlab.run import cli
 from fairlab.run.backbone_nodes import SETTINGS, backbone_node
 from fairlab.run.build import build
-from fairlab.run.folders import run_folder, sweep_folder
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.types import FairlabError
-
-OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
-OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True)
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="evaluate")

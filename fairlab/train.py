@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.benchmarks.runner import add, measure, take
 from fairlab.distributed import gather_over_ranks, rank, ranks
@@ -19,15 +19,12 @@ from fairlab.protocols import Planned
 from fairlab.record import Note, Record, environment
 from fairlab.run import cli
 from fairlab.run.build import build, build_with_some, parameters_of, plain, target_of
-from fairlab.run.folders import plain_config, run_folder, sweep_folder
+from fairlab.run.folders import plain_config
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
 from fairlab.run.starting import starting_point
 from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, throughput
 from fairlab.types import FairlabError
-
-OmegaConf.register_new_resolver("run_folder", run_folder, replace=True)
-OmegaConf.register_new_resolver("sweep_folder", sweep_folder, replace=True)
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")

@@ -113,7 +113,7 @@ def ours(method: MLM, optimizer: torch.optim.Optimizer, batches: list[TextBatch]
     for number, batch in enumerate(batches):
         with torch.autocast("cpu", torch.bfloat16):
             parts, _ = method.losses(batch, "train", number)
-        step(parts["loss"], method.backbone.model, optimizer)
+        step(parts["loss"], method.encoder.model, optimizer)
 
 
 def step(loss: torch.Tensor, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:

@@ -133,12 +133,18 @@ def test_the_root_holds_at_most_12_modules():
     assert len([path for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]) <= 12
 
 
+def lines_of_code(function: ast.FunctionDef) -> int:
+    """Lines of a function from its name on, its docstring left out."""
+    docstring = function.body[0] if ast.get_docstring(function) else None
+    return function.end_lineno - function.lineno + 1 - (docstring.end_lineno - docstring.lineno + 1 if docstring else 0)
+
+
 def test_no_file_is_over_400_lines_and_no_function_over_60():
     for path in MODULES:
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, name_of(path)
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.FunctionDef):
-                assert node.end_lineno - node.lineno < 60, f"{name_of(path)}.{node.name}"
+                assert lines_of_code(node) <= 60, f"{name_of(path)}.{node.name}"
 
 
 def test_tests_stand_where_the_modules_stand():

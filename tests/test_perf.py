@@ -30,6 +30,7 @@ def ccd_training(monkeypatch):
     return load("ccd_training", monkeypatch)
 
 
+@pytest.mark.slow
 def test_plain_and_ours_give_equal_losses_per_group_at_the_same_weights(ccd_training, monkeypatch):
     monkeypatch.setattr(ccd_training, "matmul_peak", lambda dtype: 1e9)  # which takes longer than the rest
     result = ccd_training.measure(num_groups=4, batch=2, sample=2, repeats=1)

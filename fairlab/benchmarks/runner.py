@@ -113,10 +113,12 @@ def measure_data(
     _keep({benchmark.name: measuring}, phase, record)
 
 
-def _validity(backbone: Backbone) -> Validity:
-    from fairlab.benchmarks.validity import validity
+def _validity(backbone: object) -> Validity:
+    """What the gate says of a pretrained model; an ensemble's scores have no weights and no tokenizer to look at."""
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.benchmarks.validity import Validity, validity
 
-    return validity(backbone)
+    return validity(backbone) if isinstance(backbone, Backbone) else Validity()
 
 
 def _beside(benchmark: Benchmark, backbone: Backbone, other: Path | None, validity: Callable[[], Validity]) -> Outcome:

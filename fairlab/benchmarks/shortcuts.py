@@ -118,7 +118,10 @@ class Shortcuts:
         notes.append(f"the objective, the mean similarity of documents of different labels, is {space.objective:.6f}")
         quantities = [
             averaged(gamma, "gamma", "mean", "1 - cosine", 0.0),
-            *(averaged(items[f"gamma/{name}"], f"gamma_{key(name)}", "mean", "1 - cosine", 0.0) for name in names),
+            *(
+                averaged(items[f"gamma/{name}"], f"gamma_{label_key(name)}", "mean", "1 - cosine", 0.0)
+                for name in names
+            ),
             negation(tokens, labels),
         ]
         probed = self._probe(texts, labels)
@@ -214,6 +217,6 @@ def token_places(entry: LMI, tokens: Sequence[Sequence[str]], labels: Sequence[s
     return np.stack([count[0], np.divide(count[1], count[0], out=np.zeros(PLACES), where=count[0] > 0)])
 
 
-def key(name: str) -> str:
+def label_key(name: str) -> str:
     """A label as part of a reading's name."""
     return "".join(character if character.isalnum() else "_" for character in name.casefold())

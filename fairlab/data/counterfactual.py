@@ -161,7 +161,7 @@ def groups_of(data: object) -> dict[str, list[Group]]:
         FairlabError: it holds none.
     """
     if not isinstance(data, CounterfactualData):
-        raise FairlabError("this method needs counterfactual groups; choose data=quickstart/groups or data=groups")
+        raise FairlabError("this method needs counterfactual groups; choose data=groups")
     return data.groups
 
 

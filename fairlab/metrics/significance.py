@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binomtest
 
 Array = NDArray[np.float64]
 Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
@@ -44,6 +43,8 @@ def sign_test_p(wins: int, losses: int) -> float:
         >>> sign_test_p(5, 0)  # 2 / 2**5
         0.0625
     """
+    from scipy.stats import binomtest  # a second to import, which --help need not take
+
     return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 

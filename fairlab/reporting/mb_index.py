@@ -60,7 +60,7 @@ def compare_models(records: Sequence[Record]) -> dict[str, Any]:
     for record in ordered:
         values = {name: reading_of(record, key) for name, key in KEYS.items()}
         rows.append(
-            {"model": title(record), "entries": record.provenance["data"]["train_entries"]}
+            {"model": sample_title(record), "entries": record.provenance["data"]["train_entries"]}
             | {name: [r.value, r.low, r.high] for name, r in values.items() if r is not None}
         )
     pairs = [
@@ -84,7 +84,7 @@ def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
     earlier, later = (mb_draws(load_file(file)) for file in files)
     low, high = percentile_interval(later - earlier)
     difference = second.value - first.value
-    models = {"from": title(before), "to": title(after)}
+    models = {"from": sample_title(before), "to": sample_title(after)}
     return [models | {"mb-index": [difference, low, high], "p": two_sided_p(later - earlier)}]
 
 
@@ -93,7 +93,7 @@ def of_data(record: Record, key: str) -> Any:
     return record.config["data"][key]
 
 
-def title(record: Record) -> str:
+def sample_title(record: Record) -> str:
     """``sample of 10, augmented``."""
     return f"sample of {of_data(record, 'sample')}, {'augmented' if of_data(record, 'augmented') else 'original'}"
 

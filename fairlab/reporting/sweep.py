@@ -25,7 +25,7 @@ from fairlab.reporting.page import Cell, figure, page, section, table
 from fairlab.types import FairlabError
 
 # Overrides that say where and how a run was done, or which of several equal ones it is.
-NO_SETTING = re.compile(r"[+~]*(hydra[./]|(launcher|sweep|ckpt|before|output|seed|experiment)=)")
+NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed|experiment)=)")
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
 

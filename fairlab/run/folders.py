@@ -11,6 +11,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.files import write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.types import FairlabError
 
@@ -19,7 +20,7 @@ MULTIRUN = Path("multirun")
 AUGMENTED = OUTPUTS / "augmented"  # training data that runs made of texts, in folders named by their content
 SWEEP = "sweep.json"  # in a sweep's folder: its overrides, and whether all its runs finished
 # How and where a sweep is done, not what is done.
-OF_LAUNCHER = re.compile(r"launcher=|hydra[./](launcher|mode|sweep\.)")
+OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
 # What may differ when a run is continued: where and how fast it is done, not what is done.
 NOT_COMPARED = re.compile(
     r"(ckpt|before|output|num_proc|engine|rewriter\.unanswered|processes|logger|trainer\.(devices|num_nodes|compile)"
@@ -78,6 +79,25 @@ def sweep_overrides(overrides: Sequence[str]) -> list[str]:
     return [without_secrets(one) for one in overrides if not OF_LAUNCHER.match(one)]
 
 
+def write_sweep_state(folder: Path, overrides: Sequence[str], status: str) -> None:
+    """Note what a sweep does, for :func:`sweep_folder` to find it; what Hydra wrote beside is rid of secrets."""
+    content = {"overrides": sweep_overrides(overrides), "status": status}
+    write_whole(folder / SWEEP, json.dumps(content, indent=1) + "\n")
+    hydra = folder / "multirun.yaml"
+    if hydra.is_file():
+        write_whole(hydra, without_secrets(hydra.read_text(encoding="utf-8")))
+
+
+def refuse_other_run_of_sweep(place: Path, config: dict[str, Any]) -> None:
+    """Raise where a sweep was given a run to continue, or the folder of one of its runs holds another run."""
+    if config.get("ckpt") is not None:
+        raise FairlabError(
+            "ckpt continues one run and cannot be used with -m; a sweep goes on when its command is given again"
+        )
+    if (place / "record.json").is_file() and (key := changed_key(Record.load(place), config)):
+        raise FairlabError(f"{place} holds another run ({key}); choose another hydra.sweep.dir")
+
+
 def is_finished(folder: Path) -> bool:
     """Whether a folder holds a run that came to its end."""
     return (folder / "record.json").is_file() and Record.load(folder).status == "finished"
@@ -92,8 +112,8 @@ def newest_unfinished(folder: Path) -> Path:
 
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
-    """The configuration as plain containers, resolved, without Hydra's own part; a missing value is ``???``."""
-    ours = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+    """What a run does, as plain containers, resolved, without how it is launched; a missing value is ``???``."""
+    ours = OmegaConf.masked_copy(config, [str(key) for key in config if key not in ("hydra", "launcher")])
     return OmegaConf.to_container(ours, resolve=True, throw_on_missing=False)  # type: ignore[return-value]
 
 
@@ -154,3 +174,7 @@ def flat(tree: Any, prefix: str = "") -> dict[str, Any]:
         items = [flat(value, f"{prefix}{key}.") for key, value in tree.items()]
         return {key: value for item in items for key, value in item.items()}
     return {prefix[:-1]: tree}
+
+
+for _resolver in (run_folder, sweep_folder, output_folder):  # the entry points' configurations name them
+    OmegaConf.register_new_resolver(_resolver.__name__, _resolver, replace=True)

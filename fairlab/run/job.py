@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
@@ -164,8 +165,10 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
 
 
 def command_line(entry: str) -> str:
-    """The command that started this process, as a user would type it."""
-    return shlex.join(["python", "-m", f"fairlab.{entry}", *sys.argv[1:]])
+    """The command that does this run, as a user would type it."""
+    hydra = HydraConfig.get()  # a process of Hydra's own launchers has another command
+    given = sys.argv[1:] if hydra.mode == RunMode.RUN else hydra.overrides.task
+    return shlex.join(["python", "-m", f"fairlab.{entry}", *given])
 
 
 def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) -> None:

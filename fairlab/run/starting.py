@@ -71,7 +71,7 @@ class SourceClassifiers:
     """
 
     def __init__(self, config: DictConfig) -> None:
-        if not config.source:
+        if not config.get("source"):
             raise FairlabError("the ensemble needs source classifiers; give source=[NAME,NAME]")
         self.config = config
         self.model = [build(source) for source in config.source.values()]

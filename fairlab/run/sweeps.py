@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import signal
 import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,18 +14,15 @@ from queue import SimpleQueue
 from typing import Any
 
 from filelock import FileLock
-from omegaconf import DictConfig
 
 from fairlab.files import write_whole
-from fairlab.record import Record, redacted, without_secrets
+from fairlab.record import without_secrets
+from fairlab.reporting.sweep import report_sweep
 from fairlab.run import cli
-from fairlab.run.folders import SWEEP, changed_key, is_finished, plain_config, sweep_overrides
+from fairlab.run.folders import is_finished, refuse_other_run_of_sweep, write_sweep_state
 from fairlab.run.job import lock_folder
 from fairlab.types import FairlabError
 
-# Of the command of a sweep, what the command of one run does not repeat.
-OF_SWEEP = re.compile(r"\+?(launcher|output)=|hydra[./](mode|launcher|sweep|sweeper|run)\b")
-INSTALL = {"submitit": "slurm", "ray": "ray"}
 _running: set[subprocess.Popen[bytes]] = set()
 _stopping = threading.Event()
 
@@ -39,8 +32,7 @@ class Job:
     """One run of a sweep.
 
     Attributes:
-        overrides: of the run.
-        folder: of the run.
+        overrides, folder: of the run.
         command: that does it; without ``ckpt``.
         config: composed, as plain containers.
         cwd: where the command is run.
@@ -61,114 +53,97 @@ class Job:
 
     @property
     def log(self) -> Path:
-        """What the run printed; of all its attempts."""
+        """What the run printed, in all its attempts."""
         return self.place.parent / "logs" / f"{self.folder.name}.txt"
 
+    def __call__(self, **environment: str) -> str:
+        """Do the run, or go on with it, after what an earlier attempt left behind; empty, or why it failed."""
+        self.place.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.place / ".lock"):
+            pass
+        if is_finished(self.place):
+            return ""
+        resumed = "ckpt" in self.config and (self.place / "record.json").is_file()
+        command = [*self.command, *([f"ckpt={self.folder}"] if resumed else [])]
+        env = {name: value for name, value in os.environ.items() if name != cli.FULL_ERROR}
+        env |= self.environment | environment
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(command, cwd=self.cwd, env=env, stdout=log, stderr=log)
+            _running.add(process)
+            try:
+                code = process.wait()
+            finally:
+                process.terminate()  # where this process is told to end; else it has ended
+                process.wait()
+                _running.discard(process)
+        printed = without_secrets(self.log.read_text(encoding="utf-8", errors="replace"))
+        write_whole(self.log, printed)
+        if code < 0:
+            return f"killed by {signal.Signals(-code).name}"
+        last = printed.strip().splitlines()[-1:] or [f"exit code {code}"]
+        return last[0].removeprefix("fairlab: ") if code else ""
 
-def make_job(config: DictConfig, overrides: Sequence[str], sweep: Path) -> Job:
-    """A job from its composed configuration and its overrides."""
-    folder = sweep / str(config.hydra.sweep.subdir)
-    given = [one for one in (*overrides, *config.hydra.overrides.hydra) if not OF_SWEEP.match(one)]
-    place = "output" if "output" in config else "hydra.run.dir"
-    sources = [one.path for one in config.hydra.runtime.config_sources if one.provider == "command-line"]
-    own = [part for path in sources for part in ("--config-dir", str(path))]
-    command = [sys.executable, "-m", f"fairlab.{config.hydra.job.name}", *own, *given]
-    command += ["hydra.mode=RUN", f"{place}={folder}"]
-    if "output" in config:
-        config.output = str(folder)
-    return Job(tuple(overrides), folder, command, plain_config(config), Path.cwd())
+    def checkpoint(self) -> Any:
+        """Called by submitit on preemption and before the time limit: take a checkpoint, and be queued again."""
+        from submitit.helpers import DelayedSubmission
+
+        stop_runs()
+        for process in list(_running):  # not wait(): this may be a signal's handler within it
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        return DelayedSubmission(self)
+
+
+Runner = tuple[Callable[[Job], str], int]  # what runs a job and gives why it failed, and how many jobs at a time
 
 
 def launch(
-    jobs: Sequence[Job], sweep: Path, overrides: Sequence[str], over: str, settings: dict[str, Any], objective: Any
-) -> list[Any]:
+    jobs: Sequence[Job], sweep: Path, overrides: Sequence[str], *, over: str, threads: int | None, **settings: Any
+) -> dict[Path, str]:
     """Run the jobs that have no finished record, and write the sweep's report.
 
     Args:
         jobs: of the sweep.
         sweep: its folder.
-        overrides: of its command line, by which it is found again.
-        over: what runs the jobs: ``basic``, ``joblib``, ``submitit`` or ``ray``.
-        settings: of ``over``, and ``threads`` for each job.
-        objective: key of the metric that is a job's result; None for no result.
+        overrides: of the command line, by which the sweep is found again.
+        over: what runs the jobs: ``here``, ``submitit`` or ``ray``.
+        threads: ``OMP_NUM_THREADS`` of each job; None leaves the environment's.
+        settings: of ``over``; see conf/launcher.
 
     Returns:
-        A result for each job: its objective, None, or the error that says which jobs failed.
+        Why each job that failed did, by its folder.
 
     Raises:
         FairlabError: a folder holds another run, another process runs this sweep, or a package is missing.
         KeyboardInterrupt: the sweep was interrupted; the runs were told to take a checkpoint.
     """
-    refuse_ckpt(jobs)
-    refuse_other_runs(jobs)
+    for job in jobs:
+        refuse_other_run_of_sweep(job.folder, job.config)
+        job.environment.update({"OMP_NUM_THREADS": str(threads)} if threads else {})
     open_jobs = [job for job in jobs if not is_finished(job.place)]
-    if settings.get("threads"):
-        for job in jobs:
-            job.environment["OMP_NUM_THREADS"] = str(settings["threads"])
-    own = {key: value for key, value in settings.items() if key != "threads"}
-    (sweep / "logs").mkdir(parents=True, exist_ok=True)
-    content = {"overrides": sweep_overrides(overrides), "status": "running"}
-    lock = lock_folder(sweep)
     common = set(jobs[0].overrides).intersection(*(job.overrides for job in jobs))
+    (sweep / "logs").mkdir(parents=True, exist_ok=True)
+    lock = lock_folder(sweep)
     failed: dict[Path, str] = {}
     try:
-        runner, at_once = RUNNERS[over](open_jobs, sweep, **own)
-        write_state(sweep, content)
+        run, at_once = RUNNERS[over](open_jobs, sweep, **settings)
+        write_sweep_state(sweep, overrides, "running")
         print(f"{sweep}: {len(jobs)} runs, {len(jobs) - len(open_jobs)} of them finished before")
         with stopped_by_signals():
-            for count, (job, sentence) in enumerate(done_by(runner, open_jobs, at_once), start=1):
-                ended = f"failed: {sentence}" if sentence else "finished"
+            for count, (job, sentence) in enumerate(done_by(run, open_jobs, at_once), start=1):
                 name = " ".join(one for one in job.overrides if one not in common)
-                print(f"{count}/{len(open_jobs)} run {job.folder.name} {name}: {ended}", flush=True)
-                if sentence:
-                    failed[job.folder] = sentence
+                said = f"failed: {sentence}" if sentence else "finished"
+                print(f"{count}/{len(open_jobs)} run {job.folder.name} {name}: {said}", flush=True)
+                failed |= {job.folder: sentence} if sentence else {}
+    except ImportError as error:
+        name = {"submitit": "slurm"}.get(over, over)
+        raise FairlabError(f"this launcher needs the extra {name}: pip install 'fairlab[{name}]'") from error
     finally:
         lock.release()
     if _stopping.is_set():
         raise KeyboardInterrupt
-    from fairlab.reporting.sweep import report_sweep
-
-    if not failed:
-        write_state(sweep, content | {"status": "finished"})
+    write_sweep_state(sweep, overrides, "running" if failed else "finished")
     report_sweep(sweep)
-    return [results(job, failed, objective, len(jobs)) for job in jobs]
-
-
-def write_state(sweep: Path, content: dict[str, Any]) -> None:
-    """Note a sweep's overrides and its state; what Hydra wrote beside is rid of secrets."""
-    write_whole(sweep / SWEEP, json.dumps(redacted(content), indent=1) + "\n")
-    if (sweep / "multirun.yaml").is_file():
-        write_whole(sweep / "multirun.yaml", without_secrets((sweep / "multirun.yaml").read_text(encoding="utf-8")))
-
-
-def refuse_ckpt(jobs: Sequence[Job]) -> None:
-    """Raise where the sweep was given a run to continue."""
-    if any(job.config.get("ckpt") is not None for job in jobs):
-        raise FairlabError(
-            "ckpt continues one run and cannot be used with -m; a sweep goes on when its command is given again"
-        )
-
-
-def refuse_other_runs(jobs: Sequence[Job]) -> None:
-    """Raise where the folder of a job holds a run of another configuration."""
-    for job in jobs:
-        if (job.place / "record.json").is_file() and (key := changed_key(Record.load(job.place), job.config)):
-            raise FairlabError(f"{job.folder} holds another run ({key}); choose another hydra.sweep.dir")
-
-
-def results(job: Job, failed: dict[Path, str], objective: str | None, total: int) -> Any:
-    """What a job gives to the sweeper."""
-    if job.folder in failed:
-        sentences = "; ".join(f"{folder.name}: {sentence}" for folder, sentence in failed.items())
-        return FairlabError(
-            f"{len(failed)} of {total} runs failed ({sentences}); give the same command again to do only these"
-        )
-    if objective is None:
-        return None
-    metrics = Record.load(job.place).metrics()
-    if objective not in metrics:
-        return FairlabError(f"{job.folder} has no {objective}; hydra.launcher.objective takes one of {sorted(metrics)}")
-    return metrics[objective]
+    return failed
 
 
 def done_by(run: Callable[[Job], str], jobs: Sequence[Job], at_once: int) -> Iterator[tuple[Job, str]]:
@@ -176,54 +151,12 @@ def done_by(run: Callable[[Job], str], jobs: Sequence[Job], at_once: int) -> Ite
     from joblib import Parallel, delayed
 
     def one(job: Job) -> tuple[Job, str]:
-        if _stopping.is_set():
-            return job, "interrupted before it began"
-        sentence = run(job)
+        sentence = "interrupted" if _stopping.is_set() else run(job)
         return job, "" if is_finished(job.place) else sentence or "it left no finished record"
 
     # Threads, as each only waits for a process: one that dies takes no other along.
-    yield from Parallel(n_jobs=at_once, backend="threading", return_as="generator_unordered")(
-        delayed(one)(job) for job in jobs
-    )
-
-
-def run_job(job: Job, **environment: str) -> str:
-    """Do one run, or go on with it; empty, or why it failed.
-
-    Where a process that an earlier attempt left behind still works on it, that one is waited for.
-    """
-    job.place.mkdir(parents=True, exist_ok=True)
-    with FileLock(job.place / ".lock"):
-        pass
-    if is_finished(job.place):
-        return ""
-    resumed = "ckpt" in job.config and (job.place / "record.json").is_file()
-    command = [*job.command, *([f"ckpt={job.folder}"] if resumed else [])]
-    variables = {name: value for name, value in os.environ.items() if name != cli.FULL_ERROR}
-    with job.log.open("ab") as log:
-        process = subprocess.Popen(
-            command, cwd=job.cwd, env=variables | job.environment | environment, stdout=log, stderr=log
-        )
-        _running.add(process)
-        try:
-            code = process.wait()
-        except BaseException:
-            process.terminate()
-            process.wait()
-            raise
-        finally:
-            _running.discard(process)
-    printed = without_secrets(job.log.read_text(encoding="utf-8", errors="replace"))
-    write_whole(job.log, printed)
-    return sentence_of(code, printed) if code else ""
-
-
-def sentence_of(code: int, printed: str) -> str:
-    """Why a process ended as it did: its last line, or the signal that ended it."""
-    if code < 0:
-        return f"killed by {signal.Signals(-code).name}"
-    lines = printed.strip().splitlines()
-    return lines[-1].removeprefix("fairlab: ") if lines else f"exit code {code}"
+    parallel = Parallel(n_jobs=at_once, backend="threading", return_as="generator_unordered")
+    yield from parallel(delayed(one)(job) for job in jobs)
 
 
 def stop_runs() -> None:
@@ -245,17 +178,10 @@ def stopped_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def over_basic(jobs: Sequence[Job], sweep: Path) -> tuple[Callable[[Job], str], int]:
-    """One after the other."""
-    return run_job, 1
-
-
-def over_joblib(
-    jobs: Sequence[Job], sweep: Path, *, n_jobs: int, gpus: Sequence[int] | None
-) -> tuple[Callable[[Job], str], int]:
-    """Several at a time on this machine; with ``gpus``, each alone on one of them."""
+def run_here(jobs: Sequence[Job], sweep: Path, *, n_jobs: int, gpus: Sequence[int] | None) -> Runner:
+    """One or several at a time on this machine; with ``gpus``, each alone on one of them."""
     if not gpus:
-        return run_job, n_jobs
+        return Job.__call__, n_jobs
     free: SimpleQueue[int] = SimpleQueue()
     for number in gpus:
         free.put(number)
@@ -263,39 +189,19 @@ def over_joblib(
     def on_a_gpu(job: Job) -> str:
         number = free.get()
         try:
-            return run_job(job, CUDA_VISIBLE_DEVICES=str(number))
+            return job(CUDA_VISIBLE_DEVICES=str(number))
         finally:
             free.put(number)
 
     return on_a_gpu, len(gpus)
 
 
-class Requeued:
-    """A job as submitit takes it: when told to stop it takes a checkpoint and is queued again."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-
-    def __call__(self) -> str:
-        """Do the run, or go on with it."""
-        return run_job(self.job)
-
-    def checkpoint(self) -> Any:
-        """Called by submitit on preemption and before the time limit."""
-        from submitit.helpers import DelayedSubmission
-
-        stop_runs()
-        for process in list(_running):  # not wait(): this may be a signal's handler within it
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        return DelayedSubmission(Requeued(self.job))
-
-
-def over_submitit(
+def run_by_submitit(
     jobs: Sequence[Job], sweep: Path, *, cluster: str, n_jobs: int | None, parameters: dict[str, Any]
-) -> tuple[Callable[[Job], str], int]:
+) -> Runner:
     """As submitit's jobs, on this machine or as one array of Slurm."""
-    with extra("submitit"):
-        import submitit
+    import submitit
+
     try:
         executor = submitit.AutoExecutor(sweep / "submitit", cluster=cluster)
         executor.update_parameters(**parameters)
@@ -304,31 +210,27 @@ def over_submitit(
     array: dict[Path, Any] = {}
     if cluster != "local" and jobs:
         with executor.batch():
-            submitted = [executor.submit(Requeued(job)) for job in jobs]
-        array = {job.folder: one for job, one in zip(jobs, submitted, strict=True)}
+            array = {job.folder: executor.submit(job) for job in jobs}
 
     def run(job: Job) -> str:
-        one = array.get(job.folder) or executor.submit(Requeued(job))
+        one = array.get(job.folder) or executor.submit(job)
         while not one.done():
-            if _stopping.is_set():
+            if _stopping.wait(1):
                 one.cancel()
                 return "interrupted"
-            time.sleep(1)
         error = one.exception()
         return str(one.result()) if error is None else str(error).strip().splitlines()[-1]
 
     return run, len(jobs) or 1 if n_jobs is None else n_jobs
 
 
-def over_ray(
-    jobs: Sequence[Job], sweep: Path, *, init: dict[str, Any], task: dict[str, Any]
-) -> tuple[Callable[[Job], str], int]:
+def run_by_ray(jobs: Sequence[Job], sweep: Path, *, init: dict[str, Any], task: dict[str, Any]) -> Runner:
     """As tasks of Ray."""
-    with extra("ray"):
-        import ray
+    import ray
+
     if not ray.is_initialized():
         ray.init(**init)
-    remote = ray.remote(**task)(run_job)
+    remote = ray.remote(**task)(Job.__call__)
 
     def run(job: Job) -> str:
         reference = remote.remote(job)
@@ -344,24 +246,4 @@ def over_ray(
     return run, len(jobs) or 1
 
 
-@contextmanager
-def extra(package: str) -> Iterator[None]:
-    """Around the import of a launcher's package.
-
-    Raises:
-        FairlabError: it is not installed; the sentence names the extra.
-    """
-    try:
-        yield
-    except ImportError as error:
-        name = INSTALL[package]
-        raise FairlabError(f"this launcher needs the extra {name}: pip install 'fairlab[{name}]'") from error
-
-
-# Each gives what runs a job, and how many jobs at a time.
-RUNNERS: dict[str, Callable[..., tuple[Callable[[Job], str], int]]] = {
-    "basic": over_basic,
-    "joblib": over_joblib,
-    "submitit": over_submitit,
-    "ray": over_ray,
-}
+RUNNERS: dict[str, Callable[..., Runner]] = {"here": run_here, "submitit": run_by_submitit, "ray": run_by_ray}

@@ -12,7 +12,7 @@ from tests.conftest import make_groups
 
 
 def test_groups_are_rebuilt_from_one_text():
-    made = CDA()(make_groups(40))
+    made = CDA().groups(make_groups(40))
     assert len(made) == 40
     for group in made:
         source = group.extra["source"]
@@ -25,17 +25,17 @@ def test_groups_are_rebuilt_from_one_text():
 
 def test_the_choice_of_source_does_not_depend_on_order():
     groups = make_groups(10)
-    forwards = {group.id: group for group in CDA()(groups)}
-    backwards = {group.id: group for group in CDA()(groups[::-1])}
+    forwards = {group.id: group for group in CDA().groups(groups)}
+    backwards = {group.id: group for group in CDA().groups(groups[::-1])}
     assert forwards == backwards
 
 
 def test_groups_without_a_listed_word_are_dropped():
     plain = Group("plain", "gender", {"neutral": "a river", "man": "the river", "woman": "one river"})
     cda = CDA()
-    assert [group.id for group in cda([plain, *make_groups(2)])] == ["g0", "g1"]
+    assert [group.id for group in cda.groups([plain, *make_groups(2)])] == ["g0", "g1"]
     with pytest.raises(FairlabError, match="cda found no word of the lexicon in any of the 1 texts"):
-        cda([plain])
+        cda.groups([plain])
 
 
 def test_attributes_the_lexicon_lacks_are_named():
@@ -43,7 +43,7 @@ def test_attributes_the_lexicon_lacks_are_named():
     with pytest.raises(
         FairlabError, match=r"cda knows man, woman on the axis 'gender', but not .* female, male of group"
     ):
-        CDA()([group])
+        CDA().groups([group])
 
 
 def test_the_texts_do_not_depend_on_the_hash_seed():
@@ -66,7 +66,7 @@ def test_the_texts_do_not_depend_on_the_hash_seed():
 
 def test_on_real_sentences_it_is_worse_than_the_human_versions():
     human = read_groups("embedded/people")[:200]
-    made = CDA()(human)
+    made = CDA().groups(human)
     same = sum(
         group.versions["neutral"] == original.versions["neutral"] for group, original in zip(made, human, strict=True)
     )

@@ -191,23 +191,26 @@ def test_the_interval_resamples_queries_within_their_category():
 
 @pytest.mark.data
 @pytest.mark.parametrize("document", ["title_and_document", "document"])
-def test_minilm_by_a_plain_computation(document, data_folder):
+@pytest.mark.parametrize("weights", ["tiny", pytest.param("MiniLM", marks=pytest.mark.slow)])
+def test_the_published_files_by_a_plain_computation(weights, document, data_folder, tiny_folders):
     from sentence_transformers import SentenceTransformer
 
     from fairlab.backbones.loading import find_weights, load_backbone
     from tests.conftest import MINILM
 
-    encoder = load_backbone(**MINILM, pooling="mean", max_length=128, normalize=True)
+    named = MINILM if weights == "MiniLM" else {"name": str(tiny_folders["bert"])}
+    encoder = load_backbone(**named, pooling="mean", max_length=64, normalize=True)
     readings = by_place(BiasIR(document).measure(encoder))
-    model = SentenceTransformer(str(find_weights(**MINILM)), device="cpu")
-    model.max_seq_length = 128
+    model = SentenceTransformer(str(find_weights(**named)), device="cpu")
+    model.max_seq_length = 64
     deviations, p_values = [], []
     for subset, name in CATEGORIES.items():
         with (data_folder / "bias_ir" / f"queries-documents_{name}.csv").open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["relevant"] == "1"]
         texts = [f"{row['doc_title']} {row['document']}" if "title" in document else row["document"] for row in rows]
         asked = [row["query"] for row in rows]
-        vectors = dict(zip(texts + asked, model.encode(texts + asked), strict=True))
+        embedded = model.encode(texts + asked, normalize_embeddings=True)
+        vectors = dict(zip(texts + asked, embedded, strict=True))
         score = {}
         for row, text in zip(rows, texts, strict=True):
             score[row["q_id"], row["content_gender"]] = float(np.dot(vectors[row["query"]], vectors[text]))

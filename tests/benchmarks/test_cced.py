@@ -97,6 +97,7 @@ def test_measuring_by_the_definition_one_text_at_a_time(tiny, tmp_path):
     assert reading.value == pytest.approx(sum(gaps) / 5, rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_winogender_on_minilm():
     from fairlab.backbones.loading import load_backbone

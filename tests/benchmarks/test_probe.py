@@ -78,6 +78,7 @@ def test_the_probe_recovers_a_linear_rule_and_nothing_from_noise():
     assert 0.4 < (noise == rng.integers(0, 2, 400)).mean() < 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_minilm_learns_sentiment():
     from fairlab.backbones.loading import load_backbone

@@ -178,6 +178,7 @@ def test_tests_that_do_not_exist_are_refused_at_once():
     assert list(SEAT([6, "6B"]).files) == ["6", "6b"]
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_gender_tests_on_minilm():
     from sentence_transformers import SentenceTransformer

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.entries import NOT_SCORED, Entries, collated, packed, read_entries
+from fairlab.protocols import RowAugmentation
 from fairlab.types import DataUnavailable, FairlabError, Made
 from tests.conftest import WORDS
 
@@ -83,7 +84,7 @@ def test_sample_and_expansion_are_kept_whole_whatever_is_trained_on(llama, repor
 
 
 def test_rows_of_an_augmentation_of_rows_are_taken_fairly(llama, reports):
-    class ByMember:
+    class ByMember(RowAugmentation):
         def make(self, rows):
             return [Made(tuple({"text": f"{row.text} {m}", "biaser": m} for m in "aaaaaab")) for row in rows]
 

@@ -45,12 +45,18 @@ def warm_python() -> Iterator[str]:
 def run(tmp_path, warm_python):
     """Run ``python -m fairlab.train``, or another entry, in an empty folder; returns the finished process.
 
-    With variables of the environment, which libraries may read as they are imported, by a process from scratch.
+    With variables of the environment, which libraries may read as they are imported, by a process from scratch; the
+    places of modules are read later.
     """
 
     def command(*arguments: str, entry: str = "train", **environment: str) -> subprocess.CompletedProcess[str]:
         env = os.environ | {"COLUMNS": "200"} | environment
-        called = [sys.executable if environment else warm_python, "-m", f"fairlab.{entry}", *arguments]
+        called = [
+            warm_python if environment.keys() <= {"PYTHONPATH"} else sys.executable,
+            "-m",
+            f"fairlab.{entry}",
+            *arguments,
+        ]
         return subprocess.run(called, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False)
 
     return command

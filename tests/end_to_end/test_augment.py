@@ -13,10 +13,10 @@ from omegaconf import OmegaConf
 
 from fairlab.data.groups import read_groups
 from fairlab.files import sha256
+from fairlab.plans.building import build_applied
 from fairlab.record import Record
 from fairlab.run import cli
-from fairlab.train import build_augmentation_in_training
-from fairlab.types import FairlabError
+from tests.conftest import make_groups, row, write_rows
 from tests.end_to_end.augmenting import (
     TEXTS,
     augment_here,
@@ -213,21 +213,27 @@ def test_groups_of_rules_feed_training(run, tmp_path, tiny_folders):
     assert augment_here(*GROUPS, *FAST, "output=out", "shard_rows=10") == 0
     groups = read_groups("out")
     assert len(groups) == 5 * 6
-    training = ["benchmark=[cced]", "benchmark.cced.sets=[embedded/people]", "data.path=out"]
+    measured = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(12)])
+    training = ["benchmark=[cced]", f"benchmark.cced.sets=[{measured}]", "data.path=out"]
     done = run("+experiment=ccd_bert", *tiny_backbone(tiny_folders["bert_mlm"]), *training)
     assert done.returncode == 0, done.stderr
 
 
-def test_training_takes_no_augmentation_of_texts():
-    node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / "counterfactual_groups.yaml")
-    with pytest.raises(FairlabError, match="this augmentation makes groups of texts, not of groups; run python -m"):
-        build_augmentation_in_training(node)
+def test_training_takes_no_augmentation_of_texts(run, small):
+    done = run(*small, "augmentation=counterfactual_groups")
+    assert done.returncode == 1
+    assert "augmentation=counterfactual_groups works on other data than CounterfactualData; give data.input=FILE, " in (
+        done.stderr
+    )
 
 
 @pytest.mark.parametrize("name", ["cda_text", "perturbed_text"])
 def test_training_takes_an_augmentation_of_running_text(name):
     node = OmegaConf.load(Path(cli.conf_dir()) / "augmentation" / f"{name}.yaml")
-    assert build_augmentation_in_training(node).texts("The bridge was closed to him.")
+    augmentation = build_applied(
+        {"augmentation": OmegaConf.to_container(node), "rewriter": None, "llm": None, "seed": 0}
+    )
+    assert augmentation.texts("The bridge was closed to him.")
 
 
 def test_groups_by_a_language_model_and_its_replay(tmp_path, monkeypatch):

@@ -101,6 +101,7 @@ def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp
         assert measured[f"{name}/{key}"] == pytest.approx(of_run[f"after/{key}"], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_kill_9_and_ckpt_give_the_same_weights(run, start, arguments, tmp_path):
     one = [
         *arguments,

@@ -23,7 +23,7 @@ CASES = {
     "a misspelled key": (["method.betta=1"], "there is no key 'betta' in 'method'; there are: _target_, beta, dropout"),
     "a misspelled group": (
         ["backbne=minilm"],
-        "there is no key 'backbne' at the top level; there are: augmentation, b",
+        "there is no key 'backbne' at the top level; there are: attributes, a",
     ),
 }
 

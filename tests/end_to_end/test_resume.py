@@ -47,6 +47,7 @@ def test_kill_9_in_mid_training_and_ckpt_last_give_the_same_weights(run, start, 
     assert "is finished" in again.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_checkpoint_and_says_interrupted(run, start, small, tmp_path, uninterrupted):
     process = start(*small, *LONG)
     wait_for(last_checkpoint(tmp_path), process)
@@ -63,6 +64,7 @@ def test_ctrl_c_keeps_the_checkpoint_and_says_interrupted(run, start, small, tmp
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
+@pytest.mark.slow
 def test_sigterm_takes_a_checkpoint_and_a_damaged_one_is_passed_over(run, start, small, tmp_path, uninterrupted):
     process = start(*small, *LONG)
     wait_for(lambda: list((tmp_path / "outputs").glob("ccd_bert/*/checkpoints/previous.ckpt")), process)

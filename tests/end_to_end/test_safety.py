@@ -44,6 +44,7 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     assert again.stderr == "fairlab: scores.jsonl is there already; give another output\n"
 
 
+@pytest.mark.slow
 def test_the_sweep_over_strengths_chooses_by_validation(run, tmp_path):
     done = run("-m", *SMALL[:-1], "+sweep=reweighting", "strength={lambda_safe:0.1},{}", "hydra.sweep.dir=sweep")
     assert done.returncode == 0, done.stderr
@@ -56,7 +57,7 @@ def test_the_sweep_over_strengths_chooses_by_validation(run, tmp_path):
     ("override", "sentence"),
     [
         ("source=[]", "the ensemble needs source classifiers; give source=[NAME,NAME]"),
-        ("augmentation=rules", "this augmentation makes no versions of a seed: augmentation=identity or none"),
+        ("augmentation=rules", "augmentation=rules works on other data than SafetyData"),
         ("method.kind=svm", "method.kind must be forest, boosting, logistic, not svm"),
         ("method.harms=[hate]", "the training seeds have fewer than two labels for hate"),
     ],

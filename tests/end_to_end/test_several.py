@@ -17,13 +17,14 @@ from tests.end_to_end.conftest import LONG, last_checkpoint, only_run, start_as_
 SHARED = ["trainer=ddp_cpu", "trainer.devices=2", "trainer.checkpoint_every=1"]
 
 
+@pytest.mark.slow
 def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     command = [*small, "benchmark=[cced,seat]", "data.validation=5", "data.batch_size=8", "method.validate_every=2"]
     alone = run(*command, "hydra.run.dir=alone", "trainer=cpu")
     assert alone.returncode == 0, alone.stderr
     both = run("-m", *command, *SHARED, "seed=42", "hydra.sweep.dir=both", "logger=csv")
     assert both.returncode == 0, both.stderr
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["alone", "both"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["alone", "both", "measured"]
     folder = tmp_path / "both" / "0"
     assert {path.name for path in folder.parent.iterdir() if path.is_dir()} == {"0", "logs"}, "one run, not two"
     one, two = Record.load(tmp_path / "alone"), Record.load(folder)
@@ -55,6 +56,7 @@ def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     assert Record.load(folder).metrics() == pytest.approx(one.metrics(), rel=1e-3, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_torchrun_starts_the_processes_and_an_evaluation_is_shared(run, tmp_path, tiny_folders):
     command = [f"model={tiny_folders['bert_mlm']}", "benchmark=[seat,bias_ir]", "max_length=32"]
     started = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -88,6 +90,7 @@ def processes_in(folder):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", ["SIGTERM", "Ctrl-C"])
 def test_two_processes_told_to_end_take_a_checkpoint_and_go_on(run, small, tmp_path, told):
     command = [*small, *LONG, *SHARED, "trainer.checkpoint_every=1000"]
@@ -113,6 +116,7 @@ def test_two_processes_told_to_end_take_a_checkpoint_and_go_on(run, small, tmp_p
         assert resumed.metrics() == whole.metrics()
 
 
+@pytest.mark.slow
 def test_kill_9_of_any_process_leaves_none_behind(small, tmp_path):
     command = [*small, *LONG, *SHARED]
     process = start_as_a_shell_does(command, tmp_path)

@@ -17,6 +17,7 @@ from tests.end_to_end.conftest import only_run, tiny_backbone
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     from sentence_transformers import SentenceTransformer
@@ -107,13 +108,13 @@ def test_a_sweep_runs_its_jobs_in_order_and_a_failing_one_stops_no_other(run, sm
     assert [record.status for record in records] == ["finished", "failed", "finished"]
     assert records[1].reason == "method.beta must be 0 or more, not -1"
     assert "1 of 3 runs failed (1: method.beta must be 0 or more, not -1)" in done.stderr
-    assert "<h2>Best of each criterion</h2>" in (sweep / "report.html").read_text(encoding="utf-8")
+    assert "<h2>Nearest to the ideal value</h2>" in (sweep / "report.html").read_text(encoding="utf-8")
     assert "hydra.mode=RUN" in records[0].command
 
 
 def test_help_answers_at_once():
     seconds = []
-    for _ in range(3):
+    while len(seconds) < 6 and min(seconds, default=2) >= 2:
         started = time.perf_counter()
         done = subprocess.run(
             [sys.executable, "-m", "fairlab.train", "--help"], capture_output=True, text=True, check=True
@@ -131,6 +132,7 @@ def test_the_configuration_is_printed(run):
     assert "rho: variance" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
     """The wheel carries conf/ and the embedded data; its environment borrows this one's packages."""
     subprocess.run(
@@ -199,7 +201,7 @@ def test_masked_language_model_training_on_a_tiny_encoder(run, tiny_folders, tmp
 
 def test_methods_sweep_over_the_same_groups(run, small, tiny_folders, tmp_path):
     roberta = f"backbone.name={tiny_folders['roberta_mlm']}"
-    done = run("-m", *small, roberta, "method=quickstart/dpce,sentence_debias")
+    done = run("-m", *small, roberta, "method=dpce,sentence_debias")
     assert done.returncode == 0, done.stderr
     (sweep,) = (tmp_path / "multirun" / "ccd_bert").iterdir()
     records = [Record.load(sweep / str(number)) for number in range(2)]

@@ -101,7 +101,7 @@ def become(
     resource.setrlimit(resource.RLIMIT_FSIZE, tuple(limit))
     os.environ.clear()
     os.environ.update(environment)
-    sys.path[0] = folder
+    sys.path[:1] = [folder, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     sys.argv = [module, *arguments]
     sys.executable = python  # for the commands that this one starts
     code = 1

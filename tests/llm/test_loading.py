@@ -23,7 +23,7 @@ SERVERS = {
 
 def chosen(name, *overrides):
     with initialize_config_dir(conf_dir(), version_base="1.3"):
-        return compose("train", overrides=[f"+llm={name}", *overrides]).llm
+        return compose("train", overrides=[f"llm={name}", *overrides]).llm
 
 
 def test_all_choices_are_tested_here():

@@ -181,7 +181,7 @@ def test_the_best_weights_are_those_of_the_lowest_validation_loss(tiny, tmp_path
         ({"beta": "high"}, "method.beta must be 0 or more, not high"),
         ({"lr": 0}, "method.lr must be above 0"),
         ({"rho": 0}, "method.rho must be variance, std, rms or a number above 0, not 0"),
-        ({"epochs": 0}, "method.epochs and method.validate_every must be at least 1"),
+        ({"epochs": 0}, "method.epochs must be at least 1, not 0"),
     ],
 )
 def test_values_out_of_range(tiny, change, message):

@@ -14,6 +14,7 @@ from fairlab.record import Record
 from fairlab.run import sweeps as launching
 from fairlab.run.sweeps import Job, launch
 from fairlab.types import FairlabError
+from hydra_plugins.fairlab_launcher import outcome
 
 # What it does: finish; fail once; be killed once; or wait to be told to stop, once.
 RUN = """
@@ -39,7 +40,7 @@ if not again:
 (folder / "record.json").write_text(json.dumps(record | {"status": "finished", "readings": [reading]}))
 """
 SETTINGS = {
-    "basic": {"threads": None},
+    "basic": {"n_jobs": 1, "gpus": None, "threads": None},
     "joblib": {"n_jobs": 2, "gpus": None, "threads": 1},
     "submitit": {"cluster": "local", "n_jobs": 2, "parameters": {"timeout_min": 5}, "threads": 1},
     "ray": {
@@ -68,7 +69,9 @@ def start(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def launched(jobs, over="basic", objective=None, **changes):
-        return launch(jobs, Path("sweep"), ["a=1,2", "launcher=x"], over, SETTINGS[over] | changes, objective)
+        runner = over if over in ("submitit", "ray") else "here"
+        failed = launch(jobs, Path("sweep"), ["a=1,2", "launcher=x"], over=runner, **SETTINGS[over] | changes)
+        return [outcome(job, failed, objective, len(jobs)) for job in jobs]
 
     return launched
 
