@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.ensemble.sources import Sources
-from fairlab.ensemble.trust import DESCRIPTION, inside, load_pipeline, read_description
+from fairlab.ensemble.trust import DESCRIPTION, inside, load_fitted, read_description
 from fairlab.files import replaced_when_written, sha256, write_whole
 from fairlab.types import FairlabError
 
@@ -80,5 +80,5 @@ def load_ensemble(folder: Path) -> Ensemble:
         file = inside(folder / entry["file"])
         if not file.is_file() or sha256(file) != entry.get("sha256"):
             raise FairlabError(f"{file} is not the file that was exported; export the ensemble anew")
-        models[harm] = HarmModel(load_pipeline(file), entry["slope"], entry["intercept"])
+        models[harm] = HarmModel(load_fitted(file), entry["slope"], entry["intercept"])
     return Ensemble(models, description)

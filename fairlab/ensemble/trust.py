@@ -106,7 +106,7 @@ def inside(file: Path) -> Path:
     return file
 
 
-def load_pipeline(file: Path) -> Any:
+def load_fitted(file: Path) -> Any:
     """The fitted model of a skops file whose every part is in the list.
 
     Raises:
