@@ -8,7 +8,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, islice
 from pathlib import Path
@@ -25,7 +25,10 @@ from fairlab.reporting.page import Cell, figure, page, section, table
 from fairlab.types import FairlabError
 
 # Overrides that say where and how a run was done, or which of several equal ones it is.
-NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed|experiment)=)")
+NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed)=)")
+# Parts of a configuration that say where, how or with which seed; and settings that take the seed over.
+BESIDES = {"seed", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
+SEED = re.compile(r"(^|\.)(seed|fresh)$")
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
 
@@ -60,6 +63,7 @@ class Choice:
     settings: dict[str, str]
     seeds: list[int | None]
     points: dict[str, Point]
+    repeated: int = 0  # runs left out that repeat the seed of another
 
     @property
     def name(self) -> str:
@@ -78,14 +82,51 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
-    """What the runs' commands differ in, by key; where one does not say it, what its configuration has."""
+    """What tells the runs apart, by key: what their commands differ in, and where that is not enough, what else does.
+
+    Values are those of the resolved configurations; where a command chooses a part of them as a whole, its own word.
+    """
+    done = [_identity(record.config) for record in records]
     given = [_given(record) for record in records]
     keys = dict.fromkeys(key for one in given for key in one)
     found = [
-        {key: one[key] if key in one else _configured(record.config, key) for key in keys}
+        {key: _configured(record.config, key) or one.get(key, "default") for key in keys}
         for one, record in zip(given, records, strict=True)
     ]
-    return [{key: one[key] for key in keys if len({other[key] for other in found}) > 1} for one in found]
+    differing = [key for key in keys if len({one[key] for one in found}) > 1]
+    shown = [{key: one[key] for key in differing} for one in found]
+    for leaf in dict.fromkeys(leaf for one in done for leaf in one):
+        if _kinds(shown) == _kinds(done):
+            break
+        more = [one | {leaf: identity.get(leaf, "none")} for one, identity in zip(shown, done, strict=True)]
+        shown = more if _kinds(more) > _kinds(shown) else shown
+    return shown
+
+
+def _kinds(found: Sequence[Mapping[str, str]]) -> int:
+    return len({tuple(sorted(one.items())) for one in found})
+
+
+def _identity(config: Mapping[str, Any]) -> dict[str, str]:
+    """The leaves of a configuration that say what a run does, whatever its seed."""
+    what = {key: value for key, value in config.items() if key not in BESIDES}
+    leaves = dict(_leaves(what, ""))
+    return {
+        key: value for key, value in leaves.items() if not (SEED.search(key) and value == _text(config.get("seed")))
+    }
+
+
+def _leaves(content: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(content, dict):  # an empty one is a part that was not chosen
+        for key, value in content.items():
+            yield from _leaves(value, f"{place}.{key}" if place else str(key))
+    else:
+        yield place, _text(content)
+
+
+def _text(value: Any) -> str:
+    """A value as text: the same for 1 and 1.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _given(record: Record) -> dict[str, str]:
@@ -94,33 +135,39 @@ def _given(record: Record) -> dict[str, str]:
 
 
 def _configured(config: Any, key: str) -> str:
+    """The value at a key; empty where there is none, or a whole part."""
     for part in key.split("."):
         if not isinstance(config, dict) or part not in config:
-            return "default"
+            return ""
         config = config[part]
-    return "default" if isinstance(config, dict) else str(config)
+    return "" if isinstance(config, dict) else _text(config)
 
 
 def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
-    """The finished runs, one choice for those that differ in their seed alone.
+    """The finished runs, one choice for those whose configurations differ in nothing but their seed.
+
+    Of runs that do the same with the same seed the last one counts.
 
     Args:
         records: records of runs; unfinished ones are left out.
         keys: keys of the readings wanted, as in ``metrics.json``.
     """
     done = [record for record in records if record.status == "finished"]
-    grouped: dict[tuple[tuple[str, str], ...], list[Record]] = {}
-    for settings, record in zip(settings_of(done), done, strict=True):
-        grouped.setdefault(tuple(settings.items()), []).append(record)
+    grouped: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for number, record in enumerate(done):
+        grouped.setdefault(tuple(sorted(_identity(record.config).items())), []).append(number)
+    settings = settings_of(done)
     made = []
-    for chosen, runs in grouped.items():
+    for numbers in grouped.values():
+        runs = list({done[number].config.get("seed"): done[number] for number in numbers}.values())
         of_run = [{reading.key: reading for reading in record.readings} for record in runs]
         points = {key: over_seeds([one[key] for one in of_run if key in one]) for key in keys}
         made.append(
             Choice(
-                dict(chosen),
+                settings[numbers[0]],
                 [record.config.get("seed") for record in runs],
                 {key: point for key, point in points.items() if point is not None},
+                len(numbers) - len(runs),
             )
         )
     return made
@@ -177,7 +224,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str]) ->
     shown = {reading.key: reading for record in records for reading in record.readings if reading.key in keys}
     titles = _titles(keys, shown)
     sections = [
-        _heading(folder, records),
+        _heading(folder, records, sum(choice.repeated for choice in choices)),
         section("Runs", _table(choices, titles, shown)),
         section("Nearest to the ideal value", _best(choices, titles, shown)),
         _lines(choices, titles),
@@ -206,11 +253,12 @@ def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]
     return {key: name if several[name] == 1 else f"{name}, {key}" for key, name in titles.items()}
 
 
-def _heading(folder: Path, records: Sequence[Record]) -> str:
+def _heading(folder: Path, records: Sequence[Record], repeated: int) -> str:
     done = sum(record.status == "finished" for record in records)
+    again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
     return (
-        f"<h1>Sweep {html.escape(folder.name)}</h1><p>{done} of {len(records)} runs finished. Values are means over "
-        "seeds with 95 % intervals of Student's t; where there is one run, its own interval over items.</p>"
+        f"<h1>Sweep {html.escape(folder.name)}</h1><p>{done} of {len(records)} runs finished.{again} Values are "
+        "means over seeds with 95 % intervals of Student's t; where there is one run, its own interval over items.</p>"
     )
 
 

@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+import yaml
 
 from fairlab.record import NotRun, Reading, Record
 from fairlab.reporting.sweep import (
@@ -26,11 +27,19 @@ def reading(key, value, seed, ideal=0.0):
     return Reading(benchmark, subset, quantity, value, "u", ideal, 9, **bounds, headline=True, phase=phase, seed=seed)
 
 
-def run(folder, number, overrides, gap, utility, status="finished", seed=1):
+def run(folder, number, overrides, gap, utility, status="finished", seed=1, target=None):
     place = folder / str(number)
     place.mkdir(parents=True)
     command = f"python -m fairlab.train +experiment=ccd_bert {overrides} seed={seed} hydra.run.dir={place}"
-    config = {"seed": seed, "method": {"beta": 1.0, "rho": "variance"}}
+    config = {"seed": seed, "method": {"beta": 1.0, "rho": "variance"}, "augmentation": {"seed": seed}}
+    if target:
+        config["method"]["_target_"] = target
+    for override in overrides.split():
+        key, value = override.split("=")
+        if key.startswith("method."):
+            config["method"][key.removeprefix("method.")] = yaml.safe_load(value)
+        elif key.startswith("+experiment"):
+            config["method"]["_target_"] = value
     readings = [reading(GAP, gap, seed), reading(LOSS, utility, seed, ideal=100.0)]
     record = Record(place, config, command, status=status, readings=readings if status == "finished" else [])
     record.reason = "no space" if status != "finished" else ""
@@ -54,7 +63,7 @@ def test_seeds_are_averaged_with_students_t(folder):
     assert [record.folder.name for record in records] == ["0", "1", "2", "3", "4", "5", "10"]
     assert headlines(records) == [GAP, LOSS]
     choices = choices_of(records, [GAP, LOSS])
-    assert [choice.settings for choice in choices] == [{"method.beta": v} for v in ("0", "1.0", "2")]
+    assert [choice.settings for choice in choices] == [{"method.beta": v} for v in ("0", "1", "2")]
     assert [choice.seeds for choice in choices] == [[1, 2, 3], [1, 2], [1]]
     first = choices[0].points[GAP]
     half = 4.302653 / math.sqrt(3)  # t of 2 degrees of freedom, standard deviation 1
@@ -68,9 +77,9 @@ def test_the_best_is_nearest_to_the_ideal_and_those_not_told_apart_are_named(fol
     choices = choices_of(read_runs(folder), [GAP, LOSS])
     nearest, alike = best(choices, GAP)
     assert nearest.name == "method.beta=2"
-    assert [choice.name for choice in alike] == ["method.beta=0", "method.beta=1.0"]  # 5 [-7.7, 17.7]
+    assert [choice.name for choice in alike] == ["method.beta=0", "method.beta=1"]  # 5 [-7.7, 17.7]
     nearest, alike = best(choices, LOSS)
-    assert nearest.name == "method.beta=1.0"  # 91 [78.3, 103.7]
+    assert nearest.name == "method.beta=1"  # 91 [78.3, 103.7]
     assert [choice.name for choice in alike] == ["method.beta=0"]
     assert best(choices, "after/none/x/y") is None
 
@@ -81,12 +90,49 @@ def test_the_front():
 
 def test_settings_are_what_the_commands_differ_in(tmp_path):
     for number, overrides in enumerate(["method=ccd x.y=1", "method=dpce x.y=1", "x.y=1 method.rho=std"]):
-        run(tmp_path, number, overrides, 0, 0)
+        run(tmp_path, number, overrides, 0, 0, target=f"m{number % 3}")
     assert settings_of(read_runs(tmp_path)) == [
         {"method": "ccd", "method.rho": "variance"},
         {"method": "dpce", "method.rho": "variance"},
         {"method": "default", "method.rho": "std"},
     ]
+
+
+def test_methods_are_never_seeds_of_one_another(tmp_path):
+    methods = ("cda", "inlp", "sentence_debias")
+    for number, (method, seed) in enumerate((method, seed) for method in methods for seed in (1, 2, 3)):
+        run(tmp_path, number, f"+experiment={method}", methods.index(method) * 10 + seed, 80, seed=seed)
+    choices = choices_of(read_runs(tmp_path), [GAP])
+    assert [choice.settings for choice in choices] == [{"experiment": method} for method in methods]
+    assert [choice.points[GAP].n for choice in choices] == [3, 3, 3]
+    assert [choice.points[GAP].value for choice in choices] == [2, 12, 22]
+
+
+def test_what_no_command_says_tells_runs_apart(tmp_path):
+    """Two runs of one command, of which the configuration's own default was changed between them."""
+    for number, target in enumerate(("old", "new")):
+        run(tmp_path, number, "", number, 80, seed=number, target=target)
+    choices = choices_of(read_runs(tmp_path), [GAP])
+    assert [choice.settings for choice in choices] == [{"method._target_": "old"}, {"method._target_": "new"}]
+    assert [choice.points[GAP].n for choice in choices] == [1, 1]
+
+
+def test_one_setting_written_in_two_ways_is_one(tmp_path):
+    for number, overrides in enumerate(["method.beta=1", "method.beta=1.0", "", "+experiment=a method.beta=1.00"]):
+        run(tmp_path, number, overrides, number, 80, seed=number, target="a")
+    (choice,) = choices_of(read_runs(tmp_path), [GAP])
+    assert choice.seeds == [0, 1, 2, 3]
+
+
+def test_two_runs_of_one_seed_are_never_two(tmp_path):
+    for number, (gap, seed) in enumerate([(1, 1), (5, 1), (9, 2)]):
+        run(tmp_path / "sweep", number, "", gap, 80, seed=seed)
+    records = read_runs(tmp_path / "sweep")
+    (choice,) = choices_of(records, [GAP])
+    assert (choice.seeds, choice.repeated) == ([1, 2], 1)
+    assert (choice.points[GAP].value, choice.points[GAP].n) == (7, 2)
+    page = write_sweep(tmp_path / "sweep", records, [GAP]).read_text(encoding="utf-8")
+    assert "1 of them do what another does with the same seed; the last counts." in page
 
 
 def test_the_page_has_every_part(folder):
