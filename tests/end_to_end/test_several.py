@@ -24,7 +24,7 @@ def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     assert alone.returncode == 0, alone.stderr
     both = run("-m", *command, *SHARED, "seed=42", "hydra.sweep.dir=both", "logger=csv")
     assert both.returncode == 0, both.stderr
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["alone", "both"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["alone", "both", "measured"]
     folder = tmp_path / "both" / "0"
     assert {path.name for path in folder.parent.iterdir() if path.is_dir()} == {"0", "logs"}, "one run, not two"
     one, two = Record.load(tmp_path / "alone"), Record.load(folder)
