@@ -198,11 +198,11 @@ def test_the_published_files_by_a_plain_computation(weights, document, data_fold
     from fairlab.backbones.loading import find_weights, load_backbone
     from tests.conftest import MINILM
 
-    named = MINILM if weights == "MiniLM" else {"name": str(tiny_folders["bert"])}
-    encoder = load_backbone(**named, pooling="mean", max_length=64, normalize=True)
+    named, length = (MINILM, 128) if weights == "MiniLM" else ({"name": str(tiny_folders["bert"])}, 64)
+    encoder = load_backbone(**named, pooling="mean", max_length=length, normalize=True)
     readings = by_place(BiasIR(document).measure(encoder))
     model = SentenceTransformer(str(find_weights(**named)), device="cpu")
-    model.max_seq_length = 64
+    model.max_seq_length = length
     deviations, p_values = [], []
     for subset, name in CATEGORIES.items():
         with (data_folder / "bias_ir" / f"queries-documents_{name}.csv").open(encoding="utf-8", newline="") as file:
