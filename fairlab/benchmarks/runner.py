@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import replaced_when_written
-from fairlab.metrics.significance import holm
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
@@ -219,6 +218,8 @@ def add(outcome: Outcome, phase: str, record: Record, change: str = "change") ->
 
 def adjusted(comparisons: Sequence[Comparison], change: str) -> list[Comparison]:
     """Comparisons with Holm's adjustment over the headline ones of the phase ``change``."""
+    from fairlab.metrics.significance import holm
+
     family = [k for k, entry in enumerate(comparisons) if entry.headline and entry.phase == change]
     p_values = dict(zip(family, holm([comparisons[k].p for k in family]), strict=True))
     return [

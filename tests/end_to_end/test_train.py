@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import venv
 from pathlib import Path
 
@@ -112,15 +111,17 @@ def test_a_sweep_runs_its_jobs_in_order_and_a_failing_one_stops_no_other(run, sm
     assert "hydra.mode=RUN" in records[0].command
 
 
-def test_help_answers_at_once():
-    seconds = []
-    while len(seconds) < 6 and min(seconds, default=2) >= 2:
-        started = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-m", "fairlab.train", "--help"], capture_output=True, text=True, check=True
-        )
-        seconds.append(time.perf_counter() - started)
-    assert min(seconds) < 2
+def test_help_answers_without_the_libraries_that_take_seconds_to_import():
+    """What makes it answer in under two seconds on a quiet machine; a limit of time would judge the machine."""
+    program = (
+        "import atexit, runpy, sys\n"
+        "heavy = {'torch', 'transformers', 'lightning', 'datasets', 'sklearn', 'scipy', 'spacy', 'plotly', 'pandas'}\n"
+        "atexit.register(lambda: print('imported:', sorted(heavy & set(sys.modules))))\n"
+        "sys.argv = ['fairlab.train', '--help']\n"
+        "runpy.run_module('fairlab.train', run_name='__main__', alter_sys=True)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "imported: []" in done.stdout
     assert "+experiment=ccd_bert" in done.stdout
     assert "backbone/paper: bert, " in done.stdout
 
