@@ -259,13 +259,17 @@ def _without_nan(value: Any) -> Any:
 
 def redacted(content: Any) -> Any:
     """Plain containers with secrets blanked, in their strings alone, so that numbers stay numbers."""
+    return _redacted(content, _secrets())
+
+
+def _redacted(content: Any, secrets: dict[str, str]) -> Any:
     match content:
         case dict():
-            return {redacted(key): _of_key(key, redacted(value)) for key, value in content.items()}
+            return {_redacted(key, secrets): _of_key(key, _redacted(value, secrets)) for key, value in content.items()}
         case list() | tuple():
-            return [redacted(item) for item in content]
+            return [_redacted(item, secrets) for item in content]
         case str():
-            return _secrets().get(content) or without_secrets(content)
+            return secrets.get(content) or _blanked(content, secrets)
     return content
 
 
@@ -282,9 +286,13 @@ def without_secrets(text: str) -> str:
     keys that were given where the name of their variable belongs. Values of fewer than :data:`SHORTEST` characters are
     left, and so are shorter numbers: they stand in every text by chance.
     """
-    secrets = {value: name for value, name in _secrets().items() if len(value) >= LONG or not value.isdecimal()}
-    if secrets:
-        spelled = {way: name for value, name in secrets.items() for way in _spellings(value)}
+    return _blanked(text, _secrets())
+
+
+def _blanked(text: str, secrets: dict[str, str]) -> str:
+    long = {value: name for value, name in secrets.items() if len(value) >= LONG or not value.isdecimal()}
+    if long:
+        spelled = {way: name for value, name in long.items() for way in _spellings(value)}
         text = _any_of(tuple(sorted(spelled, key=len, reverse=True))).sub(lambda found: spelled[found[0]], text)
     text = IN_ADDRESS.sub(r"\1<password>@", text)
     return MISPLACED.sub(_misplaced, text)
@@ -310,6 +318,7 @@ def _secrets() -> dict[str, str]:
     return found
 
 
+@cache
 def _spellings(value: str) -> set[str]:
     """The ways in which JSON, YAML, HTML, addresses, shells and sentences write a text."""
     plain = {value, " ".join(value.split())}
