@@ -23,6 +23,8 @@ from tests.conftest import make_groups, row, write_rows
 
 CONF = Path(__file__).parents[2] / "conf" / "benchmark"
 MODELS = ["bert", "bert_two_heads", "roberta", "distilbert", "albert", "gpt2", "llama"]
+FIRST = {"bert_two_heads", "gpt2"}  # between them, all that a benchmark can ask of a model; the others are slow
+EVERY = [pytest.param(name, marks=[] if name in FIRST else pytest.mark.slow) for name in MODELS]
 FOLLOWING = {"bert_two_heads", "gpt2", "llama"}  # those that can tell whether a sentence follows another
 EMBEDDING = {"cced", "seat", "bias_ir", "stsb", "sst2_probe", "mrpc_probe", "rte_probe"}
 LIKELIHOOD = {"stereoset", "crows_pairs", "holistic_bias", "winogender", "winobias", "perplexity"}
@@ -106,7 +108,7 @@ def record_of(language_models, little_data, benchmarks, tmp_path_factory):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_every_benchmark_runs_on_every_language_model(record_of, benchmarks, model):
     record = record_of(model)
     assert {benchmark.name for benchmark in benchmarks} == EMBEDDING | LIKELIHOOD
@@ -127,7 +129,7 @@ def test_every_benchmark_runs_on_every_language_model(record_of, benchmarks, mod
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_without_its_head_a_model_has_embeddings_and_says_what_it_lacks(
     language_models, little_data, benchmarks, monkeypatch, tmp_path, model
 ):
@@ -151,7 +153,7 @@ def headless(backbone: Backbone) -> Backbone:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", EVERY)
 def test_any_budget_gives_the_same_readings(language_models, record_of, little_data, monkeypatch, tmp_path, model):
     monkeypatch.setenv("FAIRLAB_DATA", str(little_data))
 

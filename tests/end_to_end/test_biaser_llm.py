@@ -55,6 +55,7 @@ def arguments(tmp_path, tiny_folders):
     ]
 
 
+@pytest.mark.slow
 def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp_path):
     done = run(*arguments, "hydra.sweep.dir=sweep")
     assert done.returncode == 0, done.stderr

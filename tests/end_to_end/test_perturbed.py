@@ -43,6 +43,7 @@ def test_every_row_is_there_perturbed_or_as_it_was(tmp_path, capsys):
     assert "6 perturbed" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_same_manifest_gives_the_same_texts_however_it_is_run(tmp_path):
     assert augment_here(*PERTURB, "output=one", "shard_rows=2") == 0
     assert augment_here(*PERTURB, "output=two", "shard_rows=2", "num_proc=2") == 0

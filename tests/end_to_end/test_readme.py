@@ -28,8 +28,18 @@ def tiny(folder, *extra):
     return [f"backbone.name={folder}", "backbone.package=null", "backbone.weights_sha256=null", *extra]
 
 
-@pytest.mark.parametrize("weights", ["tiny", pytest.param("MiniLM", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("command", TRAIN)
+def at_first(command):
+    """Whether a command is one that everybody gives first, or takes no time; the others are slow."""
+    return command.endswith(("+experiment=ccd_bert", "data.path=my.jsonl", "ckpt=last", "--help", "--cfg job"))
+
+
+@pytest.mark.parametrize(
+    ("command", "weights"),
+    [
+        *(pytest.param(one, "tiny", marks=[] if at_first(one) else pytest.mark.slow) for one in TRAIN),
+        *(pytest.param(one, "MiniLM", marks=pytest.mark.slow) for one in TRAIN),
+    ],
+)
 def test_a_training_command_of_the_readme(command, weights, run, tiny_folders, tmp_path):
     for name in ("my.jsonl", "groups.jsonl", "small.jsonl", "my_groups"):
         write_rows(tmp_path / name, [row(group) for group in make_groups(12)])
@@ -60,7 +70,9 @@ def test_a_training_command_of_the_readme(command, weights, run, tiny_folders, t
         assert (folder / "model" / "model.safetensors").is_file()
 
 
-@pytest.mark.parametrize("command", EVALUATE)
+@pytest.mark.parametrize(
+    "command", [pytest.param(one, marks=pytest.mark.slow if "full" in one else []) for one in EVALUATE]
+)
 def test_an_evaluating_command_of_the_readme(command, run, tmp_path):
     write_rows(tmp_path / "small.jsonl", [row(group) for group in make_groups(12)])
     arguments, reduced = shlex.split(command)[3:], REDUCED[:2]

@@ -68,6 +68,7 @@ def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_
     assert "which is not what the matrix asks; move it away" in changed.stderr
 
 
+@pytest.mark.slow
 def test_runs_of_one_backbone_take_the_readings_before_from_the_first(run, matrix, small, tmp_path):
     beta = {"quickstart": [*small, "method.beta=2"]}
     rows = {"no debiasing": {"run": "ccd", "phase": "before"}, "CCD-CDA": "ccd", "CCD-GPT": "beta"}
@@ -130,6 +131,7 @@ def test_data_is_made_once_before_the_runs_that_train_on_it(run, matrix, small, 
     assert "<h2>CCD paper, table 6: CCED gap</h2>" in (tmp_path / OUTPUT / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_readings_before_are_not_taken_from_another_model_or_benchmark(run, small, tmp_path):
     assert run(*small, "hydra.run.dir=first").returncode == 0
     same = run(*small, "method.beta=2", "before=first", "hydra.run.dir=same")

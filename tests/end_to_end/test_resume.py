@@ -89,6 +89,7 @@ def test_sigterm_takes_a_checkpoint_and_a_damaged_one_is_passed_over(run, start,
     assert Record.load(folder).history == Record.load(uninterrupted).history
 
 
+@pytest.mark.slow
 def test_a_run_killed_after_its_last_step_only_measures_and_exports(run, small, tmp_path):
     arguments = [*small, "method.epochs=4", "method.validate_every=5", "trainer.checkpoint_every=4"]
     assert run(*arguments).returncode == 0
@@ -107,6 +108,7 @@ def test_a_run_killed_after_its_last_step_only_measures_and_exports(run, small, 
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
+@pytest.mark.slow
 def test_data_that_changed_since_the_start_is_refused(run, start, small, tmp_path):
     process = start(*small, *LONG)
     wait_for(last_checkpoint(tmp_path), process)

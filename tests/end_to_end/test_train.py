@@ -82,6 +82,7 @@ def test_the_run_contract_on_a_tiny_masked_lm(run, small, tmp_path):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_every_benchmark_measures_before_and_after(run, small, tmp_path):
     small = [argument for argument in small if "benchmark" not in argument]
     done = run(*small, "benchmark=[stsb,seat,bias_ir]")
@@ -200,6 +201,7 @@ def test_masked_language_model_training_on_a_tiny_encoder(run, tiny_folders, tmp
     assert "texts (`" in (folder / "model" / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_methods_sweep_over_the_same_groups(run, small, tiny_folders, tmp_path):
     roberta = f"backbone.name={tiny_folders['roberta_mlm']}"
     done = run("-m", *small, roberta, "method=dpce,sentence_debias")

@@ -190,11 +190,15 @@ PREFIX = "process {} of 2 ended before the run did: "
 @pytest.mark.parametrize(
     ("task", "arguments", "sentence"),
     [
-        (fail, (0, FairlabError("no such file; give another")), "no such file; give another"),
-        (fail, (1, FairlabError("no such file")), PREFIX.format(1) + "no such file"),
+        pytest.param(
+            fail, (0, FairlabError("no such file; give another")), "no such file; give another", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            fail, (1, FairlabError("no such file")), PREFIX.format(1) + "no such file", marks=pytest.mark.slow
+        ),
         (fail, (1, ValueError("a bug")), PREFIX.format(1) + "ValueError: a bug"),
         (be_killed, (1,), PREFIX.format(1) + "Signal 9 (SIGKILL) received by PID "),
-        (be_killed, (0,), PREFIX.format(0) + "Signal 9 (SIGKILL) received by PID "),
+        pytest.param(be_killed, (0,), PREFIX.format(0) + "Signal 9 (SIGKILL) received by PID ", marks=pytest.mark.slow),
     ],
 )
 def test_a_process_that_fails_ends_the_run_with_its_words(capfd, task, arguments, sentence):

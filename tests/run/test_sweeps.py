@@ -80,7 +80,7 @@ def tries(job):
     return (job.place / "tried").read_text()
 
 
-@pytest.mark.parametrize("over", SETTINGS)
+@pytest.mark.parametrize("over", ["basic", "joblib", pytest.param("submitit", marks=pytest.mark.slow), "ray"])
 def test_what_fails_stops_no_other_and_only_that_is_done_again(jobs, start, over, capsys):
     pytest.importorskip(over) if over in ("submitit", "ray") else None
     made = jobs("finish", "fail", "die", "finish")
