@@ -219,6 +219,34 @@ def test_groups_of_rules_feed_training(run, tmp_path, tiny_folders):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
+def test_a_training_killed_while_it_makes_its_data_goes_on_with_the_shards_that_are_there(
+    run, start, tmp_path, tiny_folders
+):
+    texts = write_texts(tmp_path / "texts.jsonl", [f"{text} {k}" for k in range(1000) for text in TEXTS])
+    measured = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(12)])
+    small = ["benchmark=[cced]", f"benchmark.cced.sets=[{measured}]", "data.limit=20", "data.validation=4"]
+    making = ["augmentation=counterfactual_groups", *FAST, f"data.input={texts}"]
+    arguments = ["+experiment=ccd_bert", *tiny_backbone(tiny_folders["bert_mlm"]), *small, *making]
+    killed = start(*arguments)
+    finished: list[Path] = []
+    while not finished:
+        assert killed.poll() is None, "finished before it could be killed"
+        finished = list((tmp_path / "outputs" / "augmented").glob("*/shards/*.json"))
+        time.sleep(0.005)
+    kill(killed)
+    (made,) = (tmp_path / "outputs" / "augmented").iterdir()
+    before = {path: path.stat().st_mtime_ns for path in made.glob("shards/*.json")}
+    assert 1 <= len(before) < 4
+    assert not (made / "manifest.json").exists()
+    done = run(*arguments, "ckpt=last")
+    assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert len(list((tmp_path / "outputs" / "ccd_bert").iterdir())) == 1
+    assert augment_here(*GROUPS, *FAST, "output=apart") == 0
+    assert rows(made) == rows(tmp_path / "apart")
+
+
 def test_training_takes_no_augmentation_of_texts(run, small):
     done = run(*small, "augmentation=counterfactual_groups")
     assert done.returncode == 1
