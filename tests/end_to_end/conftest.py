@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
+from transformers import BartConfig, BartForConditionalGeneration
 
 from tests.conftest import make_groups, row, write_rows
 
@@ -103,6 +105,19 @@ def small(tmp_path, tiny_folders) -> list[str]:
         f"benchmark.cced.sets=[{measured}]",
         "trainer.checkpoint_every=1",
     ]
+
+
+@pytest.fixture
+def tiny_bart(tmp_path, tokenizer) -> Path:
+    """Folder of a random BART, with a WordPiece vocabulary."""
+    torch.manual_seed(0)
+    size = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64}
+    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    ids = {"pad_token_id": 0, "bos_token_id": 101, "eos_token_id": 102, "decoder_start_token_id": 102}
+    config = BartConfig(vocab_size=30522, max_position_embeddings=64, **ids, **size, **heads)
+    BartForConditionalGeneration(config).save_pretrained(tmp_path / "bart")
+    tokenizer.save_pretrained(tmp_path / "bart")
+    return tmp_path / "bart"
 
 
 def tiny_backbone(folder: Path) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForSeq2SeqLM, BartConfig, BartForConditionalGeneration
+from transformers import AutoModelForSeq2SeqLM
 
 from fairlab.record import Record
 from tests.conftest import WORDS, write_rows
@@ -23,18 +23,6 @@ def text(tmp_path):
     lines = [f"The woman saw the {WORDS[k % 11]} {k}. He left the {WORDS[(5 * k) % 11]} there." for k in range(60)]
     (tmp_path / "text.txt").write_text("\n\n".join(lines), encoding="utf-8")
     return tmp_path / "text.txt"
-
-
-@pytest.fixture
-def tiny_bart(tmp_path, tokenizer):
-    torch.manual_seed(0)
-    size = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64}
-    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
-    ids = {"pad_token_id": 0, "bos_token_id": 101, "eos_token_id": 102, "decoder_start_token_id": 102}
-    config = BartConfig(vocab_size=30522, max_position_embeddings=64, **ids, **size, **heads)
-    BartForConditionalGeneration(config).save_pretrained(tmp_path / "bart")
-    tokenizer.save_pretrained(tmp_path / "bart")
-    return tmp_path / "bart"
 
 
 def test_a_perturber_at_paper_scale_takes_two_steps_and_loads(run, tmp_path, tiny_bart, pairs):

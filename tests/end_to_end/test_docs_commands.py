@@ -1,0 +1,121 @@
+"""The commands of the documentation run at a tiny size; those of the README have a module of their own.
+
+What needs GPUs, a language model's server or the paper's models is composed alone, in ``tests/test_docs.py``.
+"""
+
+import json
+import re
+import shlex
+
+import pytest
+
+from fairlab.data.perturbation_pairs import FIELDS
+from tests.conftest import WORDS, make_groups, row, write_rows
+from tests.end_to_end.conftest import tiny_backbone
+from tests.end_to_end.test_biaser_llm import contexts, sentence
+from tests.end_to_end.test_shortcuts import claims
+from tests.test_docs import COMMANDS
+
+ELSEWHERE = {
+    r"trainer=(gpu|ddp|fsdp)\b": "needs GPUs",
+    r"llm=(local|replay|vllm)": "asks a language model",
+    r"scale=paper": "trains the paper's model",
+    r"\+sweep=optuna|hydra/launcher=": "needs another package",
+    r"=NAME|processes=2|fairlab\.reproduce": "is shown by another test",
+}
+PERSONS = [f"The {'king' if k % 3 else 'boat'} of number {k} saw the {WORDS[k % 11]} of Maria." for k in range(60)]
+
+
+def distinct():
+    """Entry and arguments of every command that is run here, each once, with two values of a sweep at most."""
+    seen = set()
+    for _, entry, arguments in COMMANDS:
+        away = [pattern for pattern in ELSEWHERE if re.search(pattern, f"fairlab.{entry} {arguments}")]
+        arguments = re.sub(r"=([\w.]+,[\w.]+)(,[\w.]+)+", r"=\1", arguments)
+        if not away and (entry, arguments) not in seen:
+            seen.add((entry, arguments))
+            yield entry, arguments
+
+
+def glue_rows(count):
+    label = ("not_entailment", "entailment")
+    lines = [f"{k}\t{PERSONS[k]}\ta {'good' if k % 2 else 'bad'} king\t{label[k % 2]}" for k in range(count)]
+    return "index\tsentence1\tsentence2\tlabel\n" + "\n".join(lines) + "\n"
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path):
+    """What a reader of the pages would have: texts, groups, pairs and tasks."""
+    groups = [row(group) for group in make_groups(12)]
+    for name in ("small.jsonl", "my_groups"):
+        write_rows(tmp_path / name, groups)
+    for name in ("texts.txt", "corpus.txt"):
+        (tmp_path / name).write_text("\n".join(PERSONS), encoding="utf-8")
+    write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in PERSONS])
+    write_rows(tmp_path / "FILE.jsonl", [one | {"text": one["claim"]} for one in claims(60)])
+    (tmp_path / "pairs.csv").write_text("premise,hypothesis\n" + "".join(f"{text},{text}\n" for text in PERSONS))
+    pairs = [
+        (f"He saw the {WORDS[k % 11]} {k}.", "He", "woman", f"She saw the {WORDS[k % 11]} {k}.") for k in range(24)
+    ]
+    write_rows(tmp_path / "pairs.jsonl", [dict(zip(FIELDS, pair, strict=True)) for pair in pairs])
+    (tmp_path / "my_pairs.csv").write_text("\n".join([",".join(FIELDS), *map(",".join, pairs)]) + "\n")
+    for name in ("reports", "rte", "data/measured"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "reports" / "one.txt").write_text("\n\n".join(map(sentence, range(60))))
+    (tmp_path / "stereoset.json").write_text(json.dumps({"data": {"intersentence": list(contexts(12))}}))
+    for split, count in (("train", 60), ("dev", 20)):
+        (tmp_path / "rte" / f"{split}.tsv").write_text(glue_rows(count))
+    for task in ("fever_two_way", "snli_validation"):
+        (tmp_path / "data" / task).mkdir()
+        write_rows(tmp_path / "data" / task / "train.jsonl", claims(60))
+    write_rows(tmp_path / "data" / "measured" / "test.jsonl", claims(20, 100))
+
+
+def reduced(experiment, folders, bart):
+    """Overrides that make an experiment take a moment, whatever else a command says."""
+    bert = tiny_backbone(folders["bert_mlm"])
+    groups = [*bert, "benchmark=[cced]", "benchmark.cced.sets=[small.jsonl]", "data.validation=2", "data.limit=8"]
+    lines = ["data.batch_size=4", "data.passage=24", "data.validation=0.2", "method.steps=2"]
+    perplexity = ["benchmark=perplexity", "benchmark.perplexity.path=texts.txt", "benchmark.perplexity.lines=4"]
+    few = ["data.batch_size=8", "method.epochs=1"]
+    pairs = ["benchmark.perturber.path=pairs.jsonl", "benchmark.perturber.paths=null"]
+    llama = [*tiny_backbone(folders["llama"]), "backbone.max_length=64", "data.path=reports/one.txt"]
+    causal = ["data.validation=5", "data.block=64", "data.batch_size=1", "method.rank=2", "trainer=cpu"]
+    mb_index = [f"benchmark.mb_index.{one}" for one in ("stereoset=stereoset.json", "limit=6", "stride=32")]
+    unmeasured = [f"~benchmark.{name}" for name in ("fever", "fever_symmetric_v01", "vitaminc", "mnli")]
+    facts = ["benchmark=quickstart/fact_checking", *unmeasured, "benchmark.fever_symmetric.path=data/measured"]
+    claims = [*tiny_backbone(folders["bert"]), *facts, "data.unseen=[]", *few]
+    return {
+        "ccd_bert": groups,
+        "ccd_roberta": groups,
+        "fairberta": [*bert, "data.paths=[texts.txt]", *lines, *perplexity],
+        "fairtune_glue": [*tiny_backbone(folders["bert"]), "data.path=rte", *few],
+        "perturber": [f"backbone.name={bart}", "backbone.max_length=64", *few, *pairs],
+        "biaser_llm": [*llama, "augmentation=cda_text", "data.expandable=false", *causal, *mb_index],
+        "razor_fever": [*claims, "data.task=fever_two_way", "data.path=data"],
+        "razor_nli": [*claims, "data.path=data"],
+    }[experiment]
+
+
+# What a command starts from -> the command that makes it.
+MADE_BEFORE = {
+    "OUT": ("augment", "+augmentation=perturbation input=texts.jsonl output=OUT"),
+    "made/razor": ("augment", "+augmentation=razor input=FILE field=[evidence,claim] output=made/razor"),
+    "after: DIR": ("augment", "+augmentation=razor input=FILE field=text augmentation.label=label output=DIR"),
+    "model=RUN": ("train", "+experiment=fairtune_glue task=rte hydra.run.dir=RUN"),
+    "outputs/ccd_bert/RUN": ("train", "+experiment=ccd_bert hydra.run.dir=outputs/ccd_bert/RUN"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize(("entry", "arguments"), distinct())
+def test_a_command_of_the_pages(entry, arguments, run, tiny_folders, tiny_bart):
+    before = [command for made, command in MADE_BEFORE.items() if made in arguments]
+    for module, words in [*before, (entry, arguments)]:
+        given = [one.replace("FILE", "FILE.jsonl") for one in shlex.split(words)]
+        named = next((one.partition("=")[2] for one in given if one.startswith("+experiment=")), None)
+        smaller = reduced(named, tiny_folders, tiny_bart) if named else []
+        chosen = {one.partition("=")[0] for one in given}
+        done = run(*given, *(one for one in smaller if one.partition("=")[0] not in chosen), entry=module)
+        assert done.returncode == 0, done.stderr
