@@ -16,6 +16,7 @@ SEEDS = ["seed_42", "seed_43", "seed_44"]
 BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
+MARGIN = "change/bias_ir/average/margin"
 AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
 
 
@@ -142,6 +143,48 @@ def provenance() -> str:
     )
 
 
+STUDY = {
+    "DPCE": "dpce",
+    "ADEPT-F": "adept",
+    "CDA": "cda",
+    "SentenceDebias": "sentence_debias",
+    "INLP": "inlp",
+    "CCD (word swapping)": "ccd_cda",
+    "CCD (rules)": "ccd_rules",
+    "CCD (written versions)": "ccd",
+}
+
+
+def men_first(found: dict[str, Reading], phase: str) -> str:
+    """The queries of Bias-IR, pooled over its fields, for which a man's document comes before a woman's."""
+    ratios = [one for key, one in found.items() if key.startswith(f"{phase}/bias_ir/") and key.endswith("/male_ratio")]
+    return f"{sum(one.value * one.n for one in ratios):.0f}"
+
+
+def retrieval() -> str:
+    """Which gender's document a search prefers, with its sign, seed by seed."""
+    rows = []
+    for label, run in STUDY.items():
+        found = [readings(f"study/{run}/{seed}") for seed in SEEDS]
+        changes = [
+            next(one for one in Record.load(RECORDS / "study" / run / seed).comparisons if one.key == MARGIN)
+            for seed in SEEDS
+        ]
+        moved = [f"{one.difference:+.4f} (p {one.p:.3f})" for one in changes]
+        queries = sum(
+            one.n for key, one in found[0].items() if key.startswith("after/bias_ir/") and "_ratio" in key[-11:]
+        )
+        rows.append(
+            [
+                label,
+                f"{men_first(found[0], 'before')} of {queries}",
+                ", ".join(men_first(one, "after") for one in found),
+            ]
+            + [", ".join(moved)]
+        )
+    return markdown(["method", "men's document first, before", "after, seed 42, 43, 44", "change of the margin"], rows)
+
+
 PAGES = {
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
@@ -151,6 +194,7 @@ PAGES = {
         "full": full,
         "published": published,
         "study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
+        "retrieval": retrieval,
         "provenance": provenance,
     },
 }
