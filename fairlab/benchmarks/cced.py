@@ -119,14 +119,19 @@ def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[
 
 
 def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
-    """What was kept of an earlier model's gap, distance and neutral embeddings, all (N, 1 + A, D)."""
+    """What was kept of an earlier model's gap, distance and neutral embeddings, all (N, 1 + A, D).
+
+    Embeddings of another width, as of another model beside it, have no cosine to these.
+    """
     distances_now, distances_before = distances(embeddings), distances(before)
     gap, gap_before = (cced_gap(torch.from_numpy(part)).numpy() for part in (distances_now, distances_before))
-    cosine = torch.cosine_similarity(torch.from_numpy(embeddings[:, 0]), torch.from_numpy(before[:, 0]), dim=-1)
     of_set = partial(quantity, subset=subset)
     ratio = partial(of_set, ratio_of_means, unit="ratio")
-    return [
+    found = [
         ratio(gap, gap_before, name="gap_kept", ideal=0.0),
         ratio(distances_now.mean(axis=1), distances_before.mean(axis=1), name="distance_kept", ideal=None),
-        of_set(mean, cosine.double().numpy(), name="neutral_cosine", unit="cosine", ideal=1.0),
     ]
+    if embeddings.shape == before.shape:
+        cosine = torch.cosine_similarity(torch.from_numpy(embeddings[:, 0]), torch.from_numpy(before[:, 0]), dim=-1)
+        found.append(of_set(mean, cosine.double().numpy(), name="neutral_cosine", unit="cosine", ideal=1.0))
+    return found

@@ -39,6 +39,14 @@ def test_a_collapse_alone_halves_gap_and_distance_and_leaves_their_ratio():
     assert readings["gap_over_distance"].value == pytest.approx(0.5)
 
 
+def test_models_of_different_width_stand_side_by_side_without_a_cosine():
+    wider = np.concatenate([EMBEDDINGS, np.zeros_like(EMBEDDINGS)], axis=2)
+    readings = by_quantity(cced_readings("x", ("man", "woman"), wider, EMBEDDINGS))
+    assert readings["gap_kept"].value == pytest.approx(1)
+    assert "neutral_cosine" not in readings
+    assert "neutral_cosine" in by_quantity(cced_readings("x", ("man", "woman"), EMBEDDINGS, EMBEDDINGS))
+
+
 def test_comparisons_are_paired(tiny, tmp_path):
     mine = write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(6)])
     before = CCED([mine]).measure(tiny).items

@@ -47,8 +47,7 @@ def glue_rows(count):
 def _place(tmp_path):
     """What a reader of the pages would have: texts, groups, pairs and tasks."""
     groups = [row(group) for group in make_groups(12)]
-    for name in ("small.jsonl", "my_groups"):
-        write_rows(tmp_path / name, groups)
+    write_rows(tmp_path / "small.jsonl", groups)
     for name in ("texts.txt", "corpus.txt"):
         (tmp_path / name).write_text("\n".join(PERSONS), encoding="utf-8")
     write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in PERSONS])
@@ -99,6 +98,10 @@ def reduced(experiment, folders, bart):
 
 # What a command starts from -> the command that makes it.
 MADE_BEFORE = {
+    "data.path=my_groups": (
+        "augment",
+        "+augmentation=counterfactual_groups axis=gender input=texts.txt output=my_groups",
+    ),
     "OUT": ("augment", "+augmentation=perturbation input=texts.jsonl output=OUT"),
     "made/razor": ("augment", "+augmentation=razor input=FILE field=[evidence,claim] output=made/razor"),
     "after: DIR": ("augment", "+augmentation=razor input=FILE field=text augmentation.label=label output=DIR"),
