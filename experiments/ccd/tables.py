@@ -174,14 +174,8 @@ def retrieval() -> str:
         queries = sum(
             one.n for key, one in found[0].items() if key.startswith("after/bias_ir/") and "_ratio" in key[-11:]
         )
-        rows.append(
-            [
-                label,
-                f"{men_first(found[0], 'before')} of {queries}",
-                ", ".join(men_first(one, "after") for one in found),
-            ]
-            + [", ".join(moved)]
-        )
+        before = f"{men_first(found[0], 'before')} of {queries}"
+        rows.append([label, before, ", ".join(men_first(one, "after") for one in found), ", ".join(moved)])
     return markdown(["method", "men's document first, before", "after, seed 42, 43, 44", "change of the margin"], rows)
 
 

@@ -40,11 +40,13 @@ def test_a_collapse_alone_halves_gap_and_distance_and_leaves_their_ratio():
 
 
 def test_models_of_different_width_stand_side_by_side_without_a_cosine():
-    wider = np.concatenate([EMBEDDINGS, np.zeros_like(EMBEDDINGS)], axis=2)
-    readings = by_quantity(cced_readings("x", ("man", "woman"), wider, EMBEDDINGS))
+    groups = np.concatenate([EMBEDDINGS + 1] * 5)
+    wider = np.concatenate([groups, np.zeros_like(groups)], axis=2)
+    readings = by_quantity(cced_readings("x", ("man", "woman"), wider, groups))
     assert readings["gap_kept"].value == pytest.approx(1)
+    assert readings["distance_kept"].value == pytest.approx(1)
     assert "neutral_cosine" not in readings
-    assert "neutral_cosine" in by_quantity(cced_readings("x", ("man", "woman"), EMBEDDINGS, EMBEDDINGS))
+    assert "neutral_cosine" in by_quantity(cced_readings("x", ("man", "woman"), groups, groups))
 
 
 def test_comparisons_are_paired(tiny, tmp_path):
