@@ -98,5 +98,7 @@ class ICAT(Metric):
         seen = self.counts > 0
         if not seen.any():
             return torch.tensor(torch.nan, dtype=torch.float64)
-        shares = [(part[seen] / self.counts[seen]).cpu().numpy() for part in (self.related, self.stereotyped)]
-        return torch.tensor(icat(*shares), dtype=torch.float64)
+        related_T, stereotyped_T = (
+            (part[seen] / self.counts[seen]).cpu().numpy() for part in (self.related, self.stereotyped)
+        )
+        return torch.tensor(icat(related_T, stereotyped_T), dtype=torch.float64)
