@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlab.run.cli import explain, stop
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 GAPS = ["before/cced/embedded/gap", "after/cced/embedded/gap", "after/cced/winogender/gap"]
 BIAS = ["after/seat/average/absolute_effect_size", "after/bias_ir/average/deviation"]
@@ -54,11 +54,9 @@ def workspace(team: str, project: str) -> Any:
     Raises:
         FairlabError: the package that knows workspaces is not installed.
     """
-    try:
-        import wandb_workspaces.reports.v2 as reports
-        import wandb_workspaces.workspaces as workspaces
-    except ModuleNotFoundError as error:
-        raise FairlabError("the dashboard needs a package more: pip install 'fairlab[dashboard]'") from error
+    need_extra("dashboard", "the dashboard", "wandb_workspaces")
+    import wandb_workspaces.reports.v2 as reports
+    import wandb_workspaces.workspaces as workspaces
 
     def panel(kind: str, shown: list[str]) -> Any:
         match kind:

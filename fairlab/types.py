@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,35 @@ class ReviewNeeded(FairlabError):
 
 class CannotScore(FairlabError):
     """A model lacks what a benchmark asks of it, such as a masked-LM head."""
+
+
+def missing_extra(extra: str, what: str) -> FairlabError:
+    """The error to raise where a package beyond what ``pip install fairlab`` brings is missing.
+
+    Args:
+        extra: name of the extra that brings the package.
+        what: what needs it, as the sentence's subject.
+
+    Example:
+        >>> print(missing_extra("wandb", "logger=wandb"))
+        logger=wandb needs the extra wandb: pip install 'fairlab[wandb]'
+    """
+    return FairlabError(f"{what} needs the extra {extra}: pip install 'fairlab[{extra}]'")
+
+
+def need_extra(extra: str, what: str, *packages: str) -> None:
+    """Refuse to go on where one of an extra's packages is not installed; nothing is imported.
+
+    Args:
+        extra: name of the extra.
+        what: what needs it, as the sentence's subject.
+        packages: names by which the packages are imported, without a dot.
+
+    Raises:
+        FairlabError: one of them is not installed.
+    """
+    if any(importlib.util.find_spec(package) is None for package in packages):
+        raise missing_extra(extra, what)
 
 
 @dataclass(frozen=True)

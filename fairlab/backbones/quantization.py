@@ -6,14 +6,13 @@ their constants quantized once more.
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 KIND = "nf4"
 
@@ -29,8 +28,7 @@ def refuse_without_cuda() -> None:
             "method.quantize=true keeps the frozen weights in 4 bits, which needs a CUDA device; with "
             "method.quantize=false the same adapters are trained beside whole weights"
         )
-    if importlib.util.find_spec("bitsandbytes") is None:
-        raise FairlabError("method.quantize=true needs the Python package bitsandbytes: pip install fairlab[qlora]")
+    need_extra("qlora", "method.quantize=true", "bitsandbytes")
 
 
 def quantize(model: PreTrainedModel) -> None:

@@ -47,6 +47,7 @@ from fairlab.benchmarks.readings import (
 from fairlab.data.published.crows_pairs import PUBLISHED, CrowsPair, irregular_pairs, read_crows_pairs
 from fairlab.data.published.sources import locate
 from fairlab.metrics.bootstrap import ratio_of_means
+from fairlab.metrics.crows_pairs import is_scored, more_likely
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.record import Note, Outcome
 
@@ -222,8 +223,8 @@ def _of_subset(
     subset: str, protocol: str, stereotype: NDArray[np.bool_], scores_N2: NDArray[np.floating], **of_score: Any
 ) -> list[Quantity]:
     more, less = scores_N2.T
-    scored = ~np.isnan(more)
-    hit, tie = more > less, scored & (more == less)
+    scored, hit = is_scored(scores_N2), more_likely(scores_N2)
+    tie = scored & (more == less)
     every = np.ones_like(scored)
     of = partial(_percent, subset=subset)
     return [

@@ -23,7 +23,7 @@ from fairlab.record import Note, Outcome
 from fairlab.rewriting.perturber import IGNORED, TOKENS_AT_ONCE, Perturber, shifted
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.rewriting.word_swap import WordSwap
-from fairlab.types import NEUTRAL, FairlabError
+from fairlab.types import NEUTRAL, FairlabError, need_extra
 
 BLEU_ROWS = 10
 Array = NDArray[np.float64]
@@ -50,7 +50,7 @@ class PerturberQuality:
         seed: seed of the draws.
 
     Raises:
-        FairlabError: none or both of ``path`` and ``paths`` are given.
+        FairlabError: none or both of ``path`` and ``paths`` are given, or a package is not installed.
     """
 
     name = "perturber"
@@ -68,6 +68,7 @@ class PerturberQuality:
             raise FairlabError(f"benchmark.perturber.limit must be at least 2, not {limit}")
         if (path is None) == (paths is None):
             raise FairlabError("give benchmark.perturber.path (pairs) or benchmark.perturber.paths (plain text)")
+        need_extra("metrics", "benchmark=perturber", "sacrebleu", "rouge_score")
         self.path = path
         self.paths = paths
         self.axes = list(axes)

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from fairlab.backbones.trust import loading
 from fairlab.files import sha256
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.types import DataUnavailable, FairlabError, need_extra
 
 OUTPUTS = ("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate")
 WORDS, WIDTH, HIDDEN, LENGTH = 20_000, 50, 50, 100
@@ -59,7 +59,7 @@ class BiLSTM:
 
     Raises:
         DataUnavailable: the package is not there.
-        FairlabError: its files are not those expected.
+        FairlabError: its files are not those expected, or cannot be read for want of h5py.
     """
 
     outputs = OUTPUTS
@@ -67,6 +67,7 @@ class BiLSTM:
     def __init__(self, *, package: str, folder: str | None = None) -> None:
         if package not in PACKAGES:
             raise FairlabError(f"no BiLSTM is known in the package '{package}'; there are: {', '.join(PACKAGES)}")
+        need_extra("safety", f"the source {package}", "h5py")
         root = Path(folder) / package if folder is not None else _installed(package)
         weights, vocabulary, names = PACKAGES[package]
         for file in (root / weights, root / vocabulary):

@@ -22,7 +22,7 @@ from fairlab.ensemble.model import Array, HarmModel, _logits
 from fairlab.ensemble.sources import Source, Sources
 from fairlab.files import write_whole
 from fairlab.metrics.safety import sliced_averages
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 KINDS = ("forest", "boosting", "logistic")
 BASELINE, DEBIASED = "before", "after"
@@ -99,6 +99,7 @@ class SafetyEnsemble:
             raise FairlabError(f"method.reweighting has no values for {missing[0]}; give lambdas and betas")
         if trees < 1 or leaf < 1:
             raise FairlabError(f"method.trees and method.leaf must be at least 1: {trees}, {leaf}")
+        need_extra("safety", "the export of a safety ensemble", "skops")  # said before an hour's training, not after
         self.sources = Sources(sources, cache=cache)
         self.harms = list(harms)
         self.kind = kind

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairlab.ensemble.cache import ScoreCache
 from fairlab.files import sha256
 from fairlab.text.words import TermFinder, word_pieces
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.types import DataUnavailable, FairlabError, need_extra
 
 Array = NDArray[np.float64]
 LONGEST = 20_000  # characters of a text that are scored; a classifier reads far fewer
@@ -147,26 +147,19 @@ def _gave_up(source: Source, texts: list[str], error: Exception) -> FairlabError
     )
 
 
-def package_version(package: str, source: str) -> str:
-    """The version of an installed package.
+class Profanity:
+    """Probability that a text is offensive, by alt-profanity-check: a linear SVM on word counts, calibrated.
 
     Raises:
-        DataUnavailable: it is not installed.
+        FairlabError: the package is not installed.
     """
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError as error:
-        raise DataUnavailable(f"the source {source} needs the package {package}: pip install {package}") from error
-
-
-class Profanity:
-    """Probability that a text is offensive, by alt-profanity-check: a linear SVM on word counts, calibrated."""
 
     name = "profanity"
     outputs = ("offensive",)
 
     def __init__(self) -> None:
-        self.version = package_version("alt-profanity-check", self.name)
+        need_extra("safety", f"the source {self.name}", "profanity_check")
+        self.version = metadata.version("alt-profanity-check")
 
     def score(self, texts: Sequence[str]) -> Array:
         """Scores (N, 1) in [0, 1]."""
@@ -176,13 +169,18 @@ class Profanity:
 
 
 class Sentiment:
-    """Sentiment by VADER's word list and rules; no safety classifier, but harm to somebody sounds negative."""
+    """Sentiment by VADER's word list and rules; no safety classifier, but harm to somebody sounds negative.
+
+    Raises:
+        FairlabError: the package is not installed.
+    """
 
     name = "sentiment"
     outputs = ("negative", "neutral", "positive", "compound")
 
     def __init__(self) -> None:
-        self.version = package_version("vaderSentiment", self.name)
+        need_extra("safety", f"the source {self.name}", "vaderSentiment")
+        self.version = metadata.version("vaderSentiment")
 
     @cached_property
     def analyser(self) -> Any:

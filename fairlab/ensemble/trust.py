@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from fairlab.backbones.trust import loading, read_object
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, need_extra
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 # The sources that may be built, and their settings.
@@ -110,8 +110,9 @@ def load_fitted(file: Path) -> Any:
     """The fitted model of a skops file whose every part is in the list.
 
     Raises:
-        FairlabError: a part is not, or the file is damaged.
+        FairlabError: a part is not, the file is damaged, or skops is not installed.
     """
+    need_extra("safety", "reading an exported safety ensemble", "skops")
     import skops.io
 
     with loading(f"the fitted model {file}"):

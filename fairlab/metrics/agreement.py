@@ -12,6 +12,8 @@ from statistics import fmean
 
 from rapidfuzz.distance import Levenshtein
 
+from fairlab.types import need_extra
+
 ROUGE = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 
@@ -63,8 +65,10 @@ def annotator_agreement(tasks: Sequence[Sequence[str]]) -> dict[str, float]:
         in per cent, and ``levenshtein`` as a share. All but the first two are means over ordered pairs of rewrites.
 
     Raises:
+        FairlabError: a package is not installed.
         ValueError: no task has two rewrites.
     """
+    need_extra("metrics", "agreement of annotators by BLEU and ROUGE", "sacrebleu", "rouge_score")
     import sacrebleu
     from rouge_score import rouge_scorer
 

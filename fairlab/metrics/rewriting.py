@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
+from fairlab.types import need_extra
+
 ORDER = 4  # of BLEU's longest n-grams
 Array = NDArray[np.float64]
 
@@ -63,6 +65,7 @@ def word_levenshtein(made: Sequence[str], references: Sequence[str]) -> Array:
 
 @cache
 def _bleu() -> Any:
+    need_extra("metrics", "BLEU", "sacrebleu")
     from sacrebleu.metrics.bleu import BLEU
 
     logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # it takes texts ending in " ." for tokenized ones
@@ -71,6 +74,7 @@ def _bleu() -> Any:
 
 @cache
 def _rouge() -> Any:
+    need_extra("metrics", "ROUGE", "rouge_score")
     from rouge_score.rouge_scorer import RougeScorer
 
     return RougeScorer(["rouge2"])

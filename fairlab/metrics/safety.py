@@ -96,7 +96,7 @@ class CounterfactualVariance(Metric):
 
     def compute(self) -> Tensor:
         """The mean variance; nan where no set has two examples."""
-        if not self.scores:
+        if not len(self.scores):  # a list, or one tensor once processes have met
             return torch.tensor(torch.nan, dtype=torch.float64)
         scores, sets = dim_zero_cat(self.scores), dim_zero_cat(self.sets)
         names = [number if number >= 0 else None for number in sets.tolist()]

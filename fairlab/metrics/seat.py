@@ -13,7 +13,11 @@ from itertools import chain, combinations
 from math import comb
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities import dim_zero_cat
 
 from fairlab.types import FairlabError
 
@@ -154,3 +158,45 @@ def _sums_of_halves(pooled: Array, size: int, rng: np.random.Generator) -> Itera
         halves = coins[:, np.bitwise_count(coins).sum(axis=0, dtype=np.uint16) == size].T[:needed]
         needed -= len(halves)
         yield table[np.ascontiguousarray(halves).view(np.uint8) + offsets].sum(axis=-1)
+
+
+class EffectSize(Metric):
+    """Effect size of an association test over batches of embeddings, which may cut through its sets.
+
+    ``update(embeddings, sets)`` takes embeddings (B, D) and the set of each (B,): 0 for the targets X, 1 for Y, 2 for
+    the attributes A, 3 for B; others are left out. ``compute`` gives :func:`weat_effect_size` of all that was seen, in
+    float64; nan while a set is empty and where the effect size is undefined.
+
+    Example:
+        >>> metric = EffectSize()
+        >>> metric.update(torch.tensor([[3.0, 0], [1, 1], [0, 2], [1, 1]]), torch.tensor([0, 0, 1, 1]))
+        >>> metric.update(torch.tensor([[1.0, 0], [0, 1]]), torch.tensor([2, 3]))
+        >>> round(metric.compute().item(), 6)  # of the associations 1, 0 and -1, 0: 1 / sqrt(2 / 3)
+        1.224745
+    """
+
+    full_state_update = False
+    higher_is_better = None
+    embeddings: list[Tensor]
+    sets: list[Tensor]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("embeddings", default=[], dist_reduce_fx="cat")
+        self.add_state("sets", default=[], dist_reduce_fx="cat")
+
+    def update(self, embeddings: Tensor, sets: Tensor) -> None:
+        """Take a batch."""
+        self.embeddings.append(embeddings.detach().double())
+        self.sets.append(sets)
+
+    def compute(self) -> Tensor:
+        """The effect size."""
+        parts = []
+        if len(self.embeddings):  # a list, or one tensor once processes have met
+            embeddings, sets = dim_zero_cat(self.embeddings).cpu().numpy(), dim_zero_cat(self.sets).cpu().numpy()
+            parts = [embeddings[sets == number] for number in range(4)]
+        if not parts or not all(map(len, parts)):
+            return torch.tensor(torch.nan, dtype=torch.float64)
+        X, Y, A, B = parts
+        return torch.tensor(_effect_sizes(associations(X, A, B), associations(Y, A, B)), dtype=torch.float64)

@@ -21,7 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.record import without_secrets
 from fairlab.run.processes import started_by_torchrun, work_for_rank_0
-from fairlab.types import FairlabError, ReviewNeeded
+from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -116,7 +116,7 @@ def explain(error: BaseException, config_name: str = "train") -> str | None:
     text = " ".join(str(error).split())
     missing = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if missing and missing[1] == "hydra/sweeper/optuna":
-        return "sweep=optuna needs the extra optuna: pip install 'fairlab[optuna]'"
+        return str(missing_extra("optuna", "sweep=optuna"))
     if missing and missing[1].partition("/")[0] in groups():
         return _no_such_choice(missing[1])
     if unknown := re.search(r"Could not override '([^']+)'", text):

@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 
 from fairlab.record import DATA, Record, redacted, without_secrets
 from fairlab.run.build import build_with_some
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, missing_extra
 
 COLUMNS = ("phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p")
 DIFFERENCES = ("phase", "benchmark", "subset", "quantity", "difference", "low", "high", "unit", "p", "p_holm", "n")
@@ -38,7 +38,7 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
         try:
             loggers.append(build_with_some(node, objects))
         except ModuleNotFoundError as error:
-            raise FairlabError(f"logger={name} needs a package more: pip install 'fairlab[{name}]'") from error
+            raise missing_extra(name, f"logger={name}") from error
     for logger in loggers:
         logger.log_hyperparams(redacted(record.config))
         logger.log_metrics = _passing_over_errors(logger)

