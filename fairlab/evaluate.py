@@ -18,6 +18,7 @@ from fairlab.run import cli
 from fairlab.run.backbone_nodes import SETTINGS, backbone_node
 from fairlab.run.build import build
 from fairlab.run.job import job, refuse_changed_inputs
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
 
@@ -35,7 +36,8 @@ def evaluate(config: DictConfig, record: Record) -> None:
         return
     if config.model is None:
         raise FairlabError("model has no value; give one, for example model=...")
-    models = {label: backbone_node(model, asked(config)) for label, model in named_inputs(config.model).items()}
+    named = named_inputs(config.model)
+    models = {label: backbone_node(model, asked(config)) for label, model in named.items()}
     inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
@@ -51,10 +53,12 @@ def evaluate(config: DictConfig, record: Record) -> None:
         if (twin := seen.setdefault(backbone.digest(), label)) != label:
             text = f"{label} and {twin} have the same weights, so nothing but their settings can differ between them"
             record.notes = list(dict.fromkeys([*record.notes, Note("weights", text)]))
+        trained_on = Fingerprints.load(Path(named[label]))
         if label == first:
-            measure(benchmarks, backbone, phase, record)
+            measure(benchmarks, backbone, phase, record, trained_on=trained_on)
         else:
-            measure(benchmarks, backbone, phase, record, earlier=first, change=f"{label} less {first}")
+            change = f"{label} less {first}"
+            measure(benchmarks, backbone, phase, record, earlier=first, change=change, trained_on=trained_on)
     if rank():
         return
     record.status = "finished"
