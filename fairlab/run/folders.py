@@ -75,6 +75,13 @@ def _sweep_folder(name: str, now: str, overrides: tuple[str, ...]) -> str:
     return str(MULTIRUN / name / now)
 
 
+def sweep_of(folder: Path) -> str | None:
+    """Name of the sweep that the run in a folder belongs to; None for a run of its own."""
+    if not (folder.parent / SWEEP).is_file():
+        return None
+    return "/".join(folder.resolve().parts[-3:-1])
+
+
 def sweep_overrides(overrides: Sequence[str]) -> list[str]:
     """Those that say what is done; a sweep may be gone on with by another launcher."""
     return [without_secrets(one) for one in overrides if not OF_LAUNCHER.match(one)]
