@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,11 +73,20 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
             text = f"{label} and {twin} have the same weights, so nothing but their settings can differ between them"
             record.notes = list(dict.fromkeys([*record.notes, Note("weights", text)]))
         trained_on = Fingerprints.load(Path(named[label]))
+        about = [replace(note, phase=phase) for note in notes_of_training(Path(named[label]))]
+        record.notes = list(dict.fromkeys([*record.notes, *about]))
         if label == first:
             measure(benchmarks, backbone, phase, record, trained_on=trained_on)
         else:
             change = f"{label} less {first}"
             measure(benchmarks, backbone, phase, record, earlier=first, change=change, trained_on=trained_on)
+
+
+def notes_of_training(model: Path) -> list[Note]:
+    """What must be said of a model that is a run's; nothing of others."""
+    from fairlab.reporting.marks import training_notes
+
+    return training_notes(Record.load(model)) if (model / "record.json").is_file() else []
 
 
 def evaluate_data(config: DictConfig, record: Record) -> None:
