@@ -186,6 +186,7 @@ def test_several_loggers_write_at_once(tmp_path, monkeypatch):
     assert list((tmp_path / "run" / "tensorboard").rglob("events.*"))
 
 
+@pytest.mark.slow
 def test_mlflow_as_the_documentation_writes_it(tmp_path, monkeypatch):
     """Without any variable of the environment, into a database where the command is given."""
     for package in ("mlflow", "sqlalchemy", "alembic"):
@@ -247,3 +248,8 @@ def test_a_logger_that_fails_in_mid_run_is_said_once_and_stops_nothing(tmp_path,
         logger.log_metrics({"loss": 1.0}, step=step)
     finish_loggers(loggers, Record(tmp_path, {}, ""), 3)
     assert capsys.readouterr().err.count("the network is gone") == 1
+
+
+def test_mlflow_needs_no_variable_of_the_environment(monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    assert nodes("mlflow")["mlflow"].tracking_uri == "sqlite:///mlflow.db"
