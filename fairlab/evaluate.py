@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,10 @@ from fairlab.record import Note, Record, environment
 from fairlab.run import cli
 from fairlab.run.backbone_nodes import SETTINGS, backbone_node
 from fairlab.run.build import build
+from fairlab.run.folders import sweep_of
 from fairlab.run.job import job, refuse_changed_inputs
+from fairlab.run.loggers import build_loggers, finish_loggers
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
 
@@ -30,18 +34,35 @@ def main(config: DictConfig) -> None:
 
 def evaluate(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark, or every data set; everything measured is in ``record`` at once."""
+    loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     if config.dataset is not None:
         evaluate_data(config, record)
+    else:
+        evaluate_models(config, record)
+    if rank():
         return
-    if config.model is None:
-        raise FairlabError("model has no value; give one, for example model=...")
-    models = {label: backbone_node(model, asked(config)) for label, model in named_inputs(config.model).items()}
-    inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
-    refuse_changed_inputs(record, inputs)
-    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
 
     from fairlab.reporting.report import write_report
 
+    record.status = "finished"
+    write_report(record)
+    record.save()
+    finish_loggers(loggers, record, step=0)
+
+
+def evaluate_models(config: DictConfig, record: Record) -> None:
+    """Measure every model with every benchmark, those after the first beside it.
+
+    Raises:
+        FairlabError: no model was given.
+    """
+    if config.model is None:
+        raise FairlabError("model has no value; give one, for example model=...")
+    named = named_inputs(config.model)
+    models = {label: backbone_node(model, asked(config)) for label, model in named.items()}
+    inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
+    refuse_changed_inputs(record, inputs)
+    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
     record.provenance |= environment() | inputs
     first = next(iter(models))
     seen: dict[str, str] = {}
@@ -51,14 +72,21 @@ def evaluate(config: DictConfig, record: Record) -> None:
         if (twin := seen.setdefault(backbone.digest(), label)) != label:
             text = f"{label} and {twin} have the same weights, so nothing but their settings can differ between them"
             record.notes = list(dict.fromkeys([*record.notes, Note("weights", text)]))
+        trained_on = Fingerprints.load(Path(named[label]))
+        about = [replace(note, phase=phase) for note in notes_of_training(Path(named[label]))]
+        record.notes = list(dict.fromkeys([*record.notes, *about]))
         if label == first:
-            measure(benchmarks, backbone, phase, record)
+            measure(benchmarks, backbone, phase, record, trained_on=trained_on)
         else:
-            measure(benchmarks, backbone, phase, record, earlier=first, change=f"{label} less {first}")
-    if rank():
-        return
-    record.status = "finished"
-    write_report(record)
+            change = f"{label} less {first}"
+            measure(benchmarks, backbone, phase, record, earlier=first, change=change, trained_on=trained_on)
+
+
+def notes_of_training(model: Path) -> list[Note]:
+    """What must be said of a model that is a run's; nothing of others."""
+    from fairlab.reporting.marks import training_notes
+
+    return training_notes(Record.load(model)) if (model / "record.json").is_file() else []
 
 
 def evaluate_data(config: DictConfig, record: Record) -> None:
@@ -73,9 +101,6 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
     benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
     if models := [benchmark.name for benchmark in benchmarks if not isinstance(benchmark, DataBenchmark)]:
         raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index or shortcuts")
-
-    from fairlab.reporting.report import write_report
-
     field = config.field if isinstance(config.field, str) else list(config.field)
     record.provenance |= environment() | inputs
     for benchmark in benchmarks:
@@ -84,8 +109,6 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
         record.provenance |= facts
         for label, source in named.items():
             measure_data(benchmark, source, field, embed, label if len(named) > 1 else "", record)
-    record.status = "finished"
-    write_report(record)
 
 
 def embedder(config: DictConfig, name: str) -> tuple[Callable[[Sequence[str]], Any], dict[str, dict[str, Any]]]:

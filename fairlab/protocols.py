@@ -16,6 +16,7 @@ from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch is imported where it is used: --help answers at once
     from fairlab.record import Note, Outcome, Reading
+    from fairlab.text.fingerprints import Fingerprints
     from fairlab.types import Group, Made, Row
 
 ROW_BY_ROW = "fairlab.plans.row_by_row.RowByRow"
@@ -117,6 +118,14 @@ class TrainingData(Protocol):
     def write(self, folder: Path) -> None:
         """Write into the run folder what was trained on, where that stands nowhere else."""
         return
+
+    def fingerprints(self) -> Fingerprints | None:
+        """Hashes of the training texts, to tell what a benchmark shares with them; None where they are not known."""
+        return None
+
+    def axes(self) -> frozenset[str]:
+        """The axes of people, such as ``gender``, whose versions or words are trained on; empty for data of none."""
+        return frozenset()
 
 
 @runtime_checkable

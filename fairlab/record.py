@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.files import write_whole
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, values_of
 
+VERSION = 1  # of record.json; raised when an older fairlab could not read it
 VERSIONS = [
     "fairlab",
     "torch",
@@ -36,6 +37,7 @@ VERSIONS = [
     "scipy",
     "numpy",
 ]
+TRAINING = "training"  # in place of a benchmark's name, in a note about how a model was trained
 DATA = "data"  # the phase of readings that are of the data, not of a model
 SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHR|CREDENTIAL|(?<![A-Z])(PAT|AUTH)(?![A-Z])|(PASS|(?<=_)PWD)(?![A-Z])",
@@ -69,7 +71,7 @@ class Reading:
         seed: seed of the run.
 
     Raises:
-        ValueError: the value or a bound is not a number; what has no interval is a :class:`NotRun`.
+        ValueError: the value or a bound is infinite or no number; what has no interval is a :class:`NotRun`.
     """
 
     benchmark: str
@@ -88,7 +90,7 @@ class Reading:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        if any(math.isnan(number) for number in (self.value, self.low, self.high)):
+        if not all(math.isfinite(number) for number in (self.value, self.low, self.high)):
             raise ValueError(f"{self.key} has no value or no interval: {self.value} [{self.low}, {self.high}]")
 
     @property
@@ -150,12 +152,21 @@ class Note:
         text: one sentence for the reader of the numbers.
         item: the item it is about, by its id in the data; empty for the benchmark as a whole.
         phase: ``before`` or ``after``, or the label of a model; empty where it is about the data.
+        subset: the part of the benchmark that it is about; empty for all of it.
+        mark: a few words that stand beside every reading the note is about; empty where the numbers are sound.
     """
 
     benchmark: str
     text: str
     item: str = ""
     phase: str = ""
+    subset: str = ""
+    mark: str = ""
+
+    def marks(self, reading: Reading) -> bool:
+        """Whether its mark stands beside a reading; that of a run's training stands beside all that came after."""
+        about = self.benchmark in (reading.benchmark, TRAINING) and self.subset in ("", reading.subset)
+        return bool(self.mark) and about and self.phase in ("", reading.phase)
 
 
 @dataclass
@@ -205,6 +216,10 @@ class Record:
         values |= {f"{reading.key}_p": reading.p for reading in self.readings if reading.p is not None}
         return values | {comparison.key: comparison.difference for comparison in self.comparisons}
 
+    def marks(self, reading: Reading) -> list[str]:
+        """What must be said beside a reading, such as that the method did not train."""
+        return list(dict.fromkeys(note.mark for note in self.notes if note.marks(reading)))
+
     @property
     def phases(self) -> list[str]:
         """Phases of models in the order measured; readings of the data have none of these."""
@@ -219,26 +234,38 @@ class Record:
 
     def save(self) -> None:
         """Write ``record.json`` and ``metrics.json``; secrets of the environment are blanked."""
-        content = {name: value for name, value in asdict(self).items() if name != "folder"}
+        content = {"version": VERSION} | {name: value for name, value in asdict(self).items() if name != "folder"}
         write_whole(self.folder / "record.json", _json(content))
         write_whole(self.folder / "metrics.json", _json(self.metrics()))
 
     @classmethod
     def load(cls, folder: Path) -> Record:
-        """Read a run's record back.
+        """Read a run's record back; older ones lack what came later.
 
         Raises:
-            FairlabError: it is damaged.
+            FairlabError: it is damaged, or a newer fairlab wrote it.
         """
         file = folder / "record.json"
         try:
+            if not file.is_file():
+                raise ValueError("it is no file")
             content = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise FairlabError(f"{file} is damaged ({error}); put a copy back, or move {folder} away") from error
-        kinds = {"readings": Reading, "comparisons": Comparison, "not_run": NotRun, "notes": Note}
-        for name, kind in kinds.items():
-            content[name] = [kind(**entry) for entry in content.get(name, [])]
-        return cls(folder, **content)
+            version = content.pop("version", 0) if isinstance(content, dict) else 0
+            if isinstance(version, int) and version > VERSION:
+                raise FairlabError(
+                    f"{file} was written by a newer fairlab (version {version} of the record; this one reads up to "
+                    f"{VERSION}); update fairlab, or move {folder} away"
+                )
+            for name, kind in ENTRIES.items():
+                if isinstance(content, dict) and isinstance(content.get(name), list):
+                    content[name] = [kind(**values_of(kind, entry, f"an entry of {name}")) for entry in content[name]]
+            return cls(folder, **values_of(cls, content, "the record", besides=("folder",)))
+        except (ValueError, OSError, RecursionError) as error:
+            said = " ".join(str(error).split())
+            raise FairlabError(f"{file} is damaged ({said}); put a copy back, or move {folder} away") from error
+
+
+ENTRIES = {"readings": Reading, "comparisons": Comparison, "not_run": NotRun, "notes": Note}
 
 
 def _json(content: Any) -> str:

@@ -53,6 +53,10 @@ def reproduce(config: DictConfig) -> None:
     jobs = jobs_of(needed, matrix)
     failed = []
     for number, (run, seed) in enumerate(jobs, start=1):
+        folder = output / "runs" / run / f"seed_{seed}"
+        if (folder / "record.json").exists() and readable(folder) is None:
+            failed.append(f"{run} seed {seed}")
+            continue
         commands, state = commands_of(run, seed, matrix, output)
         print(f"{number}/{len(jobs)} {run} seed {seed}: {state}")
         if config.dry_run:
@@ -164,9 +168,18 @@ def finished_records(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]
     for run in matrix.runs:
         for seed in matrix.seeds:
             folder = runs / run / f"seed_{seed}"
-            if is_finished(folder):
-                found.setdefault(run, {})[seed] = Record.load(folder)
+            if (folder / "record.json").exists() and (record := readable(folder)) and record.status == "finished":
+                found.setdefault(run, {})[seed] = record
     return found
+
+
+def readable(folder: Path) -> Record | None:
+    """A run's record; None of one that cannot be read, which is said."""
+    try:
+        return Record.load(folder)
+    except FairlabError as error:
+        print(f"fairlab: left out: {error}", file=sys.stderr)
+        return None
 
 
 def normalise(matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
+from fairlab.benchmarks.axes import follow_axes
 from fairlab.benchmarks.runner import add, measure, take
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
@@ -40,6 +41,7 @@ def train(config: DictConfig, record: Record) -> None:
 
     from lightning import seed_everything
 
+    from fairlab.reporting.marks import training_notes
     from fairlab.reporting.report import write_report
     from fairlab.run.checkpoints import History
 
@@ -59,6 +61,8 @@ def train(config: DictConfig, record: Record) -> None:
     trainer = make_trainer(config, record, history, start.model, method, data, parts)
     device = trainer.strategy.root_device
     _measure_groups(data, record)
+    record.notes = list(dict.fromkeys([*record.notes, *follow_axes(benchmarks, data)]))
+    trained_on = data.fingerprints()
     if config.before is not None:
         take("before", Path(config.before), record)
     if config.measure_before and method.measurable_before:
@@ -71,15 +75,18 @@ def train(config: DictConfig, record: Record) -> None:
     if config.measure_before and not method.measurable_before:
         measure(benchmarks, method.measured("before"), "before", record)
     earlier = "before" if config.measure_before else None
-    measure(benchmarks, method.measured("after"), "after", record, earlier=earlier)
+    measure(benchmarks, method.measured("after"), "after", record, earlier=earlier, trained_on=trained_on)
     if rank():
         return
     record.provenance["model_sha256"] = sha256(method.export(record.folder / "model", start.card(record)))
     start.write(record.folder / "model")
+    if trained_on is not None:
+        trained_on.save(record.folder)
     if method.digest() == untrained:
         text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
         record.notes.append(Note("training", text))
     record.status = "finished"
+    record.notes = list(dict.fromkeys([*record.notes, *training_notes(record)]))
     write_report(record)
     record.save()
     finish_loggers(trainer.loggers, record, trainer.global_step)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from dataclasses import dataclass, field
+from collections.abc import Container
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 NEUTRAL = "neutral"
+# What JSON has for the annotations of a dataclass.
+IN_JSON: dict[str, tuple[type, ...]] = {"float": (float, int), "int": (int,), "str": (str,), "bool": (bool,)}
+IN_JSON |= {"list": (list,), "dict": (dict,), "None": (type(None),)}
 
 
 class FairlabError(Exception):
@@ -143,3 +147,29 @@ class Made:
     detail: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+
+
+def values_of(kind: type[Any], content: Any, what: str, besides: Container[str] = ()) -> dict[str, Any]:
+    """A JSON object as values of a dataclass's fields; those with a default may be absent.
+
+    Args:
+        kind: the dataclass.
+        content: what was read.
+        what: what the message calls it.
+        besides: names of fields that do not stand in the object.
+
+    Raises:
+        ValueError: it is no object, lacks a value, or has one of an unknown name or of another type.
+    """
+    if not isinstance(content, dict):
+        raise ValueError(f"{what} is {type(content).__name__}, no object of names and values")
+    known = {one.name: one for one in fields(kind) if one.name not in besides}
+    if unknown := sorted(set(content) - set(known)):
+        raise ValueError(f"{what} has '{unknown[0]}', which this version of fairlab does not know")
+    for name, one in known.items():
+        types = tuple(found for part in str(one.type).split(" | ") for found in IN_JSON[part.partition("[")[0]])
+        if name not in content and one.default is MISSING and one.default_factory is MISSING:
+            raise ValueError(f"{what} has no '{name}'")
+        if name in content and not isinstance(content[name], types):
+            raise ValueError(f"'{name}' of {what} is {type(content[name]).__name__}, not {one.type}")
+    return content

@@ -1,6 +1,7 @@
 import html
 import json
 import math
+import os
 import shlex
 from urllib.parse import quote
 
@@ -8,6 +9,7 @@ import pytest
 import yaml
 
 from fairlab.record import Comparison, Note, NotRun, Reading, Record, environment, without_secrets
+from fairlab.types import FairlabError
 
 READING = Reading(
     "cced", "winogender", "gap", 0.1, "embedding distance", 0.0, 240, 0.08, 0.12, phase="after", seed=42, p=0.03
@@ -180,3 +182,60 @@ def test_a_key_in_the_place_of_its_variables_name(tmp_path, key):
         assert key not in without_secrets(text)
     for text in ("api_key_env: OPENAI_API_KEY\n", "api_key_env: null\n", "api_key_env=${oc.env:X}"):
         assert without_secrets(text) == text
+
+
+WHOLE = {"version": 1, "config": {"seed": 1}, "command": "c"}
+ENTRY = {"benchmark": "b", "subset": "s", "quantity": "q", "unit": "", "ideal": None, "n": 5, "low": 0, "high": 2}
+BAD_RECORDS = {
+    "": "is damaged",
+    "{}": "is damaged .*the record has no 'config'",
+    "[]": "is damaged .*the record is list, no object",
+    "null": "is damaged .*the record is NoneType",
+    "3": "is damaged .*the record is int",
+    "\x00\xff": "is damaged",
+    "[" * 100_000: "is damaged",
+    json.dumps(WHOLE | {"version": 2}): "was written by a newer fairlab .*update fairlab",
+    json.dumps(WHOLE | {"weather": "fine"}): "the record has 'weather', which this version of fairlab does not know",
+    json.dumps(WHOLE | {"readings": [ENTRY]}): "an entry of readings has no 'value'",
+    json.dumps(WHOLE | {"readings": [ENTRY | {"value": 1, "mood": 2}]}): "an entry of readings has 'mood'",
+    json.dumps(WHOLE | {"readings": [ENTRY | {"value": "much"}]}): "'value' of an entry of readings is str, not float",
+    json.dumps(WHOLE | {"readings": [ENTRY | {"value": None}]}): "'value' of an entry of readings is NoneType",
+    json.dumps(WHOLE | {"readings": [ENTRY | {"value": math.inf}]}): "b/s/q has no value or no interval: inf",
+    json.dumps(WHOLE | {"readings": [ENTRY]})[:-3] + ', "value": 1e999}]}': "b/s/q has no value or no interval: inf",
+    json.dumps(WHOLE | {"readings": [3]}): "an entry of readings is int, no object",
+    json.dumps(WHOLE | {"readings": {"a": 1}}): "'readings' of the record is dict, not list",
+    json.dumps(WHOLE | {"config": []}): "'config' of the record is list, not dict",
+    json.dumps(WHOLE)[:-1] + ', "history": ' + "9" * 5000 + "}": "is damaged",
+}
+
+
+@pytest.mark.parametrize(("content", "said"), BAD_RECORDS.items(), ids=range(len(BAD_RECORDS)))
+def test_a_record_that_cannot_be_read_is_one_sentence(tmp_path, content, said):
+    (tmp_path / "record.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(FairlabError, match=said) as error:
+        Record.load(tmp_path)
+    assert str(tmp_path / "record.json") in str(error.value)
+    assert str(error.value).endswith(f"move {tmp_path} away")
+    assert "\n" not in str(error.value)
+
+
+def test_a_pipe_in_the_place_of_a_record_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "record.json")
+    with pytest.raises(FairlabError, match="it is no file"):
+        Record.load(tmp_path)
+
+
+def test_an_older_record_without_a_version_or_marks_is_read(tmp_path):
+    older = {"config": {}, "command": "c", "notes": [{"benchmark": "b", "text": "t", "item": "", "phase": "after"}]}
+    (tmp_path / "record.json").write_text(json.dumps(older))
+    record = Record.load(tmp_path)
+    assert record.notes == [Note("b", "t", phase="after")]
+    record.save()
+    assert json.loads((tmp_path / "record.json").read_text())["version"] == 1
+
+
+@pytest.mark.parametrize("numbers", [(math.inf, 0.0, 1.0), (0.5, -math.inf, 1.0)])
+def test_an_infinite_reading_is_an_error(numbers):
+    value, low, high = numbers
+    with pytest.raises(ValueError, match="has no value or no interval"):
+        Reading("stsb", "dev", "spearman", value, "", None, 5, low, high)

@@ -40,3 +40,16 @@ def test_a_table_of_a_matrix_has_the_seeds_that_were_run_and_the_columns_that_so
     assert "other: not run: seed 2 of other" in made
     assert "qqp" not in made
     assert "one: not run: seed 1 of one" in matrix_table(tmp_path, "tasks", all_seeds=True)
+
+
+def test_the_readme_quotes_means_over_seeds_and_how_far_another_processor_moves_one():
+    readme = (tables.ROOT / "README.md").read_text(encoding="utf-8")
+    (row,) = [line for line in readme.splitlines() if line.startswith("| bias_ir/average/deviation")]
+    records = tables.ROOT / "experiments" / "ccd" / "records"
+    values = [
+        Record.load(records / name).metrics()["after/bias_ir/average/deviation"]
+        for name in ("seed_42", "seed_43", "seed_44", "seed_42_elsewhere")
+    ]
+    assert f"| {sum(values[:3]) / 3:.3f} ({min(values[:3]):.3f} to {max(values[:3]):.3f}) |" in row
+    assert f"| {values[0]:.3f}, {values[3]:.3f} |" in row
+    assert abs(values[0] - values[3]) > 0.02

@@ -1,8 +1,8 @@
-"""Kill -9 each entry point at random moments, go on, and compare with a run that was never killed.
+"""End each entry point at drawn moments by SIGKILL, SIGTERM and SIGINT, go on, and compare with a whole run.
 
 ``python experiments/reliability/soak.py WORK`` in a checkout; WORK is a folder. It writes ``soak.json`` beside this
-file, from which ``--table`` writes the table in docs/reliability.md. Entry points that ``soak.json`` holds already are
-not killed again.
+file, moment by moment, from which ``--table`` writes the table in docs/reliability.md. What ``soak.json`` holds
+already is not done again, so that it may be stopped at any time and started again; ``--fresh`` forgets it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ RESULT = Path(__file__).with_name("soak.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 BEGIN, END = "<!-- soak.py: table -->", "<!-- soak.py: end -->"
 OUTCOMES = ("before its record", "in mid-run", "after its end")
+SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")  # in turn
+PATIENCE = 180.0  # seconds in which a run that was told to end must do so
 SEED = 0
 
 
@@ -51,12 +53,19 @@ class Case:
     marker: str
 
 
-def run(command: list[str], work: Path) -> subprocess.Popen[bytes]:
-    """Start an entry point in a session of its own."""
-    log = (work / "log.txt").open("ab")
-    return subprocess.Popen(
-        [sys.executable, "-m", *command], cwd=work, stdout=log, stderr=log, start_new_session=True, env=environment()
-    )
+def run(command: list[str], work: Path, log: str = "log.txt") -> subprocess.Popen[bytes]:
+    """Start an entry point in a session of its own, with the signals of a terminal."""
+    with (work / log).open("ab") as file:
+        return subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=work,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+            env=environment(),
+            # A shell hands its background jobs an ignored SIGINT, which they would inherit.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
 
 
 def environment() -> dict[str, str]:
@@ -155,37 +164,100 @@ def cases(small: list[str]) -> dict[str, Case]:
     }  # fmt: skip
 
 
-def soak(name: str, case: Case, work: Path, times: int, chance: random.Random) -> dict[str, Any]:
-    """Kill one entry point at some moments; each time go on and compare."""
+def soak(name: str, case: Case, work: Path, times: int) -> None:
+    """End one entry point at some moments; each time go on, compare, and note it in ``soak.json``."""
     whole = work / f"{name}_whole"
-    started = time.perf_counter()
-    assert run(filled(case.command, whole), work).wait() == 0, work / "log.txt"
-    seconds = time.perf_counter() - started
+    done = figures().get(name, {})
+    if not renewed(done) or not whole.is_dir():
+        shutil.rmtree(whole, ignore_errors=True)
+        started = time.perf_counter()
+        assert run(filled(case.command, whole), work).wait() == 0, work / "log.txt"
+        done = {"seconds": round(time.perf_counter() - started, 1), "moments": []}
+        note(name, done)
     expected = case.results(whole)
     assert expected
-    moments = []
-    for number in range(times):
-        folder = work / f"{name}_{number}"
-        # One in each equal part of the run, so that they are spread over it.
-        moment = (number + chance.random()) / times
-        process = run(filled(case.command, folder), work)
+    for number in range(len(done["moments"]), times):
+        done["moments"].append(ended_and_resumed(name, case, work, number, moment(name, number, times), done, expected))
+        note(name, done)
+        print(name, done["moments"][-1], flush=True)
+
+
+def moment(name: str, number: int, times: int) -> float:
+    """A share of the run's time; one in each equal part of the run for every signal, so that they are spread over it.
+
+    It depends on its number alone, so that a soak that goes on draws the same.
+    """
+    parts = -(-times // len(SIGNALS))
+    return (number // len(SIGNALS) + random.Random(f"{SEED} {name} {number}").random()) / parts
+
+
+def ended_and_resumed(
+    name: str, case: Case, work: Path, number: int, share: float, done: dict[str, Any], expected: Any
+) -> dict[str, Any]:
+    """What came of one moment: where the run was, whether it ended as it should, and whether it resumed to the same."""
+    folder, log, by = work / f"{name}_{number}", f"{name}_{number}.txt", SIGNALS[number % len(SIGNALS)]
+    shutil.rmtree(folder, ignore_errors=True)  # of a soak that was stopped here
+    (work / log).unlink(missing_ok=True)
+    process = run(filled(case.command, folder), work, log)
+    try:
+        process.wait(share * done["seconds"])
+    except subprocess.TimeoutExpired:
+        began = (folder / case.marker).exists()
+        end(process, by)
+    else:
+        began = True
+    ended = process.returncode == 0 or is_finished(folder)
+    where = OUTCOMES[2 if ended else int(began)]
+    # Before the record is there the interpreter may still be importing, and has its own ways.
+    clean = where != OUTCOMES[1] or by == "SIGKILL" or in_a_sentence(process.returncode, work / log)
+    command = filled(case.command, folder)
+    if case.resume and (folder / case.marker).exists():
+        command.append(case.resume.format(folder=folder))
+    code = 0 if ended else run(command, work, log).wait()
+    same = code == 0 and case.results(folder) == expected
+    if same and clean:
+        shutil.rmtree(folder)
+        (work / log).unlink()
+    return {"moment": round(share * done["seconds"], 2), "by": by, "killed": where, "clean": clean, "resumed": same}
+
+
+def end(process: subprocess.Popen[bytes], by: str) -> None:
+    """Send a signal as it is sent: Ctrl-C and a lost machine reach all processes, a scheduler tells the first one.
+
+    Processes that are left after :data:`PATIENCE` seconds are killed.
+    """
+    if by == "SIGTERM":
+        process.send_signal(signal.SIGTERM)
+    else:
+        os.killpg(process.pid, signal.Signals[by])
+    if by == "SIGKILL":
+        process.wait()
+        return
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        process.poll()
         try:
-            process.wait(moment * seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-        killed = process.wait() == -signal.SIGKILL
-        ended = not killed or is_finished(folder)
-        where = OUTCOMES[2 if ended else int((folder / case.marker).exists())]
-        command = filled(case.command, folder)
-        if case.resume and (folder / case.marker).exists():
-            command.append(case.resume.format(folder=folder))
-        code = 0 if ended else run(command, work).wait()
-        same = code == 0 and case.results(folder) == expected
-        moments.append({"moment": round(moment * seconds, 2), "killed": where, "resumed": same})
-        print(name, moments[-1], flush=True)
-        if same:
-            shutil.rmtree(folder)
-    return {"seconds": round(seconds, 1), "moments": moments}
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def in_a_sentence(code: int, log: Path) -> bool:
+    """Whether a run that was told to end did so by itself, without a traceback."""
+    return code in (1, 130) and "Traceback" not in log.read_text(encoding="utf-8", errors="replace")
+
+
+def renewed(found: dict[str, Any]) -> bool:
+    """Whether an entry of ``soak.json`` is of this kind; earlier ones knew one signal."""
+    return bool(found) and all("by" in one for one in found["moments"])
+
+
+def note(name: str, done: dict[str, Any]) -> None:
+    """Write what was found so far."""
+    write_whole(RESULT, json.dumps(figures() | {name: done}, indent=1) + "\n")
 
 
 def filled(command: list[str], folder: Path) -> list[str]:
@@ -201,39 +273,56 @@ def figures() -> dict[str, Any]:
 def table() -> str:
     """The figures as Markdown."""
     found = figures()
-    lines = ["| entry point | moments | " + " | ".join(OUTCOMES) + " | resumed to the same results | lost |"]
-    lines.append("|---" * (4 + len(OUTCOMES)) + "|")
+    header = [
+        "entry point",
+        "moments",
+        *SIGNALS,
+        *OUTCOMES,
+        "ended in a sentence",
+        "resumed to the same results",
+        "lost",
+    ]
+    lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
     total = Counter[str]()
     for name, one in found.items():
-        counts = Counter(moment["killed"] for moment in one["moments"])
-        resumed = sum(moment["resumed"] for moment in one["moments"])
-        counts |= {"n": len(one["moments"]), "resumed": resumed, "lost": len(one["moments"]) - resumed}
+        moments = one["moments"]
+        signals = [moment.get("by", "SIGKILL") for moment in moments]
+        counts = Counter([*signals, *(moment["killed"] for moment in moments)])
+        stopped = [moment for by, moment in zip(signals, moments, strict=True) if by != "SIGKILL"]
+        told = [moment for moment in stopped if moment["killed"] == OUTCOMES[1]]
+        resumed = sum(moment["resumed"] for moment in moments)
+        more = {"n": len(moments), "resumed": resumed, "lost": len(moments) - resumed, "told": len(told)}
+        counts += Counter(more | {"clean": sum(moment["clean"] for moment in told)})
         total += counts
         lines.append(_line(name, counts))
     return "\n".join([*lines, _line("all", total)])
 
 
 def _line(name: str, counts: Counter[str]) -> str:
-    return f"| {name} | " + " | ".join(str(counts[key]) for key in ("n", *OUTCOMES, "resumed", "lost")) + " |"
+    numbers = [str(counts[key]) for key in ("n", *SIGNALS, *OUTCOMES)]
+    numbers += [f"{counts['clean']} of {counts['told']}", str(counts["resumed"]), str(counts["lost"])]
+    return f"| {name} | " + " | ".join(numbers) + " |"
 
 
 def main() -> None:
     """Run it, or print its table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=Path, nargs="?")
-    parser.add_argument("--times", type=int, default=4, help="moments for each entry point")
+    parser.add_argument("--times", type=int, default=30, help="moments for each entry point, signals in turn")
     parser.add_argument("--only", nargs="*", help="these entry points")
+    parser.add_argument("--fresh", action="store_true", help="forget what soak.json holds")
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     if given.table:
         before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
         write_whole(PAGE, f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}")
         return
+    if given.fresh:
+        RESULT.unlink(missing_ok=True)
     work = given.work.resolve()
     for name, case in cases(prepare(work)).items():
-        if name not in figures() and name in (given.only or name):
-            found = soak(name, case, work, given.times, random.Random(f"{SEED} {name}"))
-            write_whole(RESULT, json.dumps(figures() | {name: found}, indent=1) + "\n")
+        if name in (given.only or name):
+            soak(name, case, work, given.times)
     print(table())
 
 

@@ -19,7 +19,9 @@ class CDAText:
     """
 
     def __init__(self, *, axis: str) -> None:
-        self.swap = WordSwap(load_lexicon(axis))
+        lexicon = load_lexicon(axis)
+        self.axis = lexicon.axis
+        self.swap = WordSwap(lexicon)
 
     def texts(self, text: str) -> list[str]:
         """The text and its counterpart, or nothing.

@@ -20,6 +20,7 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.readings import (
     ALL,
+    OF_GENDER,
     REGULAR,
     Items,
     Quantity,
@@ -62,6 +63,8 @@ class BiasIR:
         items: queries to measure: ``all``, or ``regular``, which leaves out the 2 queries some of whose non-relevant
             documents are of both genders.
     """
+
+    measured_axes = OF_GENDER
 
     def __init__(
         self, document: Literal["title_and_document", "document"], items: Literal["all", "regular"] = "all"

@@ -6,6 +6,7 @@ Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", se
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -38,15 +39,31 @@ class CCED:
         sets: names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
             fairlab), or files of groups, of which the groups of the split ``test`` are used, or all where there are no
             splits. Give none you train on.
+
+    Attributes:
+        own: further sets, groups by name.
     """
 
     name = "cced"
 
     def __init__(self, sets: Sequence[str]) -> None:
         self.sets = list(sets)
+        self.own: dict[str, list[Group]] = {}
         names = [set_name(name) for name in self.sets]
         if len(set(names)) < len(names):
             raise FairlabError(f"two of the sets {', '.join(self.sets)} have the same name in results; rename a file")
+
+    @property
+    def measured_axes(self) -> dict[str, frozenset[str]]:
+        """The axes of every set that can be had, by its name in results."""
+        found: dict[str, frozenset[str]] = {}
+        for name in [*self.sets, *self.own]:
+            with suppress(DataUnavailable):
+                found[set_name(name)] = frozenset(group.axis for group in self._groups(name))
+        return found
+
+    def _groups(self, name: str) -> list[Group]:
+        return self.own[name] if name in self.own else held_out_groups(name)
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
@@ -54,10 +71,10 @@ class CCED:
         now: list[Quantity] = []
         earlier: list[Quantity] = []
         not_run: list[NotRun] = []
-        for name in self.sets:
+        for name in [*self.sets, *self.own]:
             subset = set_name(name)
             try:
-                groups = held_out_groups(name)
+                groups = self._groups(name)
             except DataUnavailable as error:
                 not_run.append(NotRun(self.name, subset, str(error)))
                 continue

@@ -108,6 +108,7 @@ class CrowSPairs:
         self.bias_types = [one_of("crows_pairs.bias_types", name, PUBLISHED) for name in names]
         self.items = one_of("crows_pairs.items", items, (ALL, REGULAR))
         self.path = path
+        self.measured_axes = {"": frozenset(self.bias_types)}
         self.name = variant("crows_pairs", protocol, items, default=(NANGIA, ALL))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:

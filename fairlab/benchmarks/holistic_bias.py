@@ -100,6 +100,7 @@ class HolisticBias:
             raise FairlabError("holistic_bias.templates and holistic_bias.sentences must be above 0, or null for all")
         self.version = str(version)
         self.axes = list(dict.fromkeys(axes or AXES))
+        self.measured_axes = {"": frozenset(self.axes)}
         self.templates = templates
         self.sentences = sentences
         self.score = score

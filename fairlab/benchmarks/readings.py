@@ -15,6 +15,7 @@ from fairlab.record import Comparison, Note, NotRun, Outcome, Reading
 from fairlab.types import FairlabError
 
 Items = Mapping[str, NDArray[np.floating]]
+OF_GENDER: Mapping[str, frozenset[str]] = {"": frozenset({"gender"})}  # what is measured, by subset; "" is all of it
 ALL, REGULAR = "all", "regular"  # which items of the data are measured
 
 
@@ -123,8 +124,8 @@ def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Qua
     earlier = {(entry.subset, entry.name): entry for entry in before}
     for entry in quantities:
         low, high = entry.interval or percentile_interval(entry.draws)
-        if any(math.isnan(number) for number in (entry.value, low, high)):
-            reason = f"{entry.name} or its interval is undefined over {entry.n} items"
+        if not all(math.isfinite(number) for number in (entry.value, low, high)):
+            reason = f"{entry.name} or its interval is infinite or undefined over {entry.n} items"
             result.not_run.append(NotRun(benchmark, entry.subset, reason))
             continue
         place = (benchmark, entry.subset, entry.name)
@@ -146,7 +147,9 @@ def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Qua
         if other is None or other.n != entry.n:  # without the same items there is no pairing
             continue
         comparison = _comparison(benchmark, entry, other)
-        if not math.isnan(comparison.p):
+        if all(
+            math.isfinite(number) for number in (comparison.difference, comparison.low, comparison.high, comparison.p)
+        ):
             result.comparisons.append(comparison)
     return result
 

@@ -13,6 +13,7 @@ from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import replaced_when_written
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def measure(
     *,
     earlier: str | None = None,
     change: str = "change",
+    trained_on: Fingerprints | None = None,
 ) -> None:
     """Run every benchmark that the record does not hold yet for this model, and compare it with an earlier one.
 
@@ -44,12 +46,14 @@ def measure(
             files beside it.
         earlier: phase of the model to compare with, measured before in the same run; None compares with none.
         change: label under which the comparisons are kept.
+        trained_on: hashes of the texts that the model was trained on, of which a benchmark should measure none; None
+            where they are not known.
     """
     tasks: dict[str, Callable[[], Outcome]] = {}
     found = cache(partial(_validity, backbone))
     for benchmark in benchmarks:
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
-        tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found)
+        tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on)
     _keep(tasks, phase, record, change)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
@@ -120,7 +124,13 @@ def _validity(backbone: object) -> Validity:
     return validity(backbone) if isinstance(backbone, Backbone) else Validity()
 
 
-def _beside(benchmark: Benchmark, backbone: Backbone, other: Path | None, validity: Callable[[], Validity]) -> Outcome:
+def _beside(
+    benchmark: Benchmark,
+    backbone: Backbone,
+    other: Path | None,
+    validity: Callable[[], Validity],
+    trained_on: Fingerprints | None,
+) -> Outcome:
     """What a benchmark finds, beside the items of the earlier model where there are any.
 
     Raises:
@@ -131,9 +141,27 @@ def _beside(benchmark: Benchmark, backbone: Backbone, other: Path | None, validi
     if reason := validity().reason:
         raise CannotScore(reason)
     before = load_file(other) if other is not None and other.exists() else None
-    outcome = benchmark.measure(backbone, before)
+    outcome = _measured_on(benchmark, backbone, before, trained_on)
     if outcome.readings and (note := validity().note):
         outcome.notes.append(Note(benchmark.name, note))
+    return outcome
+
+
+def _measured_on(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
+    """What a benchmark finds, and whether it measures on texts that were trained on.
+
+    An ensemble scores its texts by models that saw no version of them.
+    """
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.watching import watching
+    from fairlab.benchmarks.overlap import overlap_notes
+
+    if trained_on is None or not isinstance(backbone, Backbone):
+        return benchmark.measure(backbone, before)
+    shown = Fingerprints()
+    with watching(backbone, shown.add):
+        outcome = benchmark.measure(backbone, before)
+    outcome.notes += overlap_notes(benchmark.name, shown, trained_on)
     return outcome
 
 

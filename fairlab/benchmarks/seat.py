@@ -7,6 +7,7 @@ Debiasing Techniques for Pre-trained Language Models" (bias-bench).
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from fairlab.record import NotRun, Outcome
 from fairlab.types import DataUnavailable, FairlabError
 
 ALPHA = 0.01  # May et al. 2019
+NUMBER = re.compile(r"(?:weat)?(\d+)b?$")  # 6, 6b, weat6b
+AXES = {3: "race", 4: "race", 5: "race", 6: "gender", 7: "gender", 8: "gender", 9: "disability", 10: "age"}
 Array = NDArray[np.float64]
 
 
@@ -62,6 +65,13 @@ class SEAT:
     """
 
     name = "seat"
+
+    @property
+    def measured_axes(self) -> dict[str, frozenset[str]]:
+        """What the tests of published numbers are about; the axis of other tests stands in their names alone."""
+        numbers = [NUMBER.match(test) for test in self.files]
+        known = [AXES[int(number[1])] for number in numbers if number and int(number[1]) in AXES]
+        return {"": frozenset(known)} if len(known) == len(numbers) else {}
 
     def __init__(self, tests: Sequence[str], seed: int = 0) -> None:
         if not tests:

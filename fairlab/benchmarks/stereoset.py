@@ -134,6 +134,7 @@ class StereoSet:
         self.items = one_of("stereoset.items", items, (ALL, REGULAR))
         self.path = path
         self.seen_in = seen_in
+        self.measured_axes = {"": frozenset(self.domains)}
         self.name = variant("stereoset", protocol, items, default=(NADEEM, ALL))
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:

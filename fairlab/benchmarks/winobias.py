@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
-from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, outcome, quantity
 from fairlab.data.published.sources import locate
 from fairlab.data.published.winobias import SPLITS, TYPES, WinoBiasPair, read_winobias
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
@@ -47,6 +47,7 @@ class WinoBias:
     """
 
     name = "winobias"
+    measured_axes = OF_GENDER
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure both types; ``before`` holds the ``items`` of an earlier measurement."""

@@ -31,7 +31,9 @@ from fairlab.data.word_lists import (
     listed_words,
     split_by_hash,
 )
+from fairlab.lexicons import load_lexicon
 from fairlab.protocols import TrainingData
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import NEUTRAL, FairlabError
 
 SPLITS = ("train", "validation")
@@ -146,13 +148,16 @@ class AttributeSentences(lightning.LightningDataModule, TrainingData):
         self.seed = seed
         words = listed_words(lists) if lists else lexicon_words(axis)
         self.names = (NEUTRAL, *words.attributes)
+        self.axis = load_lexicon(axis).axis
         self.hashes: dict[str, str] = {}
+        self._seen = Fingerprints()
         found = list(find_words(self._lines(), words, mixed))
         if at_least is not None:
             found = balanced(found, words, at_least)
         self.by_kind: dict[str, list[list[Sentence]]] = {split: [] for split in SPLITS}
         for kind, name in enumerate(self.names):
             held_out, rest = split_by_hash([entry for entry in found if entry.kind == kind], validation)
+            self._seen.add(entry.text for entry in rest[:limit])
             for split, entries in (("validation", held_out), ("train", rest[:limit])):
                 sentences = tokenized(entries, encoder)
                 if not sentences:
@@ -193,6 +198,14 @@ class AttributeSentences(lightning.LightningDataModule, TrainingData):
             "trained_on": f"{len(self.sentences['train'])} sentences with attribute or neutral words",
             **counts,
         }
+
+    def fingerprints(self) -> Fingerprints:
+        """Of the training sentences."""
+        return self._seen
+
+    def axes(self) -> frozenset[str]:
+        """The lexicon's; published lists are of gender."""
+        return frozenset([self.axis])
 
     def sizes(self) -> dict[str, int]:
         """What one pass goes through, on average, padding not counted."""

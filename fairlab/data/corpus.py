@@ -13,6 +13,7 @@ from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.text import SENTENCE_END, SHORTEST, held_out, join_sentences, read
 from fairlab.protocols import TextAugmentation
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
 SPLITS = ("train", "validation")
@@ -130,6 +131,17 @@ class Corpus(Streamed):
             **{f"{split}_texts": len(texts) for split, texts in self.texts.items()},
             "texts_at_max_length": self.num_truncated,
         }
+
+    def fingerprints(self) -> Fingerprints:
+        """Of the training texts and their sentences."""
+        found = Fingerprints()
+        found.add_running(self.texts["train"])
+        return found
+
+    def axes(self) -> frozenset[str]:
+        """The augmentation's; plain text has none."""
+        axis = getattr(self.augmentation, "axis", None)
+        return frozenset() if axis is None else frozenset([axis])
 
     def sizes(self) -> dict[str, int]:
         """What one pass over the training texts goes through, padding not counted."""

@@ -14,6 +14,7 @@ from fairlab.data.batch_stream import Streamed
 from fairlab.data.groups import groups_files, read_groups
 from fairlab.files import sha256
 from fairlab.protocols import GroupAugmentation
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError, Group
 
 SPLITS = ("train", "validation", "test")
@@ -137,6 +138,16 @@ class CounterfactualData(Streamed):
             **{f"{split}_groups_dropped": count for split, count in self.dropped.items()},
             "texts_at_max_length": self.num_truncated(),
         }
+
+    def fingerprints(self) -> Fingerprints:
+        """Of every version of the training groups."""
+        found = Fingerprints()
+        found.add(text for group in self.groups["train"] for text in group.texts)
+        return found
+
+    def axes(self) -> frozenset[str]:
+        """Those of the training groups."""
+        return frozenset(group.axis for group in self.groups["train"])
 
     def sizes(self) -> dict[str, int]:
         """What one pass over the training groups goes through, padding not counted."""

@@ -27,6 +27,7 @@ from fairlab.data.stream.subsample import fair_choice
 from fairlab.data.text import SENTENCE_END, read
 from fairlab.files import sha256, write_whole
 from fairlab.protocols import ExpandingAugmentation, RowAugmentation, TextAugmentation
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError, Row
 
 SPLITS = ("train", "validation")
@@ -206,6 +207,12 @@ class Entries(Streamed):
         for name, texts in self.before_limit.items():
             lines = [json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts]
             write_whole(folder / f"{name}.jsonl", "".join(lines))
+
+    def fingerprints(self) -> Fingerprints:
+        """Of the training entries and their sentences."""
+        found = Fingerprints()
+        found.add_running(self.texts["train"])
+        return found
 
     def sizes(self) -> dict[str, int]:
         """What one pass over the training entries goes through, start tokens among the tokens, padding not counted."""

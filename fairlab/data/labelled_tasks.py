@@ -28,6 +28,7 @@ from fairlab.data.stream.manifest import NAME, data_files
 from fairlab.data.stream.rows import TASK
 from fairlab.data.text import held_out
 from fairlab.protocols import ExampleAugmentation
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
 
@@ -169,6 +170,12 @@ class LabelledTexts(Streamed):
             **({"left_out": self.left_out} if self.left_out else {}),
             "texts_cut": sum(encoded.cut for encoded in self.encoded.values()),
         }
+
+    def fingerprints(self) -> Fingerprints:
+        """Of what a model reads of the training examples: of a pair, both texts together."""
+        found = Fingerprints()
+        found.add(" ".join(filter(None, pair)) for pair in pairs(self.examples["train"]))
+        return found
 
     def sizes(self) -> dict[str, int]:
         """What one pass over the training examples goes through, padding not counted."""

@@ -24,6 +24,7 @@ from fairlab.data.text import SENTENCE_END, WRAPPED, held_out, join_sentences, t
 from fairlab.files import sha256
 from fairlab.protocols import TextAugmentation, TrainingData
 from fairlab.text import gutenberg
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import DataUnavailable, FairlabError
 
 Item = TypeVar("Item")
@@ -101,6 +102,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
         self.counts = {"passages": 0, "passages_changed": 0}
         self.files = {split: tempfile.TemporaryFile() for split in SPLITS}  # noqa: SIM115  # they go with the process
         self.original_tokens = 0
+        self._seen = Fingerprints()
         passages = up_to(self.passages(passage), limit_characters)
         for some in in_lots(passages):
             self._add(some, twin, validation)
@@ -143,6 +145,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
                 chosen.append(text if self.augmentation is None else " ".join(self.augmentation.texts(text)))
             self.counts["passages_changed"] += chosen[-1] != original
         self.counts["passages"] += len(passages)
+        self._seen.add_running(text for text, out in zip(chosen, held, strict=True) if not out)
         originals = self._ids([original for original, _ in passages])
         ids = originals if chosen == [original for original, _ in passages] else self._ids(chosen)
         self.original_tokens += sum(len(row) for row, out in zip(originals, held, strict=True) if not out)
@@ -186,6 +189,10 @@ class PackedText(lightning.LightningDataModule, TrainingData):
             "train_tokens": len(self.tokens["train"]),
             "original_train_tokens": self.original_tokens,
         }
+
+    def fingerprints(self) -> Fingerprints:
+        """Of the training passages and their sentences, taken while they were read."""
+        return self._seen
 
     def sizes(self) -> dict[str, int]:
         """What one pass over the training blocks goes through."""

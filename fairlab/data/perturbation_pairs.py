@@ -24,6 +24,7 @@ from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.perturber import IGNORED, NAMES, source_text
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.text.difference import stretches
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.text.pipeline import parse
 from fairlab.text.syntax import Syntax
 from fairlab.types import NEUTRAL, FairlabError
@@ -290,6 +291,12 @@ class PerturbationPairs(Streamed):
             **{f"{split}_pairs": len(part) for split, part in self.pairs.items()},
             "pairs_at_max_length": sum(one.length >= longest for part in self.encoded.values() for one in part),
         }
+
+    def fingerprints(self) -> Fingerprints:
+        """Of both texts of the training pairs."""
+        found = Fingerprints()
+        found.add(text for pair in self.pairs["train"] for text in (pair.original, pair.perturbed))
+        return found
 
     def sizes(self) -> dict[str, int]:
         """What one pass over the training pairs goes through, padding not counted."""

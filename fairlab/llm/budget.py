@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from fairlab.types import FairlabError
@@ -13,6 +14,11 @@ class Price:
 
     input: float
     output: float
+
+    def __post_init__(self) -> None:
+        for name in ("input", "output"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise FairlabError(f"llm.price.{name} must be 0 or more dollars, not {getattr(self, name)}")
 
     def dollars(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Of one call."""
@@ -46,7 +52,7 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("calls", "tokens", "dollars"):
             value = getattr(self, name)
-            if value is not None and value < 0:
+            if value is not None and not value >= 0:  # no number is no bound either
                 raise FairlabError(f"llm.budget.{name} must be at least 0 or null, not {value}")
 
     def reached(self, spent: Spent, sending: int) -> str:

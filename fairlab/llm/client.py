@@ -291,13 +291,20 @@ class LLM:
         self.in_flight += len(pending)
         try:
             attempts = await self.model.send([item.request for item in pending])
+        except BaseException as error:  # the calls were sent, whatever came of them
+            for item in pending:
+                self._spend(item, _unanswered(item.request, error), stage)
+            raise
         finally:
             self.in_flight -= len(pending)
         self.reached |= any(attempt.outcome != ExchangeOutcome.UNREACHABLE for attempt in attempts)
         for item, attempt in zip(pending, attempts, strict=True):
             item.attempts.append(judged(attempt, item.asked.schema))
-            dollars = self.price.dollars(attempt.prompt_tokens, attempt.completion_tokens) if self.price else 0.0
-            self.ledger.spend(item.key, stage, item.attempts[-1], dollars)
+            self._spend(item, item.attempts[-1], stage)
+
+    def _spend(self, item: _Pending, attempt: Attempt, stage: str) -> None:
+        dollars = self.price.dollars(attempt.prompt_tokens, attempt.completion_tokens) if self.price else 0.0
+        self.ledger.spend(item.key, stage, attempt, dollars)
 
     def _settled(self, item: _Pending) -> Reply:
         """The reply that stands: recorded where the model answered.
@@ -311,6 +318,13 @@ class LLM:
         if not reply.kept:
             return reply
         return self.ledger.put(item.key, item.asked.canonical(self.name), reply)
+
+
+def _unanswered(request: Request, error: BaseException) -> Attempt:
+    """The attempt of a call that ended in an error: one that was turned down is free, what broke off may be charged."""
+    if isinstance(error, FairlabError):
+        return Attempt(ExchangeOutcome.REJECTED, reason=str(error))
+    return Attempt.in_full(ExchangeOutcome.CUT_OFF, request, f"broken off by {type(error).__name__}")
 
 
 def _run(job: Coroutine[Any, Any, dict[str, Reply]]) -> dict[str, Reply]:

@@ -105,6 +105,12 @@ class Attempt:
     seconds: float = 0.0
     wait: float | None = None
 
+    @classmethod
+    def in_full(cls, outcome: ExchangeOutcome, request: Request, reason: str, seconds: float = 0.0) -> Attempt:
+        """One whose answer never arrived, counted as if it had all been written: the server may have charged for it."""
+        tokens = estimated_tokens(request.prompt), request.max_tokens
+        return cls(outcome, "", reason, *tokens, seconds)
+
 
 @dataclass(frozen=True)
 class Reply:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 import os
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -21,6 +24,26 @@ from fairlab.types import FairlabError
 SCHEMA_FORMS = ("json_schema", "json_object with schema", "json_object")
 PATIENCE = 2  # bare 500s to one form before the next is tried; an explicit refusal counts at once
 REASON_LENGTH = 200
+LONGEST_BODY = 16 * 2**20  # bytes of an answer that are read
+MOST_TOKENS = 10**8  # of one call; a server that counts more does not count
+
+
+class TooLong(Exception):
+    """An answer beyond :data:`LONGEST_BODY`."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server said: its status, how long it asks to wait, and the body."""
+
+    status: int
+    retry_after: str | None
+    content: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.content.decode(errors="replace")
 
 
 class Server:
@@ -72,7 +95,8 @@ class Server:
 
     async def __aenter__(self) -> Server:
         limits = httpx2.Limits(max_connections=self.workers, max_keepalive_connections=self.workers)
-        self.client = httpx2.AsyncClient(timeout=self.timeout, limits=limits, headers=self._headers())
+        plain = {"Accept-Encoding": "identity"}  # a few packed bytes may be a body without an end
+        self.client = httpx2.AsyncClient(timeout=self.timeout, limits=limits, headers=plain | self._headers())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -112,11 +136,11 @@ class Server:
             await asyncio.sleep(hold + random.uniform(0, 0.1))
         form = self.forms[0] if request.schema is not None else ""
         started = time.perf_counter()
-        answer: httpx2.Response | None = None
+        answer: Answer | None = None
         outcome, reason = ExchangeOutcome.OK, ""
         try:
             async with asyncio.timeout(self.total_timeout):
-                answer = await self.client.post(self.url, json=self._payload(request, form))
+                answer = await self._ask(self._payload(request, form))
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             outcome, reason = ExchangeOutcome.UNREACHABLE, str(error) or type(error).__name__
         except TimeoutError:
@@ -125,18 +149,28 @@ class Server:
             outcome, reason = ExchangeOutcome.TIMED_OUT, f"silence ({type(error).__name__})"
         except httpx2.RequestError as error:
             outcome, reason = ExchangeOutcome.CUT_OFF, str(error) or type(error).__name__
+        except TooLong:
+            outcome, reason = ExchangeOutcome.SERVER_ERROR, f"the answer is longer than {LONGEST_BODY:,} bytes"
         seconds = time.perf_counter() - started
         if answer is None:
-            # The server may have charged for what never arrived: count it as if it had all been written.
-            billed = outcome != ExchangeOutcome.UNREACHABLE
-            return Attempt(
-                outcome,
-                reason=self._clean(reason),
-                prompt_tokens=estimated_tokens(request.prompt) if billed else 0,
-                completion_tokens=request.max_tokens if billed else 0,
-                seconds=seconds,
-            )
+            if outcome == ExchangeOutcome.UNREACHABLE:
+                return Attempt(outcome, reason=self._clean(reason), seconds=seconds)
+            return Attempt.in_full(outcome, request, self._clean(reason), seconds)
         return self._read(answer, request, form, seconds)
+
+    async def _ask(self, payload: dict[str, Any]) -> Answer:
+        """What the server says, read up to a bound.
+
+        Raises:
+            TooLong: it says more.
+        """
+        content = bytearray()
+        async with self.client.stream("POST", self.url, json=payload) as response:
+            async for part in response.aiter_bytes():
+                content += part
+                if len(content) > LONGEST_BODY:
+                    raise TooLong
+            return Answer(response.status_code, response.headers.get("retry-after"), bytes(content))
 
     def _payload(self, request: Request, form: str) -> dict[str, Any]:
         payload: dict[str, Any] = {
@@ -156,26 +190,28 @@ class Server:
             payload["response_format"] = {"type": "json_object"}
         return payload
 
-    def _read(self, answer: httpx2.Response, request: Request, form: str, seconds: float) -> Attempt:
+    def _read(self, answer: Answer, request: Request, form: str, seconds: float) -> Attempt:
         """The attempt a response stands for."""
         try:
-            body = answer.json()
-        except ValueError:  # not JSON, or not text
+            body = json.loads(answer.content)
+        except (ValueError, RecursionError):  # not JSON, or not text
             body = None
-        if answer.status_code != 200:
+        if answer.status != 200:
             return self._refused(answer, body, form, seconds)
         try:
             choice = body["choices"][0]
             message = choice["message"]
             text = message.get("content") or ""
             finish = choice.get("finish_reason") or ""
-            usage = body.get("usage") or {}
+            usage = body.get("usage")
             refusal = message.get("refusal")
-            prompt_tokens = int(usage.get("prompt_tokens") or estimated_tokens(request.prompt))
-            completion_tokens = int(usage.get("completion_tokens") or estimated_tokens(text))
+            prompt_tokens = counted(usage, "prompt_tokens", estimated_tokens(request.prompt))
+            completion_tokens = counted(usage, "completion_tokens", estimated_tokens(text))
             text = text.encode(errors="replace").decode()  # half a surrogate pair can be stored nowhere
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-            return Attempt(ExchangeOutcome.SERVER_ERROR, reason="the answer is no chat completion", seconds=seconds)
+            return Attempt.in_full(
+                ExchangeOutcome.SERVER_ERROR, request, "the answer is no chat completion", seconds=seconds
+            )
         if form and not self.form_known and form == self.forms[0]:
             self.form_known = True
         outcome, reason = ExchangeOutcome.OK, ""
@@ -194,9 +230,9 @@ class Server:
             seconds=seconds,
         )
 
-    def _refused(self, answer: httpx2.Response, body: Any, form: str, seconds: float) -> Attempt:
+    def _refused(self, answer: Answer, body: Any, form: str, seconds: float) -> Attempt:
         """The attempt a response other than 200 stands for."""
-        status = answer.status_code
+        status = answer.status
         said = self._clean(_error_text(body) or answer.text)
         if status in (401, 403):
             raise FairlabError(
@@ -211,7 +247,7 @@ class Server:
             )
         reason = f"{status}: {said}"
         if status == 429:
-            wait = _retry_after(answer.headers.get("retry-after"))
+            wait = _retry_after(answer.retry_after)
             if wait is not None and wait <= LONGEST_WAIT:
                 self.not_before = max(self.not_before, time.monotonic() + wait)
             return Attempt(ExchangeOutcome.RATE_LIMITED, reason=reason, seconds=seconds, wait=wait)
@@ -254,6 +290,14 @@ def _checked(base_url: str) -> str:
     if url.userinfo or url.query:
         raise FairlabError("llm.base_url holds a key or password; put it into the environment, see llm.api_key_env")
     return base_url.rstrip("/")
+
+
+def counted(usage: Any, name: str, estimate: int) -> int:
+    """The tokens that a server counted; the estimate where it counted none, or says what is no number of tokens."""
+    value = usage.get(name) if isinstance(usage, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MOST_TOKENS:
+        return estimate
+    return math.ceil(value)
 
 
 def _error_text(body: Any) -> str:

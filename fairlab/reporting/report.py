@@ -20,6 +20,7 @@ from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
 from fairlab.reporting.db_index import data_bias
 from fairlab.reporting.headlines import key, meaning, title
+from fairlab.reporting.marks import marked, marks_beside
 from fairlab.reporting.page import Cell, figure, page, section, table
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
@@ -104,7 +105,9 @@ def _readings_table(record: Record) -> str:
     for row in record.table():
         first = next(iter(row.values()))
         ideal = "" if first.ideal is None else f"{first.ideal:.4g}"
-        values = [_value(row[phase]) if phase in row else "" for phase in phases]
+        values = [
+            marked(_value(row[phase]), marks_beside(record, row[phase])) if phase in row else "" for phase in phases
+        ]
         told = meaning(first)
         name = (title(first), "" if told in explained else told, key(first))
         explained.add(told)

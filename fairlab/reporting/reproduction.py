@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.marks import marked, marks_of_runs
 from fairlab.types import FairlabError
 
 PUBLISHED = Path(__file__).parent / "published"
@@ -108,6 +109,7 @@ class Cell:
         recomputed: the number as it should be by the paper's other numbers, where that is something else.
         value: mean of our readings over all seeds.
         deviation: standard deviation over the seeds (n - 1); None for a single seed.
+        marks: what must be said beside it, such as that the method did not train.
         low, high: widest bounds of the seeds' 95 % intervals.
         moved: whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one).
         reason: why a cell has no value; empty where it has one.
@@ -122,6 +124,7 @@ class Cell:
     moved: bool = False
     reason: str = ""
     deviation: float | None = None
+    marks: tuple[str, ...] = ()
 
 
 def read_matrix(file: Path, scale: str) -> Matrix:
@@ -214,7 +217,8 @@ def _cell(table: Table, row: TableRow, column: str, matrix: Matrix, of_run: Mapp
     near = table.tolerance.get(column.rpartition("/")[2], 0.0)
     said = recomputed if recomputed is not None else printed
     verdict = _verdict(matrix.scale, said, value, low, high, near)
-    return Cell(verdict, printed, recomputed, value, low, high, moved, deviation=deviation)
+    marks = marks_of_runs([(of_run[seed], reading) for seed, reading in zip(matrix.seeds, readings, strict=True)])
+    return Cell(verdict, printed, recomputed, value, low, high, moved, deviation=deviation, marks=marks)
 
 
 def _verdict(scale: str, printed: float | None, value: float, low: float, high: float, near: float) -> str:
@@ -255,7 +259,7 @@ def shown_cell(cell: Cell) -> str:
     if cell.value is None:
         return "; ".join(part for part in (cell.verdict, printed) if part)
     spread = "" if cell.deviation is None else f" ± {cell.deviation:.2g}"
-    ours = f"{cell.value:.4g}{spread} [{cell.low:.4g}, {cell.high:.4g}]{'*' * cell.moved}"
+    ours = marked(f"{cell.value:.4g}{spread} [{cell.low:.4g}, {cell.high:.4g}]{'*' * cell.moved}", cell.marks)
     verdict = f": {cell.verdict}" if cell.verdict not in ("", OTHER_SCALE) else ""
     return ours + (f"; {printed}{verdict}" if printed else "")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.reporting.headlines import key, title
+from fairlab.reporting.marks import marked, marks_beside
 
 ALPHA = 0.05
 
@@ -24,7 +25,11 @@ def summary_lines(record: Record) -> list[str]:
     """Headline readings a line each, what moved, whether a fall in gap is a collapse, notes, and what was not run."""
     headline = [row for row in record.table() if next(iter(row.values())).headline and DATA not in row]
     lines = [
-        change_line(row["before"], row["after"]) if {"before", "after"} <= set(row) else line(row) for row in headline
+        marked(
+            change_line(row["before"], row["after"]) if {"before", "after"} <= set(row) else line(row),
+            list(dict.fromkeys(mark for reading in row.values() for mark in marks_beside(record, reading))),
+        )
+        for row in headline
     ]
     lines += [moved_line(comparison) for comparison in record.comparisons if moved(comparison)]
     lines += collapse_verdicts(record)

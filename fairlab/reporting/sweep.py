@@ -7,9 +7,10 @@ import json
 import math
 import re
 import shlex
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
 from fairlab.reporting.headlines import meaning, title
+from fairlab.reporting.marks import marked, marks_of_runs
 from fairlab.reporting.page import Cell, figure, page, section, table
+from fairlab.reporting.runs import read_runs
 from fairlab.types import FairlabError
 
 # Overrides that say where and how a run was done, or which of several equal ones it is.
@@ -42,6 +45,7 @@ class Point:
         low, high: bounds of the 95 % interval: of Student's t over seeds; for a single run, its own over items.
         ideal: the value of a perfectly fair or useful model; None where there is no such value.
         n: number of runs the mean is over.
+        marks: what must be said beside it, such as that the method did not train, and of how many of the runs.
     """
 
     value: float
@@ -49,6 +53,7 @@ class Point:
     high: float
     ideal: float | None
     n: int
+    marks: tuple[str, ...] = ()
 
     @property
     def distance(self) -> float:
@@ -69,16 +74,6 @@ class Choice:
     def name(self) -> str:
         """The settings as overrides."""
         return " ".join(f"{key}={value}" for key, value in self.settings.items()) or "all runs"
-
-
-def read_runs(folder: Path) -> list[Record]:
-    """Records of all runs below a folder, in the order of their numbers or names."""
-    places = [path.parent for path in folder.rglob("record.json")]
-    return [Record.load(place) for place in sorted(places, key=lambda place: _natural(str(place)))]
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
@@ -160,8 +155,7 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
     made = []
     for numbers in grouped.values():
         runs = list({done[number].config.get("seed"): done[number] for number in numbers}.values())
-        of_run = [{reading.key: reading for reading in record.readings} for record in runs]
-        points = {key: over_seeds([one[key] for one in of_run if key in one]) for key in keys}
+        points = {key: _point(runs, key) for key in keys}
         made.append(
             Choice(
                 settings[numbers[0]],
@@ -171,6 +165,13 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
             )
         )
     return made
+
+
+def _point(runs: Sequence[Record], key: str) -> Point | None:
+    """A reading over runs, with the marks that stand beside it in any of them."""
+    found = [(record, reading) for record in runs for reading in record.readings if reading.key == key]
+    point = over_seeds([reading for _, reading in found])
+    return None if point is None else replace(point, marks=marks_of_runs(found))
 
 
 def over_seeds(readings: Sequence[Reading]) -> Point | None:
@@ -209,13 +210,14 @@ def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:
     return sorted(kept, key=lambda k: points[k])
 
 
-def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str]) -> Path:
+def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], unread: Sequence[str] = ()) -> Path:
     """Write ``report.html`` and ``report.json`` into a folder of runs.
 
     Args:
         folder: folder of the runs, where both files are written.
         records: records of the runs.
         keys: keys of the readings to show, as in ``metrics.json``.
+        unread: a sentence for every record that could not be read.
 
     Returns:
         Path of the page.
@@ -230,7 +232,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str]) ->
         _lines(choices, titles),
         _trade_offs(choices, titles),
         _parallel(choices, titles),
-        section("Not finished", _unfinished(records)),
+        section("Not finished", _unfinished(records, unread)),
     ]
     content = [
         {"settings": c.settings, "seeds": c.seeds, "readings": {key: asdict(p) for key, p in c.points.items()}}
@@ -278,7 +280,7 @@ def _table(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[
 
 
 def _shown(point: Point) -> str:
-    return f"{point.value:.4g} [{point.low:.4g}, {point.high:.4g}]"
+    return marked(f"{point.value:.4g} [{point.low:.4g}, {point.high:.4g}]", point.marks)
 
 
 def _best(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> str:
@@ -351,8 +353,9 @@ def _parallel(choices: Sequence[Choice], titles: Mapping[str, str]) -> str:
     return section("Parallel coordinates", figure(plots.parallel(settings, readings)))
 
 
-def _unfinished(records: Sequence[Record]) -> str:
+def _unfinished(records: Sequence[Record], unread: Sequence[str]) -> str:
     rows = [[str(r.folder.name), r.status, r.reason] for r in records if r.status != "finished"]
+    rows += [["", "not read", sentence] for sentence in unread]
     return table(["run", "status", "why"], rows) if rows else "<p>Every run that was started finished.</p>"
 
 
@@ -368,11 +371,16 @@ def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
     """
     if not folder.is_dir():
         raise FairlabError(f"{folder} is no folder; give runs=DIR, a folder of runs")
-    records = read_runs(folder)
+    unread: list[str] = []
+    records = read_runs(folder, unread)
+    for sentence in unread:
+        print(f"fairlab: left out: {sentence}", file=sys.stderr)
+    if not records and unread:
+        raise FairlabError(f"{folder} holds no run that can be read: {unread[0]}")
     if not records:
         raise FairlabError(f"{folder} holds no run (no record.json below it); give runs=DIR, a folder of runs")
     known = {reading.key for record in records for reading in record.readings}
     if unknown := [key for key in readings or () if key not in known]:
         raise FairlabError(f"no run in {folder} has {unknown[0]}; readings takes keys of metrics.json")
-    page = write_sweep(folder, records, list(readings or headlines(records)))
+    page = write_sweep(folder, records, list(readings or headlines(records)), unread)
     print(f"report: {page}")

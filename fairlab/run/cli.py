@@ -152,6 +152,8 @@ def _no_such_key(key: str, config_name: str) -> str:
     if key == "experiment":
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
     if key in groups():
+        if config_name != "train":
+            return f"fairlab.{config_name} takes no {key}; run it with --help to see what it takes"
         return f"{key} has no such place here; it is chosen as {key}=NAME with: {', '.join(choices(key))}"
     others = [argument for argument in command_line if argument.lstrip("+~").split("=")[0] != key]
     parent, _, last = key.rpartition(".")

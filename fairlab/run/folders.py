@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -74,6 +75,13 @@ def _sweep_folder(name: str, now: str, overrides: tuple[str, ...]) -> str:
     return str(MULTIRUN / name / now)
 
 
+def sweep_of(folder: Path) -> str | None:
+    """Name of the sweep that the run in a folder belongs to; None for a run of its own."""
+    if not (folder.parent / SWEEP).is_file():
+        return None
+    return "/".join(folder.resolve().parts[-3:-1])
+
+
 def sweep_overrides(overrides: Sequence[str]) -> list[str]:
     """Those that say what is done; a sweep may be gone on with by another launcher."""
     return [without_secrets(one) for one in overrides if not OF_LAUNCHER.match(one)]
@@ -104,10 +112,24 @@ def is_finished(folder: Path) -> bool:
 
 
 def newest_unfinished(folder: Path) -> Path:
-    """The newest run in ``folder`` whose record says it did not finish."""
+    """The newest run in ``folder`` that was stopped; where none was, the newest that failed.
+
+    A run that failed of its own would fail again, and must not hide an older one that was only stopped. Records that
+    cannot be read are passed over, and said.
+    """
+    failed: Path | None = None
     for record in sorted(folder.glob("*/record.json"), key=lambda path: path.parent.name, reverse=True):
-        if Record.load(record.parent).status != "finished":
+        try:
+            status = Record.load(record.parent).status
+        except FairlabError as error:
+            print(f"fairlab: passed over: {error}", file=sys.stderr)
+            continue
+        if status in ("running", "interrupted"):
             return record.parent
+        if status != "finished":
+            failed = failed or record.parent
+    if failed is not None:
+        return failed
     raise FairlabError(f"there is no unfinished run in {folder}; leave ckpt out to start one")
 
 

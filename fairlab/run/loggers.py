@@ -16,6 +16,7 @@ from fairlab.run.build import build_with_some
 from fairlab.types import FairlabError, missing_extra
 
 COLUMNS = ("phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p")
+SAID = 200  # characters of a logger's error
 DIFFERENCES = ("phase", "benchmark", "subset", "quantity", "difference", "low", "high", "unit", "p", "p_holm", "n")
 
 
@@ -28,7 +29,7 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
         sweep: name of the sweep that the run belongs to; None for a run of its own.
 
     Raises:
-        FairlabError: a logger's package is not installed, or Weights & Biases has no API key.
+        FairlabError: a logger's package is not installed, Weights & Biases has no API key, or a logger cannot begin.
     """
     loggers = []
     objects = {"save_dir": str(record.folder), "sweep": sweep}
@@ -39,8 +40,15 @@ def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | 
             loggers.append(build_with_some(node, objects))
         except ModuleNotFoundError as error:
             raise missing_extra(name, f"logger={name}") from error
-    for logger in loggers:
-        logger.log_hyperparams(redacted(record.config))
+    for name, logger in zip(nodes, loggers, strict=True):
+        try:
+            logger.log_hyperparams(redacted(record.config))
+        except Exception as error:  # some begin only now; what they raise is theirs
+            said = without_secrets(" ".join(str(error).split()))[:SAID]
+            raise FairlabError(
+                f"logger={name} cannot begin ({type(error).__name__}: {said}); pip install 'fairlab[{name}]' brings "
+                "what it needs, or leave it out"
+            ) from error
         logger.log_metrics = _passing_over_errors(logger)
     return loggers
 
@@ -175,7 +183,7 @@ def _finish_wandb(run: Any, record: Record) -> None:
     if record.history:
         logged["figures/training"] = wandb.Plotly(plots.curves(record.history))
     run.log(logged)
-    if record.config["logger"]["wandb"]["model"]:
+    if record.config["logger"]["wandb"]["model"] and (record.folder / "model").is_dir():  # an evaluation has none
         artifact = wandb.Artifact(f"model-{run.id}", type="model")
         artifact.add_dir(str(record.folder / "model"))
         run.log_artifact(artifact)

@@ -11,11 +11,12 @@ from omegaconf import DictConfig
 
 from fairlab.files import write_whole
 from fairlab.record import Record
+from fairlab.reporting.runs import read_runs
 
 
 def finished_in(folder: Path) -> list[Record]:
-    """Records of the runs of a sweep that came to their end, by the names of their folders."""
-    records = [Record.load(file.parent) for file in sorted(folder.glob("*/record.json"))]
+    """Records of the runs of a sweep that came to their end and can be read, by the names of their folders."""
+    records = read_runs(folder, unread=[])  # which the sweep's own report names
     return [record for record in records if record.status == "finished"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
@@ -11,7 +10,7 @@ from omegaconf import DictConfig
 from fairlab.distributed import rank
 from fairlab.protocols import FittedMethod
 from fairlab.record import Note, Record
-from fairlab.run.folders import SWEEP
+from fairlab.run.folders import sweep_of
 from fairlab.run.loggers import build_loggers
 from fairlab.types import FairlabError
 
@@ -105,13 +104,6 @@ def make_trainer(
     except MisconfigurationException as error:
         raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
     return trainer
-
-
-def sweep_of(folder: Path) -> str | None:
-    """Name of the sweep that the run in a folder belongs to; None for a run of its own."""
-    if not (folder.parent / SWEEP).is_file():
-        return None
-    return "/".join(folder.resolve().parts[-3:-1])
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, record: Record, history: History) -> None:

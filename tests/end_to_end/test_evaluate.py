@@ -153,3 +153,24 @@ def test_bad_input_is_one_sentence(run, arguments, message, tmp_path):
     assert done.returncode == 1
     assert done.stderr.startswith(f"fairlab: {message}"), done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_evaluations_are_logged_too(run, tiny_folders, tmp_path):
+    write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(12)])
+    command = [
+        f"model={tiny_folders['bert']}",
+        "max_length=32",
+        "benchmark=[cced]",
+        "benchmark.cced.sets=[mine.jsonl]",
+        "logger=csv",
+    ]
+    done = run(*command, entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    folder = only_run(tmp_path, "evaluate")
+    assert "cced/mine/gap" in (folder / "csv" / "version_0" / "metrics.csv").read_text()
+
+
+def test_an_entry_point_without_loggers_says_so(run):
+    done = run("paper=ccd", "logger=csv", entry="reproduce")
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith("fairlab.reproduce takes no logger; run it with --help to see what it takes")

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from fairlab.record import Record
+from tests.conftest import write_rows
 from tests.end_to_end.conftest import only_run, tiny_backbone
 
 ROOT = Path(__file__).parents[2]
@@ -222,3 +223,35 @@ def test_methods_sweep_over_the_same_groups(run, small, tiny_folders, tmp_path):
     metrics = json.loads((folder / "metrics.json").read_text())
     assert measured == pytest.approx(metrics["after/cced/groups/gap"], rel=1e-4)
     assert measured != pytest.approx(metrics["before/cced/groups/gap"], rel=1e-4)
+
+
+def test_training_on_an_axis_of_ones_own_is_measured_on_it_and_said(run, small, tmp_path):
+    """Disability groups, measured by sets of gender and on the training file itself."""
+    versions = ["a deaf person saw the boat", "a blind person saw the boat", "a person saw the boat"]
+    rows = [
+        {
+            "id": f"d{k}",
+            "axis": "disability",
+            "versions": {n: f"{t} {k}" for n, t in zip(("x", "y", "neutral"), versions, strict=False)},
+        }
+        for k in range(40)
+    ]
+    write_rows(tmp_path / "own.jsonl", rows)
+    arguments = [argument for argument in small if "data.path" not in argument and "sets" not in argument]
+    done = run(*arguments, "data.path=own.jsonl", "benchmark.cced.sets=[embedded]")
+    assert done.returncode == 0, done.stderr
+    record = Record.load(only_run(tmp_path))
+    after = {r.subset: r for r in record.readings if (r.phase, r.quantity) == ("after", "gap")}
+    assert set(after) == {"embedded", "held_out_disability"}
+    assert record.marks(after["embedded"]) == ["another axis"]
+    assert record.marks(after["held_out_disability"]) == []
+    assert "this measures the axis gender, while the training data are of disability" in done.stdout
+
+    record.history = [{"step": k, "train/loss": 1.1e-5} for k in range(40)]
+    record.save()
+    model = str(only_run(tmp_path))
+    done = run(f"model={model}", "benchmark=[cced]", "benchmark.cced.sets=[own.jsonl]", entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    assert "108 of 120 texts that it measures on were trained on" in done.stdout
+    assert "CCED gap" in done.stdout.splitlines()[0]
+    assert done.stdout.splitlines()[0].endswith("(did not train; measured on training texts)")

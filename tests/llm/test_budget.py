@@ -49,6 +49,19 @@ def test_failed_calls_and_repairs_are_spent_too(ledger_path):
     assert len(stub.payloads) == 4
 
 
+@pytest.mark.parametrize("value", [-1, float("nan")])
+@pytest.mark.parametrize("name", ["calls", "tokens", "dollars"])
+def test_a_budget_that_bounds_nothing_is_refused(name, value):
+    with pytest.raises(FairlabError, match=rf"llm\.budget\.{name} must be at least 0 or null, not"):
+        Budget(**{name: value})
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_a_price_that_is_none_is_refused(value):
+    with pytest.raises(FairlabError, match=r"llm\.price\.output must be 0 or more dollars, not"):
+        Price(input=1.0, output=value)
+
+
 def test_a_budget_of_nothing_asks_nothing(ledger_path):
     with Stub(lambda *_: said("fine")) as stub:
         for budget in (Budget(calls=0), Budget(tokens=0), Budget(dollars=0.0)):

@@ -5,7 +5,9 @@ import time
 
 import pytest
 
+from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome
+from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import SCHEMA_FORMS, Server, _retry_after
 from fairlab.types import FairlabError
 from tests.llm.conftest import GOOD, SCHEMA, behind, request, requests
@@ -200,10 +202,35 @@ def test_half_a_surrogate_pair_does_not_stop_the_run(ledger_path):
     assert (reply.outcome, reply.text) == (ExchangeOutcome.OK, "ok ?")
 
 
-def test_a_usage_that_is_none_is_no_chat_completion(ledger_path):
-    body = b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many"}}'
-    reply, _ = outcome_of(lambda *_: Act(200, body), ledger_path, retries=0)
+NO_USAGE = ["null", '"many"', "[]", "{}", "-7", "0", "1e999", "NaN", "true", "1" + "0" * 30, '{"prompt_tokens": null}']
+NO_USAGE += [f'{{"prompt_tokens": {value}, "completion_tokens": {value}}}' for value in NO_USAGE]
+
+
+@pytest.mark.parametrize("usage", NO_USAGE)
+def test_a_usage_that_is_none_is_estimated(usage, ledger_path):
+    body = f'{{"choices": [{{"message": {{"content": "a reply"}}}}], "usage": {usage}}}'.encode()
+    with Stub(lambda *_: Act(200, body)) as stub:
+        llm = behind(stub, ledger_path)
+        (reply,) = llm.ask([request("hello, hello")], stage="test")
+        assert (reply.outcome, reply.text) == (ExchangeOutcome.OK, "a reply")
+        assert (reply.prompt_tokens, reply.completion_tokens) == (3, 2)  # 12 and 7 characters
+        assert (llm.ledger.spent().calls, llm.ledger.spent().tokens) == (1, 5)
+
+
+@pytest.mark.parametrize("body", [b"<html>a page</html>", b"", b"[" * 100_000, b"{}", b'{"choices": []}', b"9" * 5000])
+def test_what_is_no_chat_completion_is_counted_as_if_answered(body, ledger_path):
+    """A 200 was charged for, whatever it says."""
+    reply, _ = outcome_of(lambda *_: Act(200, body), ledger_path, request("hello, hello", max_tokens=50), retries=0)
     assert (reply.outcome, reply.reason) == (ExchangeOutcome.SERVER_ERROR, "the answer is no chat completion")
+    assert (reply.prompt_tokens, reply.completion_tokens) == (3, 50)
+
+
+def test_a_body_without_an_end_is_not_read_to_it(ledger_path, monkeypatch):
+    monkeypatch.setattr("fairlab.llm.server.LONGEST_BODY", 10_000)
+    asked = request("hello, hello", max_tokens=50)
+    reply, _ = outcome_of(lambda *_: said("x" * 20_000), ledger_path, asked, retries=0)
+    assert (reply.outcome, reply.reason) == (ExchangeOutcome.SERVER_ERROR, "the answer is longer than 10,000 bytes")
+    assert (reply.prompt_tokens, reply.completion_tokens) == (3, 50)
 
 
 def test_a_code_fence_is_taken_off(ledger_path):
@@ -282,8 +309,29 @@ def test_what_no_call_can_survive_stops_the_run_at_once(act, message, ledger_pat
         llm = behind(stub, ledger_path, concurrency=2)
         with pytest.raises(FairlabError, match=message) as error:
             llm.ask(requests(50), stage="test")
+        assert llm.ledger.spent().calls == len(stub.payloads)  # those turned down, too
     assert "0 of 50 calls were answered" in str(error.value)
     assert len(stub.payloads) <= 2
+
+
+def test_a_call_that_is_broken_off_is_counted(ledger_path):
+    class Broken:
+        name, workers, batch_size = "m", 1, 1
+
+        async def __aenter__(self):
+            return self
+
+        async def __aexit__(self, *_):
+            pass
+
+        async def send(self, requests):
+            raise KeyboardInterrupt
+
+    llm = LLM(Broken(), "m", Ledger(ledger_path))
+    with pytest.raises(KeyboardInterrupt):
+        llm.ask([request("hello, hello", max_tokens=50)], stage="test")
+    spent = llm.ledger.spent()
+    assert (spent.calls, spent.prompt_tokens, spent.completion_tokens) == (1, 3, 50)
 
 
 def test_a_server_that_is_not_running_is_said_soon(ledger_path):

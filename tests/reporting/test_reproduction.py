@@ -18,6 +18,7 @@ from fairlab.reporting.reproduction import (
     rendered_table,
     shown_cell,
 )
+from fairlab.reproduce import finished_records
 from fairlab.types import FairlabError
 
 COLUMN = "seat/6/effect_size"
@@ -192,3 +193,13 @@ def test_every_matrix_reads_at_every_scale_and_every_run_is_of_a_table(file):
     used = {row.of(column) for table in tables for row in table.rows for column in table.columns}
     for found in scales:
         assert set(found.runs) | set(found.unavailable) == used - {""}
+
+
+def test_a_record_that_cannot_be_read_stops_no_other(tmp_path, capsys):
+    matrix = Matrix("p", "quickstart", [1, 2], {"one": []}, {}, {})
+    for seed in (1, 2):
+        (tmp_path / "one" / f"seed_{seed}").mkdir(parents=True)
+        Record(tmp_path / "one" / f"seed_{seed}", {}, "", status="finished").save()
+    (tmp_path / "one" / "seed_1" / "record.json").write_text("[]")
+    assert list(finished_records(tmp_path, matrix)["one"]) == [2]
+    assert "fairlab: left out: " in capsys.readouterr().err

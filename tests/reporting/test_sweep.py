@@ -2,21 +2,24 @@
 
 import json
 import math
+import os
 
 import pytest
 import yaml
 
 from fairlab.record import NotRun, Reading, Record
+from fairlab.reporting.runs import read_runs
 from fairlab.reporting.sweep import (
     best,
     choices_of,
     headlines,
     over_seeds,
-    read_runs,
+    report_sweep,
     settings_of,
     trade_off_front,
     write_sweep,
 )
+from fairlab.types import FairlabError
 
 GAP, LOSS = "after/cced/mine/gap", "after/stsb/dev/spearman"
 
@@ -133,6 +136,26 @@ def test_two_runs_of_one_seed_are_never_two(tmp_path):
     assert (choice.points[GAP].value, choice.points[GAP].n) == (7, 2)
     page = write_sweep(tmp_path / "sweep", records, [GAP]).read_text(encoding="utf-8")
     assert "1 of them do what another does with the same seed; the last counts." in page
+
+
+def test_a_record_that_cannot_be_read_stops_no_other(folder, capsys):
+    (folder / "5" / "record.json").write_text("{}")
+    (folder / "11").mkdir()
+    os.mkfifo(folder / "11" / "record.json")
+    report_sweep(folder)
+    said = capsys.readouterr().err
+    assert f"fairlab: left out: {folder}/5/record.json is damaged" in said
+    assert f"fairlab: left out: {folder}/11/record.json is damaged (it is no file)" in said
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "5 of 6 runs finished" in page
+    assert "<td>not read</td>" in page
+
+
+def test_where_none_can_be_read_it_is_an_error(tmp_path):
+    (tmp_path / "0").mkdir()
+    (tmp_path / "0" / "record.json").write_text("null")
+    with pytest.raises(FairlabError, match=r"holds no run that can be read: .*0/record.json is damaged"):
+        report_sweep(tmp_path)
 
 
 def test_the_page_has_every_part(folder):

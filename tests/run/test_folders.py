@@ -34,6 +34,23 @@ def test_last_is_the_newest_unfinished_run_of_the_experiment(tmp_path):
     assert run_folder("ccd_bert", "now", "last", _root_=root()) == "outputs/ccd_bert/2"
 
 
+@pytest.mark.parametrize("stopped", ["running", "interrupted"])
+def test_a_newer_run_that_failed_or_cannot_be_read_does_not_hide_a_stopped_one(tmp_path, capsys, stopped):
+    outputs = tmp_path / "outputs" / "ccd_bert"
+    for name, status in (("1", "failed"), ("2", stopped), ("3", "failed"), ("4", "running")):
+        leave(outputs / name, status)
+    (outputs / "4" / "record.json").write_text("[]")
+    assert run_folder("ccd_bert", "now", "last", _root_=root()) == "outputs/ccd_bert/2"
+    assert "passed over: outputs/ccd_bert/4/record.json is damaged" in capsys.readouterr().err
+
+
+def test_where_all_failed_the_newest_is_tried_again(tmp_path):
+    outputs = tmp_path / "outputs" / "ccd_bert"
+    for name, status in (("1", "failed"), ("2", "failed"), ("3", "finished")):
+        leave(outputs / name, status)
+    assert run_folder("ccd_bert", "now", "last", _root_=root()) == "outputs/ccd_bert/2"
+
+
 def test_there_may_be_none(tmp_path):
     with pytest.raises(FairlabError, match="no unfinished run in outputs/ccd_bert; leave ckpt out"):
         run_folder("ccd_bert", "now", "last", _root_=root())

@@ -14,7 +14,7 @@ from wandb.proto import wandb_internal_pb2
 
 from fairlab.record import Comparison, Reading, Record
 from fairlab.run.cli import conf_dir
-from fairlab.run.loggers import build_loggers, finish_loggers, wandb_logger
+from fairlab.run.loggers import _finish_wandb, build_loggers, finish_loggers, wandb_logger
 from fairlab.types import FairlabError
 
 SETTINGS = {
@@ -172,11 +172,9 @@ def test_a_continued_run_keeps_its_id(tmp_path, monkeypatch):
 
 
 def test_several_loggers_write_at_once(tmp_path, monkeypatch):
-    for package in ("tensorboard", "mlflow"):
-        pytest.importorskip(package)
+    pytest.importorskip("tensorboard")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    chosen = nodes("csv", "tensorboard", "mlflow")
+    chosen = nodes("csv", "tensorboard")
     record = finished(tmp_path / "run", chosen)
     loggers = build_loggers(chosen, record, None)
     for logger in loggers:
@@ -186,7 +184,46 @@ def test_several_loggers_write_at_once(tmp_path, monkeypatch):
     assert "train/loss" in rows
     assert "after/cced/embedded/gap" in rows
     assert list((tmp_path / "run" / "tensorboard").rglob("events.*"))
-    assert [path.read_text().split()[1] for path in (tmp_path / "mlruns").rglob("metrics/train/loss")] == ["2.0"]
+
+
+@pytest.mark.slow
+def test_mlflow_as_the_documentation_writes_it(tmp_path, monkeypatch):
+    """Without any variable of the environment, into a database where the command is given."""
+    for package in ("mlflow", "sqlalchemy", "alembic"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    for name in ("MLFLOW_ALLOW_FILE_STORE", "MLFLOW_TRACKING_URI"):
+        monkeypatch.delenv(name, raising=False)
+    chosen = nodes("mlflow")
+    record = finished(tmp_path / "run", chosen)
+    (logger,) = loggers = build_loggers(chosen, record, None)
+    logger.log_metrics({"train/loss": 2.0}, step=1)
+    finish_loggers(loggers, record, 2)
+    assert (tmp_path / "mlflow.db").is_file()
+    assert [entry.value for entry in logger.experiment.get_metric_history(logger.run_id, "train/loss")] == [2.0]
+    assert logger.experiment.get_run(logger.run_id).data.metrics["after/cced/embedded/gap"] == 0.5
+
+
+def test_a_logger_that_cannot_begin_is_one_sentence(tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("the store is\nin maintenance mode")
+
+    monkeypatch.setattr("lightning.pytorch.loggers.CSVLogger.log_hyperparams", broken)
+    with pytest.raises(FairlabError, match=r"^logger=csv cannot begin \(RuntimeError: the store is in maint"):
+        build_loggers(nodes("csv"), Record(tmp_path, {}, ""), None)
+
+
+def test_an_evaluation_has_no_model_for_weights_and_biases(tmp_path, monkeypatch):
+    logged = []
+
+    class Run:
+        id = "abc"
+        log = finish = staticmethod(lambda *_: None)
+        log_artifact = staticmethod(logged.append)
+
+    record = Record(tmp_path, {"logger": {"wandb": {"model": True}}}, "")
+    _finish_wandb(Run(), record)
+    assert logged == []
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "mlflow"])
@@ -211,3 +248,8 @@ def test_a_logger_that_fails_in_mid_run_is_said_once_and_stops_nothing(tmp_path,
         logger.log_metrics({"loss": 1.0}, step=step)
     finish_loggers(loggers, Record(tmp_path, {}, ""), 3)
     assert capsys.readouterr().err.count("the network is gone") == 1
+
+
+def test_mlflow_needs_no_variable_of_the_environment(monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    assert nodes("mlflow")["mlflow"].tracking_uri == "sqlite:///mlflow.db"

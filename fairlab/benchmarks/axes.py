@@ -1,0 +1,82 @@
+"""Whether benchmarks measure the axis of people that a model was trained on, such as disability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairlab.benchmarks.cced import CCED
+from fairlab.data.counterfactual import CounterfactualData
+from fairlab.data.groups import read_groups
+from fairlab.protocols import Benchmark, TrainingData
+from fairlab.record import TRAINING, Note
+from fairlab.types import Group
+
+# What benchmarks call an axis, by the name of the lexicon.
+SAME = {
+    "race": {"race_color", "race_ethnicity"},
+    "ethnicity": {"race_color", "race_ethnicity", "cultural"},
+    "gender": {"gender_and_sex"},
+    "orientation": {"sexual_orientation"},
+    "disability": {"ability"},
+}
+MARK = "another axis"
+
+
+def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Note]:
+    """Have CCED measure held-out groups of the data where nothing else measures their axis, and say what does not.
+
+    Args:
+        benchmarks: those of a run; a benchmark says in ``measured_axes`` what it measures, by subset, or nothing.
+        data: what is trained on.
+
+    Returns:
+        A note for every benchmark, or part of one, that measures other axes than those trained on, and one for every
+        axis that none measures.
+    """
+    trained = data.axes()
+    if not trained:
+        return []
+    measured = {axis for benchmark in benchmarks for axes in axes_of(benchmark).values() for axis in axes}
+    notes = [
+        Note(benchmark.name, _elsewhere(axes, trained), phase="after", subset=subset, mark=MARK)
+        for benchmark in benchmarks
+        for subset, axes in axes_of(benchmark).items()
+        if axes and not any(_among(axis, axes) for axis in trained)
+    ]
+    cced = next((benchmark for benchmark in benchmarks if isinstance(benchmark, CCED)), None)
+    for axis in sorted(axis for axis in trained if not _among(axis, measured)):
+        if cced is not None and isinstance(data, CounterfactualData):
+            name = f"held_out_{axis}".replace(" ", "_")
+            cced.own[name], which = held_out_of(data, axis)
+            notes.append(Note(cced.name, f"measured on the {which} groups of the training data too", subset=name))
+            continue
+        text = f"no benchmark of this run measures the axis {axis}, which is trained on; give one that does, such as "
+        notes.append(Note(TRAINING, f"{text}benchmark.cced.sets=[FILE] of groups that were not trained on"))
+    return notes
+
+
+def axes_of(benchmark: Any) -> Mapping[str, frozenset[str]]:
+    """The axes that a benchmark measures, by subset, or at the empty name for all of it; of utility none."""
+    found: Mapping[str, frozenset[str]] = getattr(benchmark, "measured_axes", {})
+    return found
+
+
+def _among(axis: str, axes: frozenset[str] | set[str]) -> bool:
+    return axis in axes or bool(SAME.get(axis, set()) & axes)
+
+
+def _elsewhere(measured: frozenset[str], trained: frozenset[str]) -> str:
+    return (
+        f"this measures the axis {', '.join(sorted(measured))}, while the training data are of "
+        f"{', '.join(sorted(trained))}: it says nothing of what was trained for"
+    )
+
+
+def held_out_of(data: CounterfactualData, axis: str) -> tuple[list[Group], str]:
+    """Groups of an axis that nothing was trained on, and which they are: the test split, else those held out."""
+    test = [group for group in read_groups(data.path) if group.extra.get("split") == "test" and group.axis == axis]
+    if test:
+        return test, f"{len(test)} test"
+    kept = [group for group in data.groups["validation"] if group.axis == axis]
+    return kept or data.groups["validation"], f"{len(kept or data.groups['validation'])} validation"

@@ -1,0 +1,39 @@
+"""What must stand beside the readings of a model whose training did nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from fairlab.metrics.convergence import at_chance, unlearned
+from fairlab.record import TRAINING, Note, Reading, Record
+
+UNTRAINED, CHANCE = "did not train", "at chance on its validation data"
+
+
+def training_notes(record: Record) -> list[Note]:
+    """Notes on a training whose loss did not fall, or whose classifier is no better than a guess.
+
+    A method without steps, such as a projection, has no loss and gets none.
+    """
+    data = record.provenance.get("data", {})
+    guessed = at_chance(record.history, data.get("validation_labels", {}), data.get("validation_examples", 0))
+    found = {UNTRAINED: unlearned(record.history), CHANCE: guessed}
+    return [Note(TRAINING, text, phase="after", mark=mark) for mark, text in found.items() if text]
+
+
+def marks_beside(record: Record, reading: Reading) -> list[str]:
+    """What must be said beside a reading, by the record's notes and, for records that are older, by its history."""
+    own = record.marks(reading)
+    return own + [note.mark for note in training_notes(record) if note.marks(reading) and note.mark not in own]
+
+
+def marks_of_runs(runs: Sequence[tuple[Record, Reading]]) -> tuple[str, ...]:
+    """What must be said beside a mean over runs, and of how many of them."""
+    counts = Counter(mark for record, reading in runs for mark in marks_beside(record, reading))
+    return tuple(mark if n == len(runs) else f"{mark} in {n} of {len(runs)} runs" for mark, n in counts.items())
+
+
+def marked(shown: str, marks: Sequence[str]) -> str:
+    """A number as it is shown, with what must be said beside it."""
+    return f"{shown} ({'; '.join(marks)})" if marks else shown

@@ -1,0 +1,35 @@
+"""The records of all runs below a folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fairlab.record import Record
+from fairlab.types import FairlabError
+
+
+def read_runs(folder: Path, unread: list[str] | None = None) -> list[Record]:
+    """Records of all runs below a folder, in the order of their numbers or names.
+
+    Args:
+        folder: folder that holds runs at any depth.
+        unread: takes a sentence for every record that cannot be read; None lets the first of them stop.
+
+    Raises:
+        FairlabError: a record cannot be read.
+    """
+    places = [path.parent for path in folder.rglob("record.json")]
+    records = []
+    for place in sorted(places, key=lambda place: _natural(str(place))):
+        try:
+            records.append(Record.load(place))
+        except FairlabError as error:
+            if unread is None:
+                raise
+            unread.append(str(error))
+    return records
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,116 @@
+"""Which texts two collections share, told by hashes: whether a model is measured on what it was trained on."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.files import replaced_when_written
+from fairlab.text.sentences import SENTENCE_END
+
+FILE = "trained_on.safetensors"  # in a run's folder
+WORDS = re.compile(r"\w+")
+FEWEST = 3  # words of a text; shorter ones stand in many collections by chance
+MOST = 2**20  # hashes kept
+EVERY = 2**64 - 1
+
+
+def fingerprint(text: str) -> int | None:
+    """A 64-bit hash of a text's words, whatever their case, punctuation and blanks; None of too few words.
+
+    Example:
+        >>> fingerprint("He left  early.") == fingerprint("he left, early")
+        True
+    """
+    words = WORDS.findall(unicodedata.normalize("NFKC", text).casefold())
+    if len(words) < FEWEST:
+        return None
+    return int.from_bytes(hashlib.blake2b(" ".join(words).encode(errors="replace"), digest_size=8).digest())
+
+
+class Fingerprints:
+    """Hashes of texts. Memory does not grow with their number: at most ``most`` hashes are kept, the smallest.
+
+    Hashes are as good as drawn, so the texts of the smallest ones are a fair sample; another collection is then
+    compared by the same part of its own hashes.
+
+    Args:
+        most: number of hashes kept, of 8 bytes each; while they are gathered up to four times as many are held.
+
+    Attributes:
+        highest: the largest hash that is kept if it is met; below :data:`EVERY` only a sample is.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self.highest = EVERY
+        self._kept: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._new = array("Q")
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Take texts in."""
+        for text in texts:
+            found = fingerprint(text)
+            if found is not None and found <= self.highest:
+                self._new.append(found)
+                if len(self._new) >= self.most:
+                    self._fold()
+
+    def add_running(self, texts: Iterable[str]) -> None:
+        """Take running texts in, whole and sentence by sentence."""
+        for text in texts:
+            sentences = SENTENCE_END.split(text)
+            self.add(sentences if len(sentences) == 1 else [text, *sentences])
+
+    def _fold(self) -> None:
+        self._kept = np.union1d(self._kept, np.frombuffer(self._new, np.uint64))
+        self._new = array("Q")
+        if len(self._kept) > self.most:
+            self._kept = self._kept[: self.most].copy()
+            self.highest = int(self._kept[-1])
+
+    @property
+    def hashes(self) -> NDArray[np.uint64]:
+        """What is kept, each hash once, in order."""
+        self._fold()
+        return self._kept
+
+    @property
+    def sampled(self) -> bool:
+        """Whether there were more texts than are kept."""
+        self._fold()
+        return self.highest < EVERY
+
+    def within(self, other: Fingerprints) -> tuple[int, int]:
+        """How many of these texts can be looked for in the other collection, and how many of them it holds."""
+        own, others = self.hashes, other.hashes
+        comparable = own[own <= np.uint64(min(self.highest, other.highest))]
+        return len(comparable), len(np.intersect1d(comparable, others, assume_unique=True))
+
+    def save(self, folder: Path) -> None:
+        """Write them into a run's folder."""
+        from safetensors.numpy import save_file
+
+        with replaced_when_written(folder / FILE) as temporary:
+            save_file({"hashes": self.hashes, "highest": np.array([self.highest], np.uint64)}, temporary)
+
+    @classmethod
+    def load(cls, folder: Path) -> Fingerprints | None:
+        """Those of a run; None where it left none, or they are damaged."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        found = cls()
+        try:
+            content = load_file(folder / FILE)
+            found._kept, found.highest = content["hashes"].astype(np.uint64), int(content["highest"][0])
+        except (OSError, SafetensorError, KeyError, IndexError):
+            return None
+        return found

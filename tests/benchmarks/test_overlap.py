@@ -1,0 +1,57 @@
+"""Measured on what was trained on: said at the reading, on the first page and in the summary."""
+
+import pytest
+
+from fairlab.benchmarks.cced import CCED
+from fairlab.benchmarks.overlap import MARK, overlap_notes
+from fairlab.benchmarks.runner import measure
+from fairlab.record import Record
+from fairlab.reporting.report import write_report
+from fairlab.reporting.summary import summary_lines
+from fairlab.text.fingerprints import Fingerprints
+from tests.conftest import make_groups, row, write_rows
+
+
+def of(texts):
+    found = Fingerprints()
+    found.add(texts)
+    return found
+
+
+def test_a_note_counts_what_is_shared():
+    trained = of([f"text number {k}" for k in range(100)])
+    assert overlap_notes("stsb", of(["something else entirely"]), trained) == []
+    (note,) = overlap_notes("stsb", of([f"text number {k}" for k in range(95, 145)]), trained)
+    assert note.text.startswith("5 of 50 texts that it measures on were trained on")
+    assert note.mark == MARK
+    (few,) = overlap_notes("stsb", of([f"text number {k}" for k in range(99, 300)]), trained)
+    assert few.text.startswith("1 of 201 texts")
+    assert few.mark == ""
+
+
+@pytest.fixture
+def record(tmp_path):
+    (tmp_path / "run").mkdir()
+    return Record(tmp_path / "run", {"seed": 0, "model": "x", "benchmark": {"cced": {"sets": []}}}, "command")
+
+
+def test_a_benchmark_on_the_training_file(tiny, tmp_path, record):
+    groups = make_groups(40)
+    mine = write_rows(tmp_path / "mine.jsonl", [row(group) for group in groups[:10]])
+    trained = of(text for group in groups for text in group.texts)
+    measure([CCED([mine])], tiny, "", record, trained_on=trained)
+    gap = next(reading for reading in record.readings if reading.quantity == "gap")
+    assert record.marks(gap) == [MARK]
+    assert any(line.startswith("note: cced: 30 of 30 texts") for line in summary_lines(record))
+    assert any(line.startswith("CCED gap") and line.endswith(f"({MARK})") for line in summary_lines(record))
+    page = write_report(record).read_text(encoding="utf-8")
+    first, _, rest = page.partition("<h2>Readings</h2>")
+    assert "30 of 30 texts that it measures on were trained on" in first
+    assert f"({MARK})</td>" in rest.partition("<h2>Notes</h2>")[0]
+
+
+def test_other_texts_get_no_note(tiny, tmp_path, record):
+    groups = make_groups(40)
+    mine = write_rows(tmp_path / "mine.jsonl", [row(group) for group in groups[:10]])
+    measure([CCED([mine])], tiny, "", record, trained_on=of(text for group in groups[10:] for text in group.texts))
+    assert record.notes == []
