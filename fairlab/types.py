@@ -4,9 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
+from math import inf
+from typing import Annotated, Any
 
 NEUTRAL = "neutral"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Beside a number's type in ``Annotated``: the lowest and the highest value that a configuration may give."""
+
+    low: float = -inf
+    high: float = inf
+
+
+Count = Annotated[int, Bounds(1)]  # at least one
+Natural = Annotated[int, Bounds(0)]
+NotNegative = Annotated[float, Bounds(0)]
+Share = Annotated[float, Bounds(0, 1)]
+Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # what numpy takes
 
 
 class FairlabError(Exception):

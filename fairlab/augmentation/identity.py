@@ -20,8 +20,8 @@ from fairlab.rewriting.injection import Injection, Version
 from fairlab.rewriting.word_swap import WordSwap
 from fairlab.text.agreement import article
 from fairlab.text.difference import changes
-from fairlab.text.words import match_case, word_pieces
 from fairlab.text.json_text import from_json
+from fairlab.text.words import match_case, word_pieces
 from fairlab.types import FairlabError, Made, Row
 
 ARTICLE = re.compile(r"\b(an?)( +)(\w+)", re.IGNORECASE)

@@ -6,7 +6,6 @@ built; a name that is in no list ends in one sentence. Nothing that a folder bri
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from omegaconf import DictConfig
 from fairlab.distributed import rank
 from fairlab.protocols import FittedMethod
 from fairlab.record import Note, Record
+from fairlab.run.build import built, plain
 from fairlab.run.folders import SWEEP
 from fairlab.run.loggers import build_loggers
 from fairlab.types import FairlabError
@@ -20,6 +22,27 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they a
 
     from fairlab.data.counterfactual import CounterfactualData
     from fairlab.run.checkpoints import History
+
+
+# Lightning's arguments that are not taken, as they follow from settings of a run; and from which.
+FOLLOWS = {
+    "accumulate_grad_batches": "data.batch_size, the items of a step, and trainer.device_batch_size",
+    "barebones": "trainer.max_steps, for a short run",
+    "check_val_every_n_epoch": "method.validate_every",
+    "default_root_dir": "hydra.run.dir",
+    "enable_checkpointing": "trainer.checkpoint_every",
+    "fast_dev_run": "trainer.max_steps, for a short run",
+    "gradient_clip_algorithm": "method.clip",
+    "gradient_clip_val": "method.clip",
+    "limit_train_batches": "trainer.max_steps, or data.limit",
+    "limit_val_batches": "data.validation",
+    "logger": "logger=NAME",
+    "max_epochs": "method.epochs",
+    "min_epochs": "method.epochs",
+    "overfit_batches": "data.limit",
+    "use_distributed_sampler": "trainer.devices",
+    "val_check_interval": "method.validate_every",
+}
 
 
 def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: int) -> int:
@@ -68,43 +91,51 @@ def make_trainer(
 
     from fairlab.run.checkpoints import Checkpoints, Compiled
 
-    hardware = dict(config.trainer)
+    hardware = {name: built(value) for name, value in plain(config.trainer).items()}
     every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
     del hardware["device_batch_size"]
-    if "accumulate_grad_batches" in hardware:
-        raise FairlabError(
-            "trainer.accumulate_grad_batches follows from data.batch_size, the items of a step, and "
-            "trainer.device_batch_size, the most that a device takes at once; give these"
-        )
-    if every < 1:
-        raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
+    refuse_what_follows(hardware)
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     total_batches = data.total_batches
-    steps = method.steps or total_batches
+    bounds = [total_batches, method.steps, hardware.pop("max_steps", None)]
     kept = Checkpoints(record.folder / "checkpoints", every, monitor=method.monitor, patience=method.patience)
     callbacks: list[Any] = [history, kept]
     if compiled and method.measurable_before:
         callbacks.append(Compiled(encoder))
+    given = hardware.pop("callbacks", None) or []
+    settings = {
+        "max_epochs": 1,
+        "max_steps": min(bound for bound in bounds if bound not in (None, -1)),
+        "accumulate_grad_batches": parts,
+        "val_check_interval": min(method.validate_every * parts, total_batches),
+        "num_sanity_val_steps": 0,
+        "log_every_n_steps": 1,
+        "logger": loggers,
+        "callbacks": callbacks + [RichProgressBar()] * terminal + (given if isinstance(given, list) else [given]),
+        "enable_progress_bar": terminal,
+        "enable_model_summary": False,
+        "use_distributed_sampler": False,
+        "default_root_dir": record.folder,
+    }
     try:
-        trainer = lightning.Trainer(
-            **hardware,
-            max_epochs=1,
-            max_steps=min(steps, total_batches),
-            accumulate_grad_batches=parts,
-            val_check_interval=min(method.validate_every * parts, total_batches),
-            num_sanity_val_steps=0,
-            log_every_n_steps=1,
-            logger=loggers,
-            callbacks=callbacks + [RichProgressBar()] * terminal,
-            enable_progress_bar=terminal,
-            enable_model_summary=False,
-            use_distributed_sampler=False,
-            default_root_dir=record.folder,
-        )
-    except MisconfigurationException as error:
+        return lightning.Trainer(**settings | hardware)
+    except (MisconfigurationException, ValueError, TypeError) as error:
         raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
-    return trainer
+
+
+def refuse_what_follows(hardware: Mapping[str, Any]) -> None:
+    """Raise where ``trainer`` has an argument of Lightning's that follows from other settings.
+
+    Raises:
+        FairlabError: it says which.
+    """
+    for name, instead in FOLLOWS.items():
+        if name in hardware:
+            raise FairlabError(f"trainer.{name} follows from other settings; give {instead}")
+    steps = hardware.get("max_steps", -1)
+    if steps == 0 or steps < -1:
+        raise FairlabError(f"trainer.max_steps must be at least 1, or -1 for no bound, not {steps}")
 
 
 def sweep_of(folder: Path) -> str | None:
@@ -146,6 +177,10 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
             f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
             "train from the start"
         ) from error
+    if not history.rows:
+        raise FairlabError(
+            "training ended before its first step; give more by trainer.max_steps or trainer.max_time"
+        )
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
     if not checkpoint_is_intact(folder / "best.ckpt"):
