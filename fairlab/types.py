@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Annotated, Any
@@ -12,16 +13,23 @@ NEUTRAL = "neutral"
 
 @dataclass(frozen=True)
 class Bounds:
-    """Beside a number's type in ``Annotated``: the lowest and the highest value that a configuration may give."""
+    """Beside a type in ``Annotated``: bounds on the number that a configuration may give, or on a list's length.
+
+    Attributes:
+        low, high: lowest and highest value.
+        above: what the value is larger than.
+    """
 
     low: float = -inf
     high: float = inf
+    above: float = -inf
 
 
 Count = Annotated[int, Bounds(1)]  # at least one
 Natural = Annotated[int, Bounds(0)]
+Positive = Annotated[float, Bounds(above=0)]
 NotNegative = Annotated[float, Bounds(0)]
-Share = Annotated[float, Bounds(0, 1)]
+Texts = Annotated[Sequence[str], Bounds(1)]  # at least one
 Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # what numpy takes
 
 

@@ -21,7 +21,7 @@ from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
 from fairlab.record import NotRun, Outcome
-from fairlab.types import DataUnavailable, FairlabError, Group
+from fairlab.types import DataUnavailable, FairlabError, Group, Texts
 
 DISTANCE = "embedding distance"
 
@@ -42,7 +42,7 @@ class CCED:
 
     name = "cced"
 
-    def __init__(self, sets: Sequence[str]) -> None:
+    def __init__(self, sets: Texts) -> None:
         self.sets = list(sets)
         names = [set_name(name) for name in self.sets]
         if len(set(names)) < len(names):

@@ -63,7 +63,7 @@ class SEAT:
 
     name = "seat"
 
-    def __init__(self, tests: Sequence[str], seed: int = 0) -> None:
+    def __init__(self, tests: Sequence[str | int], seed: int = 0) -> None:
         if not tests:
             raise FairlabError('seat needs at least one test, such as "6"')
         names = [str(test).lower() for test in tests]  # a command line gives 6 as a number

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from pkgutil import resolve_name
 from typing import Any
 
-from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab.run.values import TARGET, node_faults, target_of
@@ -50,7 +50,7 @@ def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
 
 def named(name: str) -> Any:
     """The class or function of a dotted name."""
-    return get_object(name)
+    return resolve_name(name)
 
 
 def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:

@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from fairlab.run import cli
 from fairlab.run.folders import plain_config
 from fairlab.run.values import TARGET, Node, faults
-from fairlab.types import Count, FairlabError, Seed
+from fairlab.types import Count, FairlabError, Seed, Texts
 
 
 class Nothing(TypedDict):
@@ -32,11 +32,12 @@ class Scale(TypedDict):
 
 
 class Steps(TypedDict):
-    """Keys of ``trainer`` that are fairlab's own; all others are arguments of Lightning's trainer."""
+    """Keys of ``trainer`` that are fairlab's own, or bounded by it; all others are arguments of Lightning's trainer."""
 
     checkpoint_every: Count
     compile: bool
     device_batch_size: Count | None
+    num_nodes: NotRequired[Count]
 
 
 class Train(TypedDict):
@@ -72,7 +73,7 @@ class Evaluate(TypedDict):
     logger: NotRequired[Mapping[str, Node]]
     model: Names | None
     dataset: Names | None
-    field: str | Sequence[str]
+    field: str | Texts
     pooling: Literal["mean", "cls", "published"] | None
     normalize: bool | None
     max_length: int | None
@@ -93,7 +94,7 @@ class Augment(TypedDict):
     axis: str
     attributes: Sequence[str] | None
     limit: Count | None
-    field: str | Sequence[str]
+    field: str | Texts
     seed: Seed
     shard_rows: Count
     num_proc: Count
@@ -108,7 +109,7 @@ class Score(TypedDict):
     model: str
     input: str
     output: str
-    field: str | Sequence[str]
+    field: str | Texts
     num_proc: Count
     sources: Mapping[str, Mapping[str, Any]]
     cache: str | None

@@ -11,10 +11,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
-
-from hydra.utils import get_object
 
 from fairlab.types import Bounds, FairlabError
 
@@ -41,7 +40,7 @@ def target_of(node: Mapping[str, Any], key: str = "") -> Any:
     """
     name, place = node[TARGET], f"{key}.{TARGET}" if key else TARGET
     try:
-        target = get_object(name)
+        target = resolve_name(name)
     except Exception as error:  # whatever importing somebody's module raises
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(f"{place}={shown(name)} cannot be had ({type(error).__name__}: {reason})") from error
@@ -115,7 +114,8 @@ def faults(key: str, value: Any, hint: Any) -> Iterator[str]:
     elif origin is NotRequired:
         yield from faults(key, value, arguments[0])
     elif origin is Annotated:
-        yield from faults(key, value, arguments[0]) if _in_bounds(value, hint) else [_sentence(key, value, hint)]
+        if not _in_bounds(value, hint) or any(faults(key, value, arguments[0])):
+            yield _sentence(key, value, hint)
     elif origin in (Union, UnionType):
         yield from _faults_of_union(key, value, hint)
     elif is_typeddict(hint) and isinstance(value, Mapping):
@@ -183,14 +183,16 @@ def _is(value: Any, hint: Any) -> bool:
     if hint is None:
         return value is None
     if hint in (str, Path):
-        return isinstance(value, str)
+        return isinstance(value, str) and bool(value)
     return hint in WORDS and isinstance(value, hint)
 
 
 def _in_bounds(value: Any, hint: Any) -> bool:
     bounds = [one for one in get_args(hint)[1:] if isinstance(one, Bounds)]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return not is_number or all(one.low <= value <= one.high for one in bounds)
+    number = len(value) if isinstance(value, list) else value
+    if not isinstance(number, int | float) or isinstance(number, bool):
+        return True
+    return all(one.low <= number <= one.high and number > one.above for one in bounds)
 
 
 def described(hint: Any) -> str:
@@ -198,6 +200,7 @@ def described(hint: Any) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         ranges = [_range(one) for one in arguments[1:] if isinstance(one, Bounds)]
+        ranges = ["that is not empty"] if _is_list(arguments[0]) else ranges
         return " ".join([described(arguments[0]), *ranges])
     if origin is Literal:
         return _or([shown(one) for one in arguments])
@@ -213,6 +216,8 @@ def described(hint: Any) -> str:
 
 
 def _range(bounds: Bounds) -> str:
+    if math.isfinite(bounds.above):
+        return f"above {bounds.above:g}"
     if math.isinf(bounds.high):
         return f"of at least {bounds.low:g}"
     return f"from {bounds.low:g} to {bounds.high:.10g}"
