@@ -16,8 +16,17 @@ from fairlab.run.schema import refuse_misfits
 def main(config: DictConfig) -> None:
     """Hydra's entry."""
     with cli.one_sentence():
-        refuse_misfits("report", config)
-        report_sweep(Path(config.runs), config.readings)
+        report(config)
+
+
+def report(config: DictConfig) -> None:
+    """Write the page.
+
+    Raises:
+        FairlabError: a value is wrong, or there are no runs.
+    """
+    refuse_misfits("report", config)
+    report_sweep(Path(config.runs), config.readings)
 
 
 def command() -> None:

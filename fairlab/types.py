@@ -29,6 +29,7 @@ Count = Annotated[int, Bounds(1)]  # at least one
 Natural = Annotated[int, Bounds(0)]
 Positive = Annotated[float, Bounds(above=0)]
 NotNegative = Annotated[float, Bounds(0)]
+Share = Annotated[float, Bounds(0, 1)]
 Texts = Annotated[Sequence[str], Bounds(1)]  # at least one
 Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # what numpy takes
 

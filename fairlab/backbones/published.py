@@ -134,8 +134,9 @@ def load_published(
 def _refuse_other_width(folder: Path, published: Published) -> None:
     """Raise where the modules do not fit one another, or say another length of their embeddings than they make."""
     first: Any = published.sentence[0]
-    hidden = torch.zeros(1, 2, first.get_embedding_dimension(), dtype=next(first.parameters()).dtype)
-    width = published.pool(hidden.to(first.device), torch.ones(1, 2, device=first.device)).shape[1]
+    weights = next(first.parameters())
+    hidden = weights.new_zeros(1, 2, first.get_embedding_dimension())
+    width = published.pool(hidden, torch.ones(1, 2, device=weights.device)).shape[1]
     if width != published.width:
         raise FairlabError(
             f"the modules of {folder} make embeddings of length {width}, and their settings say {published.width}; put "

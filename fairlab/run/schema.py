@@ -130,7 +130,7 @@ class Report(TypedDict):
     """Of ``fairlab.report``."""
 
     runs: str
-    readings: Sequence[str] | None
+    readings: Texts | None
 
 
 KEYS: dict[str, Any] = {

@@ -114,7 +114,10 @@ def faults(key: str, value: Any, hint: Any) -> Iterator[str]:
     elif origin is NotRequired:
         yield from faults(key, value, arguments[0])
     elif origin is Annotated:
-        if not _in_bounds(value, hint) or any(faults(key, value, arguments[0])):
+        inside = list(faults(key, value, arguments[0]))
+        if inside and isinstance(value, list) and _is_list(arguments[0]):
+            yield from inside
+        elif inside or not _in_bounds(value, hint):
             yield _sentence(key, value, hint)
     elif origin in (Union, UnionType):
         yield from _faults_of_union(key, value, hint)
@@ -147,6 +150,7 @@ def _faults_of_union(key: str, value: Any, hint: Any) -> Iterator[str]:
 
 
 def _same_form(value: Any, hint: Any) -> bool:
+    hint = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     return (_is_mapping(hint) or is_typeddict(hint)) if isinstance(value, Mapping) else _is_list(hint)
 
 
