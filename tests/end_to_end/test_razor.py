@@ -298,7 +298,6 @@ def test_one_token_documents_and_identical_ones_pass_through(tmp_path):
     ("arguments", "message"),
     [
         (["benchmark.shortcuts.label=topic"], "has no 'topic'; give benchmark.shortcuts.label=NAME"),
-        (["benchmark.shortcuts.compat=x"], "benchmark.shortcuts.compat must be paper or official, not 'x'"),
         (["benchmark.shortcuts.fewest=0"], "benchmark.shortcuts.fewest and shown must be at least 1"),
     ],
 )
