@@ -149,10 +149,9 @@ def attempt(base: str, overrides: str) -> None:
             whole.hydra.overrides.task = given
             whole.hydra.mode = RunMode.RUN
             whole.hydra.runtime.output_dir = str(whole.hydra.run.dir)
-        HydraConfig.instance().set_config(whole)
+        HydraConfig.instance().cfg = whole
         config = OmegaConf.masked_copy(whole, [key for key in whole if key != "hydra"])
         OmegaConf.set_struct(config, True)
-        OmegaConf.set_readonly(whole.hydra, True)
     except Exception as error:
         sentence = cli.explain(error, entry)
         if sentence is None:
@@ -173,6 +172,7 @@ def test_bad_input_is_one_sentence(inputs, tmp_path, monkeypatch, capfd, base, o
     for path in inputs.iterdir():
         (tmp_path / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(HydraConfig.instance(), "cfg", None)  # what the attempt sets goes with the test
     with pytest.raises(SystemExit) as stop:
         attempt(base, overrides)
     assert stop.value.code == 1

@@ -38,6 +38,7 @@ class Steps(TypedDict):
     compile: bool
     device_batch_size: Count | None
     num_nodes: NotRequired[Count]
+    max_steps: NotRequired[Count]
 
 
 class Train(TypedDict):
@@ -133,6 +134,26 @@ class Report(TypedDict):
     readings: Texts | None
 
 
+# Lightning's arguments that are not taken, as they follow from settings of a run; and from which.
+FOLLOWS = {
+    "accumulate_grad_batches": "data.batch_size, the items of a step, and trainer.device_batch_size",
+    "barebones": "trainer.max_steps, for a short run",
+    "check_val_every_n_epoch": "method.validate_every",
+    "default_root_dir": "hydra.run.dir",
+    "enable_checkpointing": "trainer.checkpoint_every",
+    "fast_dev_run": "trainer.max_steps, for a short run",
+    "gradient_clip_algorithm": "method.clip",
+    "gradient_clip_val": "method.clip",
+    "limit_train_batches": "trainer.max_steps, or data.limit",
+    "limit_val_batches": "data.validation",
+    "logger": "logger=NAME",
+    "max_epochs": "method.epochs",
+    "min_epochs": "method.epochs",
+    "overfit_batches": "data.limit",
+    "use_distributed_sampler": "trainer.devices",
+    "val_check_interval": "method.validate_every",
+}
+
 KEYS: dict[str, Any] = {
     "train": Train,
     "evaluate": Evaluate,
@@ -179,6 +200,8 @@ def _refuse_unread(key: str, known: Sequence[str]) -> None:
 
 
 def _refuse_misfits_of_trainer(trainer: Mapping[str, Any]) -> None:
+    for name in trainer.keys() & FOLLOWS.keys():
+        raise FairlabError(f"trainer.{name} follows from other settings; give {FOLLOWS[name]}")
     own = Steps.__annotations__
     theirs = {key: value for key, value in trainer.items() if key not in own}
     for sentence in faults("trainer", {key: value for key, value in trainer.items() if key in own}, Steps):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,27 +21,6 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they a
 
     from fairlab.data.counterfactual import CounterfactualData
     from fairlab.run.checkpoints import History
-
-
-# Lightning's arguments that are not taken, as they follow from settings of a run; and from which.
-FOLLOWS = {
-    "accumulate_grad_batches": "data.batch_size, the items of a step, and trainer.device_batch_size",
-    "barebones": "trainer.max_steps, for a short run",
-    "check_val_every_n_epoch": "method.validate_every",
-    "default_root_dir": "hydra.run.dir",
-    "enable_checkpointing": "trainer.checkpoint_every",
-    "fast_dev_run": "trainer.max_steps, for a short run",
-    "gradient_clip_algorithm": "method.clip",
-    "gradient_clip_val": "method.clip",
-    "limit_train_batches": "trainer.max_steps, or data.limit",
-    "limit_val_batches": "data.validation",
-    "logger": "logger=NAME",
-    "max_epochs": "method.epochs",
-    "min_epochs": "method.epochs",
-    "overfit_batches": "data.limit",
-    "use_distributed_sampler": "trainer.devices",
-    "val_check_interval": "method.validate_every",
-}
 
 
 def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: int) -> int:
@@ -94,7 +72,6 @@ def make_trainer(
     hardware = {name: built(value) for name, value in plain(config.trainer).items()}
     every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
     del hardware["device_batch_size"]
-    refuse_what_follows(hardware)
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     total_batches = data.total_batches
@@ -122,20 +99,6 @@ def make_trainer(
         return lightning.Trainer(**settings | hardware)
     except (MisconfigurationException, ValueError, TypeError) as error:
         raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
-
-
-def refuse_what_follows(hardware: Mapping[str, Any]) -> None:
-    """Raise where ``trainer`` has an argument of Lightning's that follows from other settings.
-
-    Raises:
-        FairlabError: it says which.
-    """
-    for name, instead in FOLLOWS.items():
-        if name in hardware:
-            raise FairlabError(f"trainer.{name} follows from other settings; give {instead}")
-    steps = hardware.get("max_steps", -1)
-    if steps == 0 or steps < -1:
-        raise FairlabError(f"trainer.max_steps must be at least 1, or -1 for no bound, not {steps}")
 
 
 def sweep_of(folder: Path) -> str | None:
