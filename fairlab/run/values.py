@@ -32,6 +32,10 @@ class Node:
     """Annotates what is an object that a configuration names by its ``_target_``."""
 
 
+class Unread:
+    """Stands for an annotation whose names are imported for type checkers alone; anything fits it."""
+
+
 def target_of(node: Mapping[str, Any], key: str = "") -> Any:
     """The class or function that a node names.
 
@@ -75,7 +79,7 @@ def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
 def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
     """Annotations of the parameters of a class or function by name, and whether it takes others too.
 
-    A name that is imported for type checkers alone stands for an object, which no configuration holds: it is ``Node``.
+    An annotation whose names are imported for type checkers alone is ``Unread``.
     """
     written_in: Any = target
     function = inspect.unwrap(written_in.__init__ if inspect.isclass(target) else target)
@@ -96,7 +100,7 @@ def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
                 "it"
             ]
         except NameError:
-            hints[parameter.name] = Node
+            hints[parameter.name] = Unread
     return hints, takes_any
 
 
@@ -134,7 +138,7 @@ def faults(key: str, value: Any, hint: Any) -> Iterator[str]:
         kinds = kinds if origin is tuple and kinds[-1] is not Ellipsis else kinds[:1] * len(value)
         for number, (one, kind) in enumerate(zip(value, kinds, strict=True)):
             yield from faults(f"{key}[{number}]", one, kind)
-    elif hint is Any or hint is object:
+    elif hint in (Any, object, Unread):
         yield from _faults_inside(key, value)
     elif not _is(value, hint):
         yield _sentence(key, value, hint)
