@@ -13,12 +13,14 @@ from fairlab.record import Record
 from fairlab.run import cli
 from fairlab.run.folders import plain_config
 from fairlab.run.job import job
+from fairlab.run.schema import refuse_misfits
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="augment")
 def main(config: DictConfig) -> None:
     """Hydra's entry: one augmentation, or one job of a sweep."""
     with cli.one_sentence():
+        refuse_misfits("augment", config)  # before a record that the mended command would not go on with
         job("augment", config, augment)
 
 

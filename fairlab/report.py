@@ -5,20 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 import hydra
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.reporting.sweep import report_sweep
 from fairlab.run import cli
-from fairlab.types import FairlabError
+from fairlab.run.schema import refuse_misfits
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="report")
 def main(config: DictConfig) -> None:
     """Hydra's entry."""
     with cli.one_sentence():
-        if OmegaConf.is_missing(config, "runs"):
-            raise FairlabError("runs has no value; give a folder of runs, for example runs=multirun/ccd_bert/DATE_TIME")
-        report_sweep(Path(config.runs), config.readings)
+        report(config)
+
+
+def report(config: DictConfig) -> None:
+    """Write the page.
+
+    Raises:
+        FairlabError: a value is wrong, or there are no runs.
+    """
+    refuse_misfits("report", config)
+    report_sweep(Path(config.runs), config.readings)
 
 
 def command() -> None:

@@ -15,13 +15,14 @@ from itertools import product
 from pathlib import Path
 
 import hydra
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.files import write_whole
 from fairlab.record import Record
 from fairlab.reporting.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
 from fairlab.run import cli
 from fairlab.run.folders import is_finished
+from fairlab.run.schema import refuse_misfits
 from fairlab.types import FairlabError
 
 EXPERIMENTS = Path("experiments")
@@ -44,8 +45,7 @@ def reproduce(config: DictConfig) -> None:
     Raises:
         FairlabError: there is no such paper, table or number of seeds, or a run failed.
     """
-    if OmegaConf.is_missing(config, "paper"):
-        raise FairlabError("paper has no value; give one, for example paper=ccd")
+    refuse_misfits("reproduce", config)
     output = Path(config.output)
     matrix = chosen(read_matrix(EXPERIMENTS / config.paper / "matrix.yaml", config.scale.name), config)
     asked = (row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns)

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hydra
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.run import cli
 from fairlab.run.build import build, plain
+from fairlab.run.schema import refuse_misfits
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
@@ -38,8 +39,7 @@ def score(config: DictConfig) -> None:
     from fairlab.ensemble.scoring import score_stream
     from fairlab.files import no_space_is_one_sentence, replaced_when_written
 
-    if missing := sorted(OmegaConf.missing_keys(config)):
-        raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
+    refuse_misfits("score", config)
     output = Path(config.output)
     if output.exists():
         raise FairlabError(f"{output} is there already; give another output")

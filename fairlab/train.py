@@ -19,12 +19,13 @@ from fairlab.plans.running import made_folder
 from fairlab.protocols import Planned
 from fairlab.record import Note, Record, environment
 from fairlab.run import cli
-from fairlab.run.build import build, build_with_some, parameters_of, plain, target_of
+from fairlab.run.build import build, build_with_some, parameters_of, plain
 from fairlab.run.folders import plain_config
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
 from fairlab.run.starting import starting_point
 from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, throughput
+from fairlab.run.values import target_of
 from fairlab.types import FairlabError
 
 

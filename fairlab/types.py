@@ -4,14 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from math import inf
+from typing import Annotated, Any
 
 NEUTRAL = "neutral"
 # What JSON has for the annotations of a dataclass.
 IN_JSON: dict[str, tuple[type, ...]] = {"float": (float, int), "int": (int,), "str": (str,), "bool": (bool,)}
 IN_JSON |= {"list": (list,), "dict": (dict,), "None": (type(None),)}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Beside a type in ``Annotated``: bounds on the number that a configuration may give, or on a list's length.
+
+    Attributes:
+        low, high: lowest and highest value.
+        above: what the value is larger than.
+    """
+
+    low: float = -inf
+    high: float = inf
+    above: float = -inf
+
+
+Count = Annotated[int, Bounds(1)]  # at least one
+Natural = Annotated[int, Bounds(0)]
+Positive = Annotated[float, Bounds(above=0)]
+NotNegative = Annotated[float, Bounds(0)]
+Share = Annotated[float, Bounds(0, 1)]
+Texts = Annotated[Sequence[str], Bounds(1)]  # at least one
+Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # what numpy takes
 
 
 class FairlabError(Exception):

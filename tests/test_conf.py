@@ -13,6 +13,7 @@ from omegaconf import OmegaConf
 from fairlab.data.published.tasks import find_task
 from fairlab.run.cli import choices, conf_dir, groups
 from fairlab.run.folders import plain_config
+from fairlab.run.schema import KEYS, refuse_misfits
 from fairlab.run.trainer import parts_of_a_step
 
 EXPERIMENTS = choices("experiment")
@@ -57,7 +58,7 @@ def test_every_experiment_composes_at_every_scale(experiment, scale):
     if "path" in config.data:
         config.data.path = "x.jsonl"
     assert config.scale.name == scale
-    assert OmegaConf.to_container(config, resolve=True)
+    refuse_misfits("train", config)
 
 
 @pytest.mark.parametrize(("experiment", "backbone"), BACKBONES.items())
@@ -95,6 +96,13 @@ def test_every_target_exists_and_takes_its_keys(path):
         parameters = inspect.signature(target).parameters
         keys = set(node) - {"_target_", "_partial_", "defaults"}
         assert keys <= set(parameters), f"{path}: {keys - set(parameters)}"
+
+
+@pytest.mark.parametrize("entry", KEYS)
+def test_the_keys_of_an_entry_point_are_those_of_its_configuration(entry):
+    with initialize_config_dir(conf_dir(), version_base="1.3"):
+        there = set(compose(entry)) - {"hydra", "launcher"}
+    assert KEYS[entry].__required_keys__ <= there <= set(KEYS[entry].__annotations__)
 
 
 def test_no_experiment_writes_keys_of_a_group():

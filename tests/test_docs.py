@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 import yaml
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
 from fairlab import dashboard
 from fairlab.data.counterfactual import CounterfactualData
 from fairlab.run.cli import choices, conf_dir
+from fairlab.run.schema import refuse_misfits
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -62,7 +64,10 @@ def test_every_command_of_a_page_composes(page):
             overrides = [first_of_a_sweep(one.replace("...", "FILE")) for one in overrides]
             if any(one.startswith(("+sweep=optuna", "hydra/launcher=")) for one in overrides):
                 continue  # a package that may not be installed
-            compose(entry, overrides=overrides)
+            config = compose(entry, overrides=overrides)
+            for key in OmegaConf.missing_keys(config):  # which the page leaves to the reader
+                OmegaConf.update(config, key, ["FILE"] if key.endswith("paths") else "FILE")
+            refuse_misfits(entry, config)
 
 
 @pytest.fixture

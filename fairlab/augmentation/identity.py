@@ -20,6 +20,7 @@ from fairlab.rewriting.injection import Injection, Version
 from fairlab.rewriting.word_swap import WordSwap
 from fairlab.text.agreement import article
 from fairlab.text.difference import changes
+from fairlab.text.json_text import from_json
 from fairlab.text.words import match_case, word_pieces
 from fairlab.types import FairlabError, Made, Row
 
@@ -211,7 +212,7 @@ def read_review(path: Path) -> dict[str, bool]:
     found = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
-            entry = json.loads(line)
+            entry = from_json(line)
             decision = entry["keep"]
             found[str(entry["id"])] = decision
         except (ValueError, KeyError, TypeError) as error:

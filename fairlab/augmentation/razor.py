@@ -27,7 +27,7 @@ from fairlab.rewriting.label_keeping import LabelCheck, Labelled, LabelledRewrit
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields
 from fairlab.text.surface_tokens import negations, surface_tokens
-from fairlab.types import FairlabError, Made, Row
+from fairlab.types import Count, FairlabError, Made, NotNegative, Row
 
 SETTINGS = {
     "accept": ("always", "if_lower"),
@@ -106,16 +106,16 @@ class Razor(Planned):
         *,
         rewriter: LabelledRewriter,
         check: LabelCheck,
-        k: int,
-        candidates: int,
-        rounds: int,
-        tolerance: float,
+        k: Count,
+        candidates: Count,
+        rounds: Count,
+        tolerance: NotNegative,
         accept: Literal["always", "if_lower"] = "if_lower",
         compat: Literal["paper", "official"] = "paper",
         features: Literal["surface", "embedding", "association"] = "surface",
         scored: Literal["rewritten_field", "joined"] = "rewritten_field",
         pe: Literal["paper", "vaswani"] = "paper",
-        width: int | None = None,
+        width: Count | None = None,
         label: str = "label",
         verify: str | None = None,
         vectors: str | None = None,

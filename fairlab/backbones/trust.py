@@ -6,13 +6,13 @@ built; a name that is in no list ends in one sentence. Nothing that a folder bri
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from fairlab.text.json_text import from_json
 from fairlab.types import FairlabError
 
 # Modules of sentence-transformers that may be built, under the names that its versions 2 to 6 write.
@@ -58,8 +58,8 @@ def read_json(file: Path) -> Any:
         FairlabError: it is not there, is no JSON, or is nested beyond reason.
     """
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        return from_json(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(f"{file} cannot be read as JSON ({reason}); put a whole copy of it there") from error
 

@@ -22,7 +22,7 @@ from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
 from fairlab.record import NotRun, Outcome
-from fairlab.types import DataUnavailable, FairlabError, Group
+from fairlab.types import DataUnavailable, FairlabError, Group, Texts
 
 DISTANCE = "embedding distance"
 
@@ -46,7 +46,7 @@ class CCED:
 
     name = "cced"
 
-    def __init__(self, sets: Sequence[str]) -> None:
+    def __init__(self, sets: Texts) -> None:
         self.sets = list(sets)
         self.own: dict[str, list[Group]] = {}
         names = [set_name(name) for name in self.sets]

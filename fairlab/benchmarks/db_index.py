@@ -24,7 +24,7 @@ from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics import db_index as metric
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.record import Note, Outcome
-from fairlab.types import CannotScore, FairlabError, Row
+from fairlab.types import CannotScore, Count, FairlabError, Row
 
 NAME = "db_index"
 UNIT = "mean cosine"
@@ -70,11 +70,11 @@ class DBIndexBenchmark:
         field: str = "text",
         category: str | None = None,
         entries: int | None = None,
-        k: int | None = None,
-        most_clusters: int = metric.MOST,
-        components: int | None = None,
+        k: Count | None = None,
+        most_clusters: Count = metric.MOST,
+        components: Count | None = None,
         draw: Literal["run", "cluster"] = "run",
-        repeats: int = 5,
+        repeats: Count = 5,
         seed: int = 0,
     ) -> None:
         if entries is not None and entries < 1:

@@ -82,7 +82,7 @@ class HolisticBias:
 
     def __init__(
         self,
-        version: str,
+        version: str | float,
         axes: Sequence[str] | None = None,
         templates: int | None = None,
         sentences: int | None = None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -35,7 +35,7 @@ from fairlab.metrics.mb_index import (
 from fairlab.metrics.perplexity import perplexity
 from fairlab.metrics.stereoset import mean_percent, stereotyped
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import FairlabError
+from fairlab.types import Count, FairlabError
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -86,11 +86,11 @@ class MBIndex:
         self,
         *,
         path: str,
-        unit: str,
+        unit: Literal["paragraph", "sentence"],
         limit: int | None,
-        stride: int,
+        stride: Count,
         contexts: int | None,
-        characters: int,
+        characters: Count,
         encoder: Mapping[str, Any],
         autocast: bool = False,
         entries: int | None = None,

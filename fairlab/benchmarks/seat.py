@@ -73,7 +73,7 @@ class SEAT:
         known = [AXES[int(number[1])] for number in numbers if number and int(number[1]) in AXES]
         return {"": frozenset(known)} if len(known) == len(numbers) else {}
 
-    def __init__(self, tests: Sequence[str], seed: int = 0) -> None:
+    def __init__(self, tests: Sequence[str | int], seed: int = 0) -> None:
         if not tests:
             raise FairlabError('seat needs at least one test, such as "6"')
         names = [str(test).lower() for test in tests]  # a command line gives 6 as a number

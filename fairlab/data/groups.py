@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from fairlab.data.stream.manifest import data_files
+from fairlab.text.json_text import from_json
 from fairlab.types import NEUTRAL, DataUnavailable, FairlabError, Group
 
 EMBEDDED = Path(__file__).parent / "embedded"
@@ -89,9 +89,9 @@ def _relative(place: str, name: str) -> str:
 
 def _parse(line: str, where: str) -> Group:
     try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise FairlabError(f"{where} is not JSON ({error.msg}); it should look like {EXAMPLE}") from error
+        row = from_json(line)
+    except ValueError as error:
+        raise FairlabError(f"{where} is not JSON ({error}); it should look like {EXAMPLE}") from error
     if not isinstance(row, dict) or not isinstance(row.get("versions"), dict):
         raise FairlabError(f"{where} has no 'versions'; it should look like {EXAMPLE}")
     versions: dict[str, Any] = row["versions"]

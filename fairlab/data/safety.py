@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from fairlab.data.published.sources import locate
 from fairlab.data.stream.manifest import data_files
 from fairlab.protocols import SubgroupAugmentation, TrainingData
+from fairlab.text.json_text import from_json
 from fairlab.types import FairlabError
 
 TAXONOMY = yaml.safe_load(Path(__file__).with_name("safety.yaml").read_text(encoding="utf-8"))
@@ -84,7 +85,11 @@ def read_safety(name: str, path: str | None = None) -> list[SafetyText]:
     file = (
         Path(__file__).with_name("embedded") / place if embedded else Path(str(path)) if made else locate(place, path)
     )
-    texts = list(reader(file))
+    try:
+        texts = list(reader(file))
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, csv.Error) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise FairlabError(f"{file} cannot be read as {name} ({reason}); put a whole copy of it there") from error
     if not texts:
         raise FairlabError(f"{file} holds no text; give another {name}")
     seen: dict[tuple[str, str], int] = {}
@@ -101,7 +106,7 @@ def _csv(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, st
     """Rows of a file with a header, or of a made folder, by number."""
     if file.is_dir():
         for number, line in enumerate(_lines(file), start=1):
-            row = json.loads(line)
+            row = from_json(line)
             if missing := [name for name in columns if name not in row]:
                 raise FairlabError(f"{file}, row {number} has no column '{missing[0]}'; it has: {', '.join(row)}")
             yield number, row
@@ -182,7 +187,7 @@ def _moderation(file: Path) -> Iterator[SafetyText]:
     """Without subgroups; a harm that nobody judged has no label. The seeds' OpenAI part is made of these texts."""
     content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
     for number, line in enumerate(io.StringIO(content.decode("utf-8")), start=1):
-        row = json.loads(line)
+        row = from_json(line)
         judged = {harm: [row[name] for name in names if name in row] for harm, names in OF_MODERATION.items()}
         labels = {harm: int(any(values)) for harm, values in judged.items() if values}
         yield SafetyText(row["prompt"], str(number), "", labels)
@@ -193,7 +198,7 @@ def _own(file: Path) -> Iterator[SafetyText]:
     for number, line in enumerate(_lines(file), start=1):
         place = f"{file}, line {number}"
         try:
-            row = json.loads(line)
+            row = from_json(line)
             text, key, subgroup, labels = str(row["text"]), str(row["key"]), row.get("subgroup", ""), row["labels"]
         except (ValueError, KeyError, TypeError) as error:
             raise FairlabError(f"{place} is no text with text, key, subgroup and labels ({error})") from error

@@ -22,7 +22,7 @@ from fairlab.ensemble.model import Array, HarmModel, _logits
 from fairlab.ensemble.sources import Source, Sources
 from fairlab.files import write_whole
 from fairlab.metrics.safety import sliced_averages
-from fairlab.types import FairlabError, need_extra
+from fairlab.types import FairlabError, Texts, need_extra
 
 KINDS = ("forest", "boosting", "logistic")
 BASELINE, DEBIASED = "before", "after"
@@ -85,7 +85,7 @@ class SafetyEnsemble:
         self,
         sources: Sequence[Source],
         *,
-        harms: Sequence[str],
+        harms: Texts,
         kind: str,
         trees: int,
         leaf: int,

@@ -10,6 +10,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from fairlab.text.json_text import from_json
+
 CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; used where a server counts nothing
 FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
 LONGEST_WAIT = 120.0  # seconds; a server that asks for more is not waited for
@@ -163,7 +165,7 @@ def parse_answer(text: str) -> Any:
         ValueError: it is not JSON; ``NaN`` and ``Infinity`` are not.
     """
     fenced = FENCE.match(text)
-    return json.loads(fenced[1] if fenced else text, parse_constant=_no_number)
+    return from_json(fenced[1] if fenced else text, parse_constant=_no_number)
 
 
 def _no_number(name: str) -> float:

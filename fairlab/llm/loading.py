@@ -8,7 +8,7 @@ from typing import Any
 from fairlab.llm.budget import Budget, Price
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
-from fairlab.types import FairlabError
+from fairlab.types import Count, FairlabError, Positive
 
 
 def load_server(
@@ -16,12 +16,12 @@ def load_server(
     base_url: str,
     model: str,
     api_key_env: str | None,
-    concurrency: int,
+    concurrency: Count,
     token_limit_key: str,
     price: Mapping[str, float] | None,
-    budget: Mapping[str, Any],
+    budget: Mapping[str, float | None],
     ledger: str,
-    total_timeout: float = 300.0,
+    total_timeout: Positive = 300.0,
 ) -> LLM:
     """A model behind any OpenAI-compatible server.
 
@@ -60,8 +60,8 @@ def load_local(
     gguf: str | None,
     weights_sha256: str | None,
     dtype: str,
-    batch_size: int,
-    budget: Mapping[str, Any],
+    batch_size: Count,
+    budget: Mapping[str, float | None],
     ledger: str,
 ) -> LLM:
     """A causal model of transformers, run in this process; arguments as for :class:`fairlab.llm.local.Local`."""

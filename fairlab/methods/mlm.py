@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
@@ -24,10 +25,13 @@ from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
 from fairlab.distributed import BatchShare, empty_share_output, in_batch_order, rank, ranks
 from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
-from fairlab.types import FairlabError
+from fairlab.types import Bounds, FairlabError
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is
 WORD_STARTS = ("Ġ", "▁")  # before tokens that begin a word, in byte-level and sentencepiece vocabularies
+
+
+Decay = Annotated[float, Bounds(0, 0.999999)]  # of a moving average
 
 
 class MLM(Trained):
@@ -76,7 +80,7 @@ class MLM(Trained):
         lr: float,
         warmup: float,
         weight_decay: float,
-        betas: tuple[float, float],
+        betas: tuple[Decay, Decay],
         clip: float,
         mask_share: float,
         whole_words: bool,

@@ -7,7 +7,8 @@ from typing import Any
 
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.protocols import Plan
-from fairlab.run.build import build, build_with_some, named, parameters_of, target_of
+from fairlab.run.build import build, build_with_some, named, parameters_of
+from fairlab.run.values import target_of
 
 
 def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:

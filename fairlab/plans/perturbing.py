@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fairlab.files import gather, sha256, write_whole
 from fairlab.plans.building import build_choosing, build_perturbation
 from fairlab.record import Note, Reading, Record
-from fairlab.run.build import target_of
+from fairlab.run.values import target_of
 from fairlab.types import Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once

@@ -15,7 +15,8 @@ from fairlab.plans.building import build_llm, build_rewriter
 from fairlab.record import Note, Reading, Record
 from fairlab.run import cli
 from fairlab.run.backbone_nodes import backbone_node
-from fairlab.run.build import build, target_of
+from fairlab.run.build import build
+from fairlab.run.values import target_of
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.plans.building import build_augmentation, build_llm, build_rewriter
 from fairlab.record import Note, Reading, Record
-from fairlab.run.build import build, target_of
+from fairlab.run.build import build
+from fairlab.run.values import target_of
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once

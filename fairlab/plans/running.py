@@ -16,9 +16,10 @@ from fairlab.files import gather, write_whole
 from fairlab.plans.building import build_llm, plan_of
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record, environment
-from fairlab.run.build import build, target_of
+from fairlab.run.build import build
 from fairlab.run.folders import AUGMENTED, compared
 from fairlab.run.job import refuse_changed_inputs
+from fairlab.run.values import target_of
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once

@@ -136,7 +136,13 @@ def read_matrix(file: Path, scale: str) -> Matrix:
     if not file.is_file():
         there = ", ".join(sorted(found.parent.name for found in file.parents[1].glob("*/matrix.yaml")))
         raise FairlabError(f"there is no {file}; papers with a matrix: {there or 'none here, run in a checkout'}")
-    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise FairlabError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+    for key, kind in {"published": str, "seeds": list, "options": dict, "runs": dict, "tables": dict}.items():
+        if not isinstance(content, dict) or not isinstance(content.get(key), kind):
+            raise FairlabError(f"{file} has no '{key}' of its kind; see experiments/ccd/matrix.yaml")
     paper = file.parent.name
     published = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))
     options = content["options"].get(scale, [])

@@ -16,7 +16,7 @@ from fairlab.rewriting.rules import RuleRewriter
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.rewriting.word_swap import WordSwap
 from fairlab.text.difference import changes
-from fairlab.types import NEUTRAL, FairlabError, Row
+from fairlab.types import NEUTRAL, FairlabError, NotNegative, Row
 
 NO_WORD = "rows without a word of the axis"
 
@@ -175,7 +175,7 @@ class LLMGroups:
         llm: LLM | None,
         seed: int = 0,
         prompt: str = "counterfactual_group",
-        temperature: float | None = 0.0,
+        temperature: NotNegative | None = 0.0,
         examples: Sequence[dict[str, str]] | None = None,
         stage: str = "groups",
         unanswered: Literal["stop", "reject"] = "stop",

@@ -16,7 +16,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request, estimated_tokens
 from fairlab.protocols import Rewriter
 from fairlab.rewriting.prompt import load_prompt
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, NotNegative, Share
 
 REWRITING, CHECKING = "label-keeping rewrites", "label of rewrites"  # stages of the ledger
 ROOM = 100  # tokens of a reply beyond twice the text's
@@ -93,8 +93,8 @@ class LLMLabelled:
         llm: LLM | None,
         *,
         prompt: str = "label_rewrite",
-        temperature: float = 0.7,
-        top_p: float = 0.9,
+        temperature: NotNegative = 0.7,
+        top_p: Share = 0.9,
         seed: int = 0,
     ) -> None:
         if llm is None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from pkgutil import resolve_name
 from typing import Any
 
-from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.run.values import TARGET, node_faults, target_of
 from fairlab.types import FairlabError
 
 
@@ -18,19 +19,27 @@ def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any)
     Unlike Hydra's ``instantiate`` it hands objects over untouched and lets the target's own errors through.
 
     Raises:
-        FairlabError: the target takes no setting of a name in the node; the message lists those it takes.
+        FairlabError: the target takes no setting of a name in the node, a value does not fit, or one is missing.
     """
     values: dict[str, Any] = plain(node)
+    for sentence in node_faults("", values):
+        raise FairlabError(sentence)
     target = target_of(values)
-    del values["_target_"]
-    parameters = inspect.signature(target).parameters
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    if not takes_any and (unknown := sorted(str(name) for name in values if name not in parameters)):
-        settings = [name for name in list(parameters)[len(arguments) :] if name not in objects]
-        raise FairlabError(
-            f"there is no setting '{unknown[0]}' for {target.__name__}; there are: {', '.join(settings)}"
-        )
+    del values[TARGET]
+    if twice := sorted(values.keys() & objects.keys()):
+        raise FairlabError(f"{twice[0]} of {target.__name__} follows from other settings; leave it out")
+    try:
+        inspect.signature(target).bind(*arguments, **values, **objects)
+    except TypeError as error:
+        raise FairlabError(f"{target.__name__} cannot be made: {error}; give it its settings, and no others") from error
     return target(*arguments, **values, **objects)
+
+
+def built(value: Any) -> Any:
+    """A value of a configuration with whatever a ``_target_`` names in it built."""
+    if isinstance(value, list):
+        return [built(one) for one in value]
+    return build(value) if isinstance(value, Mapping) and TARGET in value else value
 
 
 def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
@@ -41,12 +50,7 @@ def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
 
 def named(name: str) -> Any:
     """The class or function of a dotted name."""
-    return get_object(name)
-
-
-def target_of(node: Mapping[str, Any]) -> Any:
-    """The class or function that a node names."""
-    return named(node["_target_"])
+    return resolve_name(name)
 
 
 def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:

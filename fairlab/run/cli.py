@@ -164,6 +164,8 @@ def _no_such_key(key: str, config_name: str) -> str:
             config = compose(config_name, overrides=[other.split(",")[0] for other in others])
     except (HydraException, OmegaConfBaseException):
         return f"there is no key '{key}'; run with --cfg job to see what there is"
+    if isinstance(OmegaConf.select(config, key), DictConfig):
+        return f"{key} has no such key; one that is to be added takes a plus, +{key}.NAME=VALUE"
     node = OmegaConf.select(config, parent) if parent else config
     if not isinstance(node, DictConfig):
         return f"there is no key '{key}'; run with --cfg job to see what there is"

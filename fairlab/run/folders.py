@@ -44,7 +44,7 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
     """
     if ckpt is None:
         return str(OUTPUTS / experiment / now)
-    folder = newest_unfinished(OUTPUTS / experiment) if ckpt == "last" else Path(ckpt)
+    folder = newest_unfinished(OUTPUTS / experiment) if ckpt == "last" else Path(str(ckpt))
     refuse_changed_config(folder, plain_config(_root_))
     return str(folder)
 
@@ -167,9 +167,9 @@ def output_folder(*, _root_: DictConfig) -> str:
     Raises:
         FairlabError: no folder was given, or it holds something else; nothing is written.
     """
-    if OmegaConf.is_missing(_root_, "output"):
+    if OmegaConf.is_missing(_root_, "output") or not isinstance(_root_.output, str | int):
         raise FairlabError("output has no value; give the folder to write into, output=DIR")
-    folder = Path(_root_.output)
+    folder = Path(str(_root_.output))
     if (folder / "record.json").is_file():
         refuse_other_augmentation(folder, plain_config(_root_))
     elif folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):

@@ -27,6 +27,7 @@ from fairlab.record import Record, without_secrets
 from fairlab.run import cli
 from fairlab.run.folders import plain_config, refuse_changed_config, refuse_other_augmentation
 from fairlab.run.processes import count_of, refuse_other_count, run_in_processes
+from fairlab.run.schema import refuse_misfits
 from fairlab.types import FairlabError, ReviewNeeded
 
 
@@ -45,9 +46,7 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
     lock = lock_folder(folder)
     record = open_record(entry, config, folder)
     try:
-        made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # of data.input
-        if missing := sorted(OmegaConf.missing_keys(config) - made):
-            raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
+        refuse_misfits(entry, config)
         do_work(entry, config, body, record)
     except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
         record.status = "interrupted"

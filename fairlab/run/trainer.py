@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 from fairlab.distributed import rank
 from fairlab.protocols import FittedMethod
 from fairlab.record import Note, Record
+from fairlab.run.build import built, plain
 from fairlab.run.folders import sweep_of
 from fairlab.run.loggers import build_loggers
 from fairlab.types import FairlabError
@@ -67,43 +68,36 @@ def make_trainer(
 
     from fairlab.run.checkpoints import Checkpoints, Compiled
 
-    hardware = dict(config.trainer)
+    hardware = {name: built(value) for name, value in plain(config.trainer).items()}
     every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
     del hardware["device_batch_size"]
-    if "accumulate_grad_batches" in hardware:
-        raise FairlabError(
-            "trainer.accumulate_grad_batches follows from data.batch_size, the items of a step, and "
-            "trainer.device_batch_size, the most that a device takes at once; give these"
-        )
-    if every < 1:
-        raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     total_batches = data.total_batches
-    steps = method.steps or total_batches
+    bounds = [total_batches, method.steps, hardware.pop("max_steps", None)]
     kept = Checkpoints(record.folder / "checkpoints", every, monitor=method.monitor, patience=method.patience)
     callbacks: list[Any] = [history, kept]
     if compiled and method.measurable_before:
         callbacks.append(Compiled(encoder))
+    given = hardware.pop("callbacks", None) or []
+    settings = {
+        "max_epochs": 1,
+        "max_steps": min(bound for bound in bounds if bound not in (None, -1)),
+        "accumulate_grad_batches": parts,
+        "val_check_interval": min(method.validate_every * parts, total_batches),
+        "num_sanity_val_steps": 0,
+        "log_every_n_steps": 1,
+        "logger": loggers,
+        "callbacks": callbacks + [RichProgressBar()] * terminal + (given if isinstance(given, list) else [given]),
+        "enable_progress_bar": terminal,
+        "enable_model_summary": False,
+        "use_distributed_sampler": False,
+        "default_root_dir": record.folder,
+    }
     try:
-        trainer = lightning.Trainer(
-            **hardware,
-            max_epochs=1,
-            max_steps=min(steps, total_batches),
-            accumulate_grad_batches=parts,
-            val_check_interval=min(method.validate_every * parts, total_batches),
-            num_sanity_val_steps=0,
-            log_every_n_steps=1,
-            logger=loggers,
-            callbacks=callbacks + [RichProgressBar()] * terminal,
-            enable_progress_bar=terminal,
-            enable_model_summary=False,
-            use_distributed_sampler=False,
-            default_root_dir=record.folder,
-        )
-    except MisconfigurationException as error:
+        return lightning.Trainer(**settings | hardware)
+    except (MisconfigurationException, ValueError, TypeError) as error:
         raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
-    return trainer
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, record: Record, history: History) -> None:
@@ -138,6 +132,8 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
             f"{last} holds another model than the one of this run; put the run's own checkpoint back, or remove it to "
             "train from the start"
         ) from error
+    if not history.rows:
+        raise FairlabError("training ended before its first step; give more by trainer.max_steps or trainer.max_time")
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
     if not checkpoint_is_intact(folder / "best.ckpt"):

@@ -129,14 +129,10 @@ def test_rows_that_cannot_be_read_are_kept_with_their_line(tmp_path):
         (["attributes=[man,robot]"], "the axis 'gender' has no attribute 'robot'; it has man, woman"),
         (["attributes=[man]"], "attributes must name at least two"),
         (["rewriter=llm"], "rewriter=llm asks a language model; add llm=local"),
-        (["augmentation.output=maybe"], "augmentation.output must be groups, add, replace, not maybe"),
-        (["num_proc=0"], "num_proc must be at least 1"),
-        (["engine=spark"], "engine must be local or ray"),
         (
             ["axis=age", "augmentation.output=add"],
             "augmentation.output=add exchanges two attributes, and there are 5: ",
         ),
-        (["+augmentation.verify=[taste]"], "there is no setting 'verify' for CDA"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -85,12 +85,10 @@ def test_a_set_from_a_language_model_stays_in_the_run(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["augmentation.mentions=all"], "augmentation.mentions must be first or each, not all"),
         (["augmentation.upshift=sentence"], "has no causal-LM head"),
         (["augmentation.summary=llm"], "augmentation.summary=llm asks a language model"),
         (["attributes=[swedish]"], "attributes must name at least two"),
         (["axis=shoes"], "no lexicon for the axis 'shoes'"),
-        (["limit=0"], "limit must be at least 1"),
         (["rewriter=rules"], "replaces words by rewriter=biasers alone"),
         (["+augmentation=cda", "rewriter=biasers"], "rewriter=biasers is for the augmentation biasers alone"),
     ],

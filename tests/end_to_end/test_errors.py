@@ -52,14 +52,12 @@ def rejected(run, tmp_path, arguments, message):
     ("changes", "message"),
     [
         (["data.path=none.jsonl"], "none.jsonl is not a file"),
-        (["backbone.max_length=3"], "backbone.max_length must lie in 4..64"),
         (["data.path='???'"], "data.path has no value; give one"),
-        (["trainer.checkpoint_every=0"], "trainer.checkpoint_every must be at least 1"),
+        (["trainer.checkpoint_every=0"], "trainer.checkpoint_every must be a whole number of at least 1, not 0"),
         (["+method.gamma=1"], "there is no setting 'gamma' for CCD; there are: beta, rho, lr, dropout, epochs, val"),
-        (["method.rho=0"], "method.rho must be variance, std, rms or a number above 0"),
         (["trainer=gpu"], "use trainer=cpu"),
     ],
-    ids=["data", "max_length", "no path", "checkpoint_every", "setting", "rho", "gpu"],
+    ids=["data", "no path", "checkpoint_every", "setting", "gpu"],
 )
 def test_a_run_that_cannot_start_says_so_and_leaves_a_record(run, small, tmp_path, changes, message):
     import torch

@@ -145,7 +145,7 @@ def test_bad_input_of_data_is_one_sentence(run, data, arguments, message, tmp_pa
         (["model=minilm", "benchmark=[seaty]"], "benchmark=seaty: no such choice; there are: bias_ir"),
         (["model=[]"], "model is an empty list"),
         (["model=minilm", "poling=cls"], "there is no key 'poling' at the top level; there are: benchmark"),
-        (["model=minilm", "pooling=median"], "backbone.pooling must be mean or cls, or published, not median"),
+        (["model=minilm", "pooling=median"], "pooling must be mean, cls or published or null, not median"),
     ],
 )
 def test_bad_input_is_one_sentence(run, arguments, message, tmp_path):

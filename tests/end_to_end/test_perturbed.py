@@ -91,7 +91,6 @@ def test_several_fields_come_back_under_their_names(tmp_path):
     ("arguments", "message"),
     [
         (["axis=race"], "takes its axes from augmentation.axes"),
-        (["augmentation.sampling=often"], "augmentation.sampling must be uniform or inverse_frequency"),
         (["augmentation.axes=[gender,gender]"], "each once"),
         (["augmentation.choices=none.jsonl"], "none.jsonl is not a file"),
         (["input=task:cola2"], "there is no task 'cola2'"),

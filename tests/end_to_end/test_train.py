@@ -98,6 +98,17 @@ def test_every_benchmark_measures_before_and_after(run, small, tmp_path):
         assert {f"before/{key}", f"after/{key}"} <= set(metrics)
 
 
+def test_arguments_of_lightnings_trainer_and_callbacks_by_their_names_work(run, small, tmp_path):
+    timer = "{_target_:lightning.pytorch.callbacks.Timer,duration:{hours:1}}"
+    callbacks = f"+trainer.callbacks=[{{_target_:lightning.pytorch.callbacks.LearningRateMonitor}},{timer}]"
+    done = run(*small, "+trainer.max_steps=2", "+trainer.detect_anomaly=true", callbacks, "logger=csv")
+    assert done.returncode == 0, done.stderr
+    record = Record.load(only_run(tmp_path))
+    assert [row["step"] for row in record.history if "train/loss" in row][-1] == 2
+    (written,) = only_run(tmp_path).glob("csv/*/metrics.csv")
+    assert "lr-AdamW" in written.read_text() or "lr-Adam" in written.read_text()
+
+
 def test_a_sweep_runs_its_jobs_in_order_and_a_failing_one_stops_no_other(run, small, tmp_path):
     done = run("-m", *small, "method.beta=0,-1,1.5")
     assert done.returncode == 1

@@ -13,6 +13,7 @@ from typing import Any
 
 from fairlab.data.published.sources import locate
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
+from fairlab.text.json_text import from_json
 from fairlab.types import DataUnavailable, FairlabError
 
 SUFFIXES = (".tsv", ".json", ".jsonl")
@@ -145,8 +146,8 @@ def json_lines(content: str, file: Path) -> Iterator[tuple[str, Fields]]:
 
 def _loaded(content: str, place: str) -> Any:
     try:
-        found = json.loads(content)
-    except (json.JSONDecodeError, RecursionError) as error:
+        found = from_json(content)
+    except ValueError as error:
         raise FairlabError(f"{place} is not JSON ({error}); write it as JSON, or as .tsv") from error
     if not isinstance(found, dict | list):
         raise FairlabError(f"{place} is neither a JSON object nor a list; write a row as an object of named fields")

@@ -20,6 +20,7 @@ from fairlab.data.stream.manifest import data_files
 from fairlab.data.stream.rows import BadRow
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.fields import join_fields
+from fairlab.text.json_text import from_json
 from fairlab.types import DataUnavailable, FairlabError, Row
 
 CHOICES = "choices.jsonl"
@@ -58,7 +59,7 @@ def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
     with file.open(encoding="utf-8") as lines:
         for place, line in enumerate(lines, start=1):
             try:
-                row = json.loads(line)
+                row = from_json(line)
                 yield row.pop("number"), row.pop("sha256"), Selection(**row)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise FairlabError(

@@ -6,7 +6,6 @@ Nothing is held but the row at hand (a batch, for Parquet), whatever the size of
 from __future__ import annotations
 
 import csv
-import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import Example, Task, find_task
 from fairlab.text import gutenberg
 from fairlab.text.fields import join_fields
+from fairlab.text.json_text import from_json
 from fairlab.text.sentences import SENTENCE_END
 from fairlab.types import DataUnavailable, FairlabError, Row
 
@@ -161,13 +161,17 @@ def _rows(found: Iterator[tuple[str, dict[str, Any]] | BadRow], field: str | Seq
         if lacking:
             reason = f"no text in the field '{lacking[0]}'; it has: {', '.join(map(str, fields)) or 'none'}"
             yield BadRow(place, reason, str(fields)[:SHOWN])
-        elif broken := BROKEN.search(text):
-            what = "a NUL character" if broken.group() == "\0" else "half a surrogate pair"
-            yield BadRow(place, f"the text holds {what}", ascii(text)[:SHOWN])
+            continue
+        name = str(fields.get("id", number))
+        for part, content in (("text", text), ("id", name)):
+            if broken := BROKEN.search(content):
+                what = "a NUL character" if broken.group() == "\0" else "half a surrogate pair"
+                yield BadRow(place, f"the {part} holds {what}", ascii(content)[:SHOWN])
+                break
         else:
             extra = {key: value for key, value in fields.items() if key not in ("id", *names)}
             parts: Any = tuple(texts.items()) if len(names) > 1 else ()
-            yield Row(str(fields.get("id", number)), text, extra, place, number, names[0], parts)
+            yield Row(name, text, extra, place, number, names[0], parts)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
@@ -188,8 +192,8 @@ def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
             yield line
         elif line.strip():
             try:
-                fields = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+                fields = from_json(line)
+            except ValueError as error:
                 yield BadRow(place, f"not JSON ({error})", line[:SHOWN])
                 continue
             if isinstance(fields, dict):

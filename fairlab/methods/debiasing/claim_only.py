@@ -12,6 +12,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.debiasing.bias_model import Tuning, out_of_sample
+from fairlab.types import Count, Positive
 
 
 class ClaimOnly(Debiasing):
@@ -29,7 +30,7 @@ class ClaimOnly(Debiasing):
 
     log_bias: Tensor
 
-    def __init__(self, *, epochs: int, lr: float, batch_size: int) -> None:
+    def __init__(self, *, epochs: Count, lr: Positive, batch_size: Count) -> None:
         self.tuning = Tuning(epochs, lr, batch_size)
 
     def prepare(self, data: LabelledTexts, backbone: Backbone, seed: int) -> None:

@@ -13,7 +13,7 @@ from fairlab.backbones.subtraction import SPACES, subtract
 from fairlab.data.labelled_tasks import LabelledTexts
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.debiasing.bias_model import Tuning, fine_tuned
-from fairlab.types import FairlabError
+from fairlab.types import Count, FairlabError, Positive
 
 
 class Clever(Debiasing):
@@ -35,7 +35,7 @@ class Clever(Debiasing):
     name = "clever"
 
     def __init__(
-        self, *, epochs: int, lr: float, batch_size: int, scale: float, space: Literal["logits", "probabilities"]
+        self, *, epochs: Count, lr: Positive, batch_size: Count, scale: float, space: Literal["logits", "probabilities"]
     ) -> None:
         if not scale >= 0 or space not in SPACES:
             raise FairlabError(

@@ -60,7 +60,10 @@ def test_a_text_file_of_lines_and_one_of_wrapped_paragraphs(tmp_path):
         (b'{"text": 3, "b": 1}', "no text in the field 'text'; it has: text, b"),
         (b'{"text": "a\\u0000b"}', "the text holds a NUL character"),
         (b'{"text": "\\ud83d"}', "the text holds half a surrogate pair"),
-        (b"[" * 100_000, "not JSON"),
+        (b'{"text": "a", "id": "\\ud83d"}', "the id holds half a surrogate pair"),
+        (b"[" * 200_000, "not JSON (nested too deeply)"),
+        (b'{"text": "a", "b": ' + b"[" * 300 + b"]" * 300 + b"}", "not JSON (nested too deeply)"),
+        (b'{"text": "a", "n": ' + b"9" * 5000 + b"}", "not JSON (an integer of too many digits)"),
     ],
 )
 def test_a_bad_row_is_kept_with_its_line(tmp_path, line, reason):

@@ -1,0 +1,279 @@
+"""Whether the values of a configuration fit the annotations of what takes them.
+
+The one place that says what a class takes is its own signature; a value that does not fit is one sentence here, before
+anything is built.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from pkgutil import resolve_name
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from fairlab.types import Bounds, FairlabError
+
+TARGET = "_target_"
+WORDS = {
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    str: ("a text", "texts"),
+    bool: ("true or false", "true or false"),
+    NoneType: ("null", "null"),
+}
+SHOWN = 80  # characters of a value
+
+
+class Node:
+    """Annotates what is an object that a configuration names by its ``_target_``."""
+
+
+class Unread:
+    """Stands for an annotation whose names are imported for type checkers alone; anything fits it."""
+
+
+def target_of(node: Mapping[str, Any], key: str = "") -> Any:
+    """The class or function that a node names.
+
+    Raises:
+        FairlabError: there is none of that name.
+    """
+    name, place = node[TARGET], f"{key}.{TARGET}" if key else TARGET
+    try:
+        target = resolve_name(name)
+    except Exception as error:  # whatever importing somebody's module raises
+        reason = " ".join(str(error).split())[:200]
+        raise FairlabError(f"{place}={shown(name)} cannot be had ({type(error).__name__}: {reason})") from error
+    if not callable(target):
+        raise FairlabError(f"{place}={name} is no class or function; name one")
+    return target
+
+
+def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the values of a node, each a sentence; nothing where all fit its target's signature.
+
+    Args:
+        key: dotted key of the node; empty where it has none.
+        node: as plain containers.
+
+    Raises:
+        FairlabError: there is no such target.
+    """
+    target = target_of(node, key)
+    hints, takes_any = hints_of(target)
+    for name, value in node.items():
+        if name == TARGET or (takes_any and name not in hints):
+            continue
+        if name not in hints:
+            there = ", ".join(one for one, hint in hints.items() if not _is_object(hint))
+            yield f"there is no setting '{name}' for {target.__name__}; there are: {there or 'none'}"
+        else:
+            yield from faults(f"{key}.{name}" if key else f"{name} of {target.__name__}", value, hints[name])
+
+
+@cache
+def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
+    """Annotations of the parameters of a class or function by name, and whether it takes others too.
+
+    An annotation whose names are imported for type checkers alone is ``Unread``.
+    """
+    written_in: Any = target
+    function = inspect.unwrap(written_in.__init__ if inspect.isclass(target) else target)
+    hints: dict[str, Any] = {}
+    takes_any = False
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except ValueError:  # of a function that is not written in Python
+        return {}, True
+    for parameter in parameters:
+        takes_any |= parameter.kind is parameter.VAR_KEYWORD
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        written = Any if parameter.annotation is parameter.empty else parameter.annotation
+        place: Any = SimpleNamespace(__annotations__={"it": written})
+        try:
+            hints[parameter.name] = get_type_hints(place, getattr(function, "__globals__", {}), include_extras=True)[
+                "it"
+            ]
+        except NameError:
+            hints[parameter.name] = Unread
+    return hints, takes_any
+
+
+def faults(key: str, value: Any, hint: Any) -> Iterator[str]:
+    """Why a value does not fit an annotation, each a sentence that names the key; nothing where it does.
+
+    Args:
+        key: dotted key of the value.
+        value: as plain containers.
+        hint: annotation.
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and _takes_objects(hint):
+        yield from node_faults(key, value)
+    elif origin is NotRequired:
+        yield from faults(key, value, arguments[0])
+    elif origin is Annotated:
+        inside = list(faults(key, value, arguments[0]))
+        if inside and isinstance(value, list) and _is_list(arguments[0]):
+            yield from inside
+        elif inside or not _in_bounds(value, hint):
+            yield _sentence(key, value, hint)
+    elif origin in (Union, UnionType):
+        yield from _faults_of_union(key, value, hint)
+    elif is_typeddict(hint) and isinstance(value, Mapping):
+        yield from _faults_of_keys(key, value, hint)
+    elif _is_mapping(hint) and isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from faults(_below(key, name), one, (arguments or (Any, Any))[1])
+    elif _is_list(hint) and isinstance(value, Sequence) and not isinstance(value, str):
+        kinds = list(arguments or [Any])
+        if origin is tuple and kinds[-1] is not Ellipsis and len(kinds) != len(value):
+            yield _sentence(key, value, hint)
+            return
+        kinds = kinds if origin is tuple and kinds[-1] is not Ellipsis else kinds[:1] * len(value)
+        for number, (one, kind) in enumerate(zip(value, kinds, strict=True)):
+            yield from faults(f"{key}[{number}]", one, kind)
+    elif hint in (Any, object, Unread):
+        yield from _faults_inside(key, value)
+    elif not _is(value, hint):
+        yield _sentence(key, value, hint)
+
+
+def _faults_of_union(key: str, value: Any, hint: Any) -> Iterator[str]:
+    """Of the one alternative that is of the value's form, so that they name what lies inside; else of all."""
+    tried = [(one, list(faults(key, value, one))) for one in get_args(hint)]
+    if any(not found for _, found in tried):
+        return
+    inside = [found for one, found in tried if isinstance(value, Mapping | list) and _same_form(value, one)]
+    yield from inside[0] if len(inside) == 1 else [_sentence(key, value, hint)]
+
+
+def _same_form(value: Any, hint: Any) -> bool:
+    hint = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    return (_is_mapping(hint) or is_typeddict(hint)) if isinstance(value, Mapping) else _is_list(hint)
+
+
+def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any) -> Iterator[str]:
+    hints = get_type_hints(hint, include_extras=True)
+    for name in sorted(hint.__required_keys__ - set(value)):
+        yield f"{_below(key, name)} has no value; give {described(hints[name])}"
+    for name, one in value.items():
+        if name in hints:
+            yield from faults(_below(key, name), one, hints[name])
+        else:
+            yield f"there is no key '{name}' in {key}; there are: {', '.join(hints)}"
+
+
+def _faults_inside(key: str, value: Any) -> Iterator[str]:
+    """Of the nodes within a value that may be anything."""
+    parts: Any = ()
+    if isinstance(value, Mapping):
+        parts = ((_below(key, name), one) for name, one in value.items())
+    elif isinstance(value, list):
+        parts = ((f"{key}[{number}]", one) for number, one in enumerate(value))
+    for place, one in parts:
+        yield from faults(place, one, Any)
+
+
+def _is(value: Any, hint: Any) -> bool:
+    """Whether a value is of a plain type; a number is finite."""
+    if get_origin(hint) is Literal:
+        return any(value == one and type(value) is type(one) for one in get_args(hint))
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if hint is None:
+        return value is None
+    if hint in (str, Path):
+        return isinstance(value, str) and bool(value)
+    return hint in WORDS and isinstance(value, hint)
+
+
+def _in_bounds(value: Any, hint: Any) -> bool:
+    bounds = [one for one in get_args(hint)[1:] if isinstance(one, Bounds)]
+    number = len(value) if isinstance(value, list) else value
+    if not isinstance(number, int | float) or isinstance(number, bool):
+        return True
+    return all(one.low <= number <= one.high and number > one.above for one in bounds)
+
+
+def described(hint: Any) -> str:
+    """What fits an annotation, in words."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        ranges = [_range(one) for one in arguments[1:] if isinstance(one, Bounds)]
+        ranges = ["that is not empty"] if _is_list(arguments[0]) else ranges
+        return " ".join([described(arguments[0]), *ranges])
+    if origin is Literal:
+        return _or([shown(one) for one in arguments])
+    if origin in (Union, UnionType):
+        return _or([described(one) for one in arguments if one is not Any])
+    if _is_list(hint):
+        plural = WORDS.get(arguments[0], ("", ""))[1] if arguments else ""
+        return f"a list of {plural}" if plural else "a list"
+    if _is_mapping(hint) or is_typeddict(hint):
+        return "values by name, {NAME: VALUE}"
+    word = WORDS[hint][0] if hint in WORDS else ""
+    return word or "a choice of a group, or what a _target_ names"
+
+
+def _range(bounds: Bounds) -> str:
+    if math.isfinite(bounds.above):
+        return f"above {bounds.above:g}"
+    if math.isinf(bounds.high):
+        return f"of at least {bounds.low:g}"
+    return f"from {bounds.low:g} to {bounds.high:.10g}"
+
+
+def _or(words: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(words))
+    return " or ".join(filter(None, [", ".join(distinct[:-1]), distinct[-1]]))
+
+
+def shown(value: Any) -> str:
+    """A value as a command gives it, in one line, cut where it is long."""
+    words = {None: "null", True: "true", False: "false"}
+    text = words[value] if value is None or isinstance(value, bool) else " ".join(str(value).split()) or "an empty text"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def _sentence(key: str, value: Any, hint: Any) -> str:
+    return f"{key} must be {described(hint)}, not {shown(value)}"
+
+
+def _below(key: str, name: Any) -> str:
+    return f"{key}.{name}" if key else str(name)
+
+
+def _is_list(hint: Any) -> bool:
+    kind = get_origin(hint) or hint
+    return inspect.isclass(kind) and issubclass(kind, list | tuple | Sequence) and kind is not str
+
+
+def _is_mapping(hint: Any) -> bool:
+    kind = get_origin(hint) or hint
+    return inspect.isclass(kind) and not is_typeddict(kind) and issubclass(kind, Mapping)
+
+
+def _takes_objects(hint: Any) -> bool:
+    """Whether an annotation is none of plain values alone."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_takes_objects(one) for one in arguments)
+    if origin in (Annotated, Literal) or _is_list(hint):
+        return False
+    return hint not in WORDS and hint is not Path
+
+
+def _is_object(hint: Any) -> bool:
+    """Whether an annotation is of objects, which code hands over, and None at most."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return all(one is NoneType or _is_object(one) for one in arguments)
+    return _takes_objects(hint) and not (_is_mapping(hint) or is_typeddict(hint) or hint is Any)

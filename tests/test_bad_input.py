@@ -1,0 +1,191 @@
+"""Whatever is wrong with what a command is given: one sentence that names it, and nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import OmegaConf, open_dict
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Dense, Transformer
+from sentence_transformers.sentence_transformer.modules import Pooling
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fairlab import augment, evaluate, report, reproduce, score, train
+from fairlab.ensemble.export import save_ensemble
+from fairlab.ensemble.model import HarmModel
+from fairlab.ensemble.sources import Sentiment, Sources
+from fairlab.record import Record
+from fairlab.run import cli
+from fairlab.run.job import job
+from fairlab.run.schema import refuse_misfits
+from tests.conftest import make_groups, row, write_rows
+from tests.damaged_models import OF_A_MODEL, OF_SENTENCE_TRANSFORMERS, copied
+
+JOBS = {"train": train.train, "evaluate": evaluate.evaluate, "augment": augment.augment}
+OTHERS = {"score": score.score, "reproduce": reproduce.reproduce, "report": report.report}
+# What may be left: the record that says why, and what Hydra and a server of language models keep.
+OF_HYDRA = ["mode", "runtime", "run", "overrides", "job"]
+LEFT = {"record.json", "metrics.json", ".lock", "llm_ledger.sqlite"}
+
+
+def read_table() -> tuple[dict[str, tuple[str, str]], list[tuple[str, str, str]]]:
+    """Entry point and overrides of every base by name; and of every case its base, its overrides and words."""
+    bases, cases, name = {}, [], ""
+    for line in (Path(__file__).parent / "bad_input.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            name, _, command = line[1:].partition("] ")
+            bases[name] = tuple(command.split(" ", maxsplit=1))
+        elif line and not line.startswith("#"):
+            overrides, _, words = line.partition(" | ")
+            cases.append((name, overrides, words))
+    return bases, cases
+
+
+BASES, CASES = read_table()
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory, tiny_folders):
+    """A folder with the files that the table names."""
+    folder = tmp_path_factory.mktemp("inputs")
+    write_inputs(folder)
+    shutil.copytree(tiny_folders["bert"], folder / "tiny")
+    shutil.copytree(tiny_folders["bert_mlm"], folder / "tiny_mlm")
+    modules = [Transformer(str(folder / "tiny")), Pooling(32, "mean"), Dense(32, 8)]
+    SentenceTransformer(modules=modules, device="cpu").save(str(folder / "sentences"), create_model_card=False)
+    for source, damages in (("tiny", OF_A_MODEL), ("sentences", OF_SENTENCE_TRANSFORMERS)):
+        for name, damage in damages.items():
+            damage(copied(folder / source, folder / "damaged" / name))
+    copied(folder / "tiny", folder / "damaged" / "gguf")
+    (folder / "damaged" / "gguf" / "garbage.gguf").write_bytes(b"GGUF" + b"garbage" * 100)
+    (folder / "damaged" / "gguf" / "empty.gguf").write_bytes(b"")
+    (folder / "model.gguf").write_bytes(b"GGUF")
+    Record(folder / "runs" / "1", config={}, command="python -m fairlab.train", status="finished").save()
+    pipeline = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
+    features = np.random.default_rng(0).random((20, 4))
+    model = HarmModel(pipeline.fit(features, features[:, 0] > 0.5), 1.0, 0.0)
+    save_ensemble({"hate": model}, Sources([Sentiment()]), folder / "ensemble")
+    (folder / "ensemble" / "sources.yaml").write_text("sentiment: {_target_: fairlab.ensemble.sources.Sentiment}\n")
+    return folder
+
+
+def write_inputs(folder: Path) -> None:
+    groups = [row(group) for group in make_groups(12)]
+    first = groups[0] | {"id": "a"}
+    write_rows(folder / "groups.jsonl", groups)
+    good = json.dumps(first).encode()
+    lines = {
+        "bad_json.jsonl": [good, b"{"],
+        "long_number.jsonl": [good, b'{"id": ' + b"9" * 5000 + b"}"],
+        "nested.jsonl": [good, b"[" * 200_000],
+        "latin.jsonl": [good, b'{"id": "\xe9"}'],
+        "empty.jsonl": [],
+        "null.jsonl": [b"null"],
+    }
+    for name, content in lines.items():
+        (folder / name).write_bytes(b"".join(line + b"\n" for line in content))
+    write_rows(folder / "no_neutral.jsonl", [first | {"versions": {"man": "x", "woman": "y"}}])
+    write_rows(folder / "twice.jsonl", [first, first])
+    write_rows(folder / "number.jsonl", [first | {"versions": first["versions"] | {"man": 5}}])
+    write_rows(folder / "others.jsonl", [first, first | {"id": "b", "versions": {"neutral": "x", "a": "y", "b": "z"}}])
+    texts = [f"She saw her father {k} times." for k in range(12)]
+    write_rows(folder / "labelled.jsonl", [{"text": text, "label": str(k % 2)} for k, text in enumerate(texts)])
+    (folder / "texts.txt").write_text("\n".join(texts) + "\n")
+    (folder / "many.txt").write_text("\n".join(texts * 20) + "\n")
+    (folder / "rain.txt").write_text("It rained.\nIt snowed.\n")
+    (folder / "empty.txt").write_text("")
+    (folder / "groups.doc").write_text("x")
+    (folder / "bad.parquet").write_bytes(b"no")
+    (folder / "open_quote.csv").write_text("text\n" + '"' + "x" * (17 << 20))
+    (folder / "bad.yaml").write_text("a: [")
+    (folder / "empty.yaml").write_text("")
+    for name, content in (("full", "mine.txt"), ("broken_ensemble", "ensemble.json"), ("runs", "notes.txt")):
+        (folder / name).mkdir()
+        (folder / name / content).write_text("{")
+    (folder / "runs" / "1").mkdir()
+    (folder / "task").mkdir()
+    labels = ["entailment", "not_entailment"] * 20
+    pairs = [f"{k}\tA man left {k}.\tHe is gone.\t{label}" for k, label in enumerate(labels)]
+    for split in ("train", "dev"):
+        (folder / "task" / f"{split}.tsv").write_text("index\tsentence1\tsentence2\tlabel\n" + "\n".join(pairs) + "\n")
+    matrix = "published: ccd\nseeds: [1, 2]\noptions: {}\nruns: {}\ntables: {}\n"
+    for name, content in {"mini": matrix, "bad": "a: [", "empty": "", "lacking": "seeds: [1]\n"}.items():
+        (folder / "experiments" / name).mkdir(parents=True)
+        (folder / "experiments" / name / "matrix.yaml").write_text(content)
+
+
+@cache
+def composed(base: str):
+    """The configuration of a base, with Hydra's own part."""
+    entry, overrides = BASES[base]
+    with initialize_config_dir(cli.conf_dir(), version_base="1.3"):
+        whole = compose(entry, overrides=shlex.split(overrides), return_hydra_config=True)
+    with open_dict(whole):
+        whole.hydra = OmegaConf.masked_copy(whole.hydra, OF_HYDRA)  # the rest takes longer to copy than a case to run
+    return entry, whole
+
+
+def attempt(base: str, overrides: str) -> None:
+    """What ``python -m fairlab.ENTRY`` does with a base and more overrides, once Hydra has composed the base."""
+    entry, whole = composed(base)
+    whole = whole.copy()
+    given = shlex.split(overrides)
+    try:
+        with open_dict(whole.hydra):
+            ConfigLoaderImpl._apply_overrides_to_config(OverridesParser.create().parse_overrides(given), whole)
+            whole.hydra.overrides.task = given
+            whole.hydra.mode = RunMode.RUN
+            whole.hydra.runtime.output_dir = str(whole.hydra.run.dir)
+        HydraConfig.instance().cfg = whole
+        config = OmegaConf.masked_copy(whole, [key for key in whole if key != "hydra"])
+        OmegaConf.set_struct(config, True)
+    except Exception as error:
+        sentence = cli.explain(error, entry)
+        if sentence is None:
+            raise
+        cli.stop(sentence)
+    Path(whole.hydra.runtime.output_dir).mkdir(parents=True, exist_ok=True)
+    with cli.one_sentence(), initialize_config_dir(cli.conf_dir(), version_base="1.3"):
+        if entry == "augment":
+            refuse_misfits(entry, config)
+        if entry in JOBS:
+            job(entry, config, JOBS[entry])
+        else:
+            OTHERS[entry](config)
+
+
+@pytest.mark.parametrize(("base", "overrides", "words"), CASES, ids=[f"{one[0]} {one[1]}" for one in CASES])
+def test_bad_input_is_one_sentence(inputs, tmp_path, monkeypatch, capfd, base, overrides, words):
+    for path in inputs.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(HydraConfig.instance(), "cfg", None)  # what the attempt sets goes with the test
+    with pytest.raises(SystemExit) as stop:
+        attempt(base, overrides)
+    assert stop.value.code == 1
+    (line,) = capfd.readouterr().err.strip().splitlines()
+    assert line.startswith("fairlab: ")
+    assert words in line
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert not [path for path in left if path.name not in LEFT and path.parent.name != "items"]
+    for path in left:
+        assert path.name != "record.json" or json.loads(path.read_text())["status"] == "failed"
+
+
+def test_the_table_covers_every_entry_point():
+    assert len(CASES) >= 200
+    assert {entry for entry, _ in BASES.values()} == {*JOBS, *OTHERS}
+    assert len({(base, overrides) for base, overrides, _ in CASES}) == len(CASES)

@@ -1,0 +1,35 @@
+import pytest
+
+from fairlab.text.json_text import from_json
+
+
+def nested(depth):
+    return "[" * depth + "]" * depth
+
+
+def test_values_are_those_of_the_standard_library():
+    assert from_json('{"a": [1, 2.5, null, "x"]}') == {"a": [1, 2.5, None, "x"]}
+    assert from_json("[" + ", ".join(["[1]"] * 300) + "]") == [[1]] * 300  # many, none deep
+
+
+def test_the_deepest_nesting_that_is_taken():
+    value = from_json(nested(100))
+    for _ in range(99):
+        (value,) = value
+    assert value == []
+    with pytest.raises(ValueError, match="nested too deeply"):
+        from_json(nested(101))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[" * 200_000, "nested too deeply"),
+        ('{"a":' * 101 + "1" + "}" * 101, "nested too deeply"),
+        ("9" * 5000, "an integer of too many digits"),
+        ("{", "Expecting property name"),
+    ],
+)
+def test_what_cannot_be_read_says_why(text, reason):
+    with pytest.raises(ValueError, match=reason):
+        from_json(text)
