@@ -19,10 +19,10 @@ from fairlab.run.job import job
 def main(config: DictConfig) -> None:
     """Hydra's entry: one augmentation, or one job of a sweep."""
     with cli.one_sentence():
-        job("augment", config, augment)
+        job("augment", config, work)
 
 
-def augment(config: DictConfig, record: Record) -> None:
+def work(config: DictConfig, record: Record) -> None:
     """Stream the input through the augmentation into the run's folder; what earlier runs finished there is kept."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it reports every request
     values, name = plain_config(config), HydraConfig.get().runtime.choices.get("augmentation")

@@ -10,14 +10,15 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab.backbones.loading import weights_facts
-from fairlab.benchmarks.runner import measure, measure_data
-from fairlab.distributed import rank
+from fairlab.benchmarks.runner import measure_data, measure_models
+from fairlab.distributed import device, rank
 from fairlab.protocols import DataBenchmark
-from fairlab.record import Note, Record, environment
+from fairlab.record import Record, environment
 from fairlab.run import cli
 from fairlab.run.backbone_nodes import SETTINGS, backbone_node
-from fairlab.run.build import build
+from fairlab.run.build import build, build_benchmarks
 from fairlab.run.job import job, refuse_changed_inputs
+from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.types import FairlabError
 
 
@@ -25,11 +26,13 @@ from fairlab.types import FairlabError
 def main(config: DictConfig) -> None:
     """Hydra's entry: one evaluation, or one job of a sweep."""
     with cli.one_sentence():
-        job("evaluate", config, evaluate)
+        job("evaluate", config, work)
 
 
-def evaluate(config: DictConfig, record: Record) -> None:
+def work(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark, or every data set; everything measured is in ``record`` at once."""
+    config = lowered(config)
+    record.notes = list(dict.fromkeys([*record.notes, *shortening_notes(config)]))
     if config.dataset is not None:
         evaluate_data(config, record)
         return
@@ -38,23 +41,14 @@ def evaluate(config: DictConfig, record: Record) -> None:
     models = {label: backbone_node(model, asked(config)) for label, model in named_inputs(config.model).items()}
     inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
-    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
+    benchmarks = build_benchmarks(config)
 
     from fairlab.reporting.report import write_report
 
     record.provenance |= environment() | inputs
-    first = next(iter(models))
-    seen: dict[str, str] = {}
-    for label, node in models.items():
-        phase = label if len(models) > 1 else ""
-        backbone = build(node).to(device())
-        if (twin := seen.setdefault(backbone.digest(), label)) != label:
-            text = f"{label} and {twin} have the same weights, so nothing but their settings can differ between them"
-            record.notes = list(dict.fromkeys([*record.notes, Note("weights", text)]))
-        if label == first:
-            measure(benchmarks, backbone, phase, record)
-        else:
-            measure(benchmarks, backbone, phase, record, earlier=first, change=f"{label} less {first}")
+    one = len(models) == 1
+    backbones = (("" if one else label, build(node).to(device())) for label, node in models.items())
+    measure_models(benchmarks, backbones, record)
     if rank():
         return
     record.status = "finished"
@@ -70,7 +64,7 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
     named = named_inputs(config.dataset, "dataset")
     inputs = {f"data of {label}": dataset_facts(source) for label, source in named.items()}
     refuse_changed_inputs(record, inputs)
-    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
+    benchmarks = build_benchmarks(config)
     if models := [benchmark.name for benchmark in benchmarks if not isinstance(benchmark, DataBenchmark)]:
         raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index or shortcuts")
 
@@ -123,13 +117,6 @@ def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
 def asked(config: DictConfig) -> dict[str, Any]:
     """Settings of the backbone that the command gives; the others are the model's own."""
     return {name: config[name] for name in SETTINGS if config[name] is not None}
-
-
-def device() -> str:
-    """A GPU where there is one; of several processes each has its own, as far as there are so many."""
-    import torch
-
-    return f"cuda:{rank() % torch.cuda.device_count()}" if torch.cuda.is_available() else "cpu"
 
 
 def command() -> None:

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
 from fairlab.data.groups import read_groups
 from fairlab.data.published.sources import locate
 from fairlab.data.published.winogender import read_winogender
@@ -38,11 +38,13 @@ class CCED:
         sets: names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
             fairlab), or files of groups, of which the groups of the split ``test`` are used, or all where there are no
             splits. Give none you train on.
+        limit: most groups of each set, spread evenly over it; None takes all.
     """
 
     name = "cced"
 
-    def __init__(self, sets: Sequence[str]) -> None:
+    def __init__(self, sets: Sequence[str], limit: int | None = None) -> None:
+        self.limit = limit
         self.sets = list(sets)
         names = [set_name(name) for name in self.sets]
         if len(set(names)) < len(names):
@@ -57,7 +59,7 @@ class CCED:
         for name in self.sets:
             subset = set_name(name)
             try:
-                groups = held_out_groups(name)
+                groups = evenly(held_out_groups(name), self.limit)
             except DataUnavailable as error:
                 not_run.append(NotRun(self.name, subset, str(error)))
                 continue

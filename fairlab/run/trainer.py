@@ -70,18 +70,21 @@ def make_trainer(
 
     hardware = dict(config.trainer)
     every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
+    most = hardware.pop("max_steps")
     del hardware["device_batch_size"]
     if "accumulate_grad_batches" in hardware:
         raise FairlabError(
             "trainer.accumulate_grad_batches follows from data.batch_size, the items of a step, and "
             "trainer.device_batch_size, the most that a device takes at once; give these"
         )
+    if most is not None and most < 1:
+        raise FairlabError(f"trainer.max_steps must be at least 1, or null, not {most}")
     if every < 1:
         raise FairlabError(f"trainer.checkpoint_every must be at least 1, not {every}")
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     total_batches = data.total_batches
-    steps = method.steps or total_batches
+    steps = min(method.steps or total_batches, total_batches if most is None else most)
     kept = Checkpoints(record.folder / "checkpoints", every, monitor=method.monitor, patience=method.patience)
     callbacks: list[Any] = [history, kept]
     if compiled and method.measurable_before:

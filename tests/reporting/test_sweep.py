@@ -7,16 +7,8 @@ import pytest
 import yaml
 
 from fairlab.record import NotRun, Reading, Record
-from fairlab.reporting.sweep import (
-    best,
-    choices_of,
-    headlines,
-    over_seeds,
-    read_runs,
-    settings_of,
-    trade_off_front,
-    write_sweep,
-)
+from fairlab.reporting.sweep import best, trade_off_front, write_sweep
+from fairlab.results.grouping import choices_of, headlines, over_seeds, read_runs, settings_of
 
 GAP, LOSS = "after/cced/mine/gap", "after/stsb/dev/spearman"
 
