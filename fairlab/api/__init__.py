@@ -2,7 +2,7 @@
 
 >>> import fairlab
 >>> fairlab.rewrite("The chairman kissed his wife.", axis="gender", to="woman")
-'The chairwoman kissed her husband.'
+'The chairwoman kissed her wife.'
 """
 
 from fairlab.api.augmenting import augment, rewrite

@@ -47,7 +47,7 @@ def rewrite(
     Example:
         >>> import fairlab
         >>> fairlab.rewrite("The chairman kissed his wife.", axis="gender", to="woman")
-        'The chairwoman kissed her husband.'
+        'The chairwoman kissed her wife.'
         >>> fairlab.rewrite(["He is a nurse."], to="neutral")
         ['They are a nurse.']
     """
@@ -63,7 +63,7 @@ def rewrite(
     for one, versions in zip(texts, built.groups(texts), strict=True):
         if isinstance(versions, NotRewritten):
             raise FairlabError(f"'{one[:60]}' could not be rewritten: {versions.reason}")
-        found.append(versions.texts[to])
+        found.append(versions.versions[to])
     return found[0] if isinstance(text, str) else found
 
 

@@ -22,6 +22,9 @@ READING = (
 )  # fmt: skip
 
 
+TAKEN = {"run", "status", "configuration", "seed", *READING}  # a setting of such a name gets config. before it
+
+
 def configuration(config: Mapping[str, Any]) -> str:
     """A short name of what a run does, whatever its seed: the first twelve digits of a hash of its configuration."""
     content = json.dumps(sorted(identity(config).items()))
@@ -40,7 +43,10 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
     """
     import pandas
 
-    settings = settings_of(records)
+    settings = [
+        {f"config.{key}" if key in TAKEN else key: value for key, value in told.items()}
+        for told in settings_of(records)
+    ]
     names = list(settings[0]) if settings else []
     rows = [
         {

@@ -144,6 +144,11 @@ def groups() -> list[str]:
     return sorted(path.name for path in Path(conf_dir()).iterdir() if path.is_dir())
 
 
+def first_of_sweep(override: str) -> str:
+    """``key=1,2`` as ``key=1``; a list, a mapping or a text in quotes is one value."""
+    return override if set(override) & set("[{'\"") else override.split(",")[0]
+
+
 def _no_such_choice(path: str) -> str:
     group, _, name = path.partition("/")
     return f"{group}={name}: no such choice; there are: {', '.join(choices(group))}"
@@ -165,7 +170,7 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
     try:
         with warnings.catch_warnings(), initialize_config_dir(conf_dir(), version_base="1.3"):
             warnings.simplefilter("ignore")
-            config = compose(config_name, overrides=[other.split(",")[0] for other in others])
+            config = compose(config_name, overrides=[first_of_sweep(other) for other in others])
     except (HydraException, OmegaConfBaseException):
         return f"there is no key '{key}'; run with --cfg job to see what there is"
     node = OmegaConf.select(config, parent) if parent else config

@@ -145,11 +145,13 @@ def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
     into = ["--python", str(tmp_path / "venv"), "install", "--quiet", "--no-deps", str(wheel)]
     subprocess.run([sys.executable, "-m", "pip", *into], check=True)
     packages = next(path for path in sys.path if path.endswith("site-packages"))
+    assert list((tmp_path / "venv").rglob("site-packages/fairlab/py.typed"))
     empty = tmp_path / "empty"
     empty.mkdir()
     done = subprocess.run(
         [
             str(tmp_path / "venv" / "bin" / "fairlab"),
+            "train",
             "+experiment=ccd_bert",
             "data.limit=8",
             "benchmark=[cced]",
