@@ -211,8 +211,8 @@ def _check_marks(lexicon: Lexicon, path: Path) -> None:
                 )
     if marks and (bare := [name for name in lexicon.attributes if name not in marks.values()]):
         raise FairlabError(
-            f"the lexicon {path} has no word for the attribute '{bare[0]}': no form of it differs from the neutral one; "
-            "give it at least one, or leave it out"
+            f"the lexicon {path} has no word for the attribute '{bare[0]}' that differs from its neutral form; give it "
+            "at least one, or leave it out"
         )
     if not marks:
         raise FairlabError(f"the lexicon {path} is empty: no form differs from its neutral one")

@@ -25,11 +25,8 @@ def test_texts_are_turned():
 def test_groups_are_made_of_texts_and_of_a_data_set(tmp_path):
     groups = fairlab.augment(TEXTS, "counterfactual_groups", axis="gender")
     assert groups["source_text"] == [TEXTS[0], TEXTS[2], TEXTS[3]]  # the rain has no gender
-    assert groups[0]["versions"] == {
-        "neutral": "They are a nurse.",
-        "man": "He is a nurse.",
-        "woman": "She is a nurse.",
-    }
+    versions = {"neutral": "They are a nurse.", "man": "He is a nurse.", "woman": "She is a nurse."}
+    assert groups[0]["versions"] == versions
     data = Dataset.from_dict({"sentence": TEXTS, "label": [0, 1, 0, 1]})
     made = fairlab.augment(data, "counterfactual_groups", field="sentence", output=tmp_path / "made")
     assert made["label"] == [0, 0, 1]
@@ -101,7 +98,7 @@ def test_bad_input_is_one_sentence(case, tiny):
 def test_bad_data_is_one_sentence(tiny, tmp_path):
     with pytest.raises(FairlabError, match="there is no counterfactual group to train on"):
         fairlab.debias(tiny, [])
-    with pytest.raises(FairlabError, match="a str is no counterfactual group; give what fairlab.augment makes"):
+    with pytest.raises(FairlabError, match=r"a str is no counterfactual group; give what fairlab\.augment makes"):
         fairlab.debias(tiny, ["He left."])
     with pytest.raises(FairlabError, match="there is no text; give at least one"):
         fairlab.augment([], "counterfactual_groups")
@@ -109,7 +106,7 @@ def test_bad_data_is_one_sentence(tiny, tmp_path):
         fairlab.augment([1], "counterfactual_groups")
     with pytest.raises(FairlabError, match="augmentation=groups: no such choice; there are: benign_prompts"):
         fairlab.augment(TEXTS, "groups")
-    with pytest.raises(FairlabError, match="none is applied in training only|no augmentation was chosen"):
+    with pytest.raises(FairlabError, match="no augmentation was chosen; add"):
         fairlab.augment(TEXTS, "none")
     with pytest.raises(FairlabError, match="the axis 'gender' has no attribute 'old'; it has neutral, man, woman"):
         fairlab.rewrite("He left.", to="old")
@@ -123,5 +120,7 @@ def test_bad_data_is_one_sentence(tiny, tmp_path):
 def test_an_axis_of_ones_own_with_an_attribute_without_words(tmp_path):
     lexicon = tmp_path / "own.yaml"
     lexicon.write_text("axis: own\nattributes: [seeing, blind]\nwords:\n  people: [[person, '', blind person]]\n")
-    with pytest.raises(FairlabError, match=r"own.yaml: the attribute 'seeing' has no words; give it at least one"):
+    with pytest.raises(
+        FairlabError, match=r"own\.yaml has no word for the attribute 'seeing' .*; give it"
+    ):
         fairlab.rewrite("A blind person left.", axis=str(lexicon), to="blind")

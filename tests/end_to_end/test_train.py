@@ -222,3 +222,15 @@ def test_methods_sweep_over_the_same_groups(run, small, tiny_folders, tmp_path):
     metrics = json.loads((folder / "metrics.json").read_text())
     assert measured == pytest.approx(metrics["after/cced/groups/gap"], rel=1e-4)
     assert measured != pytest.approx(metrics["before/cced/groups/gap"], rel=1e-4)
+
+
+def test_a_smoke_run_takes_two_steps_and_says_that_its_numbers_mean_nothing(run, small, tmp_path):
+    done = run(*small, "+debug=smoke")
+    assert done.returncode == 0, done.stderr
+    record = Record.load(only_run(tmp_path))
+    assert sum("train/loss" in row for row in record.history) == 2
+    assert {reading.n for reading in record.readings if reading.benchmark == "cced"} == {8}
+    said = "this run was made short by +debug=smoke, to see that it works; its numbers mean nothing"
+    assert [note.text for note in record.notes if note.benchmark == "smoke"] == [said]
+    assert said in done.stdout
+    assert said in (only_run(tmp_path) / "report.html").read_text()
