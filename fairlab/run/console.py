@@ -26,6 +26,8 @@ def main() -> None:
         from fairlab.run.listing import command
 
         command(given[1:])
+    elif name == "complete":  # for the shell, see fairlab/run/completion.py
+        import_module("fairlab.run.completion").command()
     elif name in entry_points():
         sys.argv = [f"fairlab.{name}", *given[1:]]
         import_module(f"fairlab.{name}").command()

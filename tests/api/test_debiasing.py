@@ -120,7 +120,5 @@ def test_bad_data_is_one_sentence(tiny, tmp_path):
 def test_an_axis_of_ones_own_with_an_attribute_without_words(tmp_path):
     lexicon = tmp_path / "own.yaml"
     lexicon.write_text("axis: own\nattributes: [seeing, blind]\nwords:\n  people: [[person, '', blind person]]\n")
-    with pytest.raises(
-        FairlabError, match=r"own\.yaml has no word for the attribute 'seeing' .*; give it"
-    ):
+    with pytest.raises(FairlabError, match=r"own\.yaml has no word for the attribute 'seeing' .*; give it"):
         fairlab.rewrite("A blind person left.", axis=str(lexicon), to="blind")

@@ -11,6 +11,7 @@ import fairlab
 from fairlab.record import Record
 from fairlab.run import console
 from fairlab.run.cli import choices
+from fairlab.run.completion import offered
 from fairlab.run.console import entry_points
 from fairlab.run.listing import listed
 from fairlab.types import FairlabError
@@ -90,6 +91,18 @@ def test_what_cannot_be_listed(said, tmp_path):
     assert code == 1
     assert "holds no run" in printed.err
     assert "benchmarks" in said("ls")[0].out.splitlines()
+
+
+def test_the_shell_is_offered_what_may_follow(said, monkeypatch):
+    assert offered("fairlab ") == [f"{name} " for name in [*entry_points(), "ls", "version"]]
+    assert offered("fairlab ls bench") == ["benchmarks "]
+    assert offered("fairlab train +exp") == ["+experiment="]
+    assert offered("fairlab train +experiment=ccd") == ["ccd_bert ", "ccd_roberta "]
+    assert offered("fairlab evaluate benchmark=[sea") == ["[seat"]
+    assert offered("fairlab evaluate benchmark=[seat,sts") == ["[seat,stsb"]
+    assert offered("fairlab evaluate model=mini") == []
+    monkeypatch.setenv("COMP_LINE", "fairlab ev")
+    assert said("complete")[0].out == "evaluate \n"
 
 
 def test_help_takes_no_library():

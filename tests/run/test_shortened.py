@@ -30,11 +30,13 @@ BENCHMARKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_a_limit_leaves_so_many_items_of_each_part(tiny_folders):
     model = fairlab.load(tiny_folders["bert_mlm"], max_length=64)
     results = fairlab.evaluate(model, BENCHMARKS, limit=8)
-    assert {entry.subset for entry in results.not_run} <= {"intersentence", "overall"}  # for want of a head
+    for entry in results.not_run:  # for want of a head, or of items of one kind
+        assert entry.subset in ("intersentence", "overall") or "undefined over" in entry.reason, entry
     n = {f"{r.benchmark}/{r.subset}/{r.quantity}": r.n for r in results.readings}
     assert n["seat/6/effect_size"] == 16  # of both sets of targets
     assert n["bias_ir/career/male_ratio"] == n["crows_pairs/gender/metric_score"] == 8
