@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.api.loading import load
+from fairlab.api.loading import described, load
 from fairlab.api.results import Results, copied
 from fairlab.files import write_whole
 from fairlab.record import Record
@@ -108,8 +108,9 @@ def debias(
     choices = [f"scale={scale}", f"method={method}", "data=groups", f"benchmark=[{','.join(measured)}]"]
     config = from_backbone(composed("train", choices, values), _name(model, Path(kept.name)))
     folder.mkdir(parents=True, exist_ok=True)
-    given = [f"{key}={value}" for key, value in values.items() if value is not None]
-    command = shlex.join(["python", "-m", "fairlab.train", *choices, *given])
+    in_memory = set() if isinstance(data, str | Path) else {"data.path"}
+    given = [f"{key}={value}" for key, value in values.items() if value is not None and key not in in_memory]
+    command = shlex.join(["python", "-m", "fairlab.train", f"backbone={described(model)}", *choices, *given])
     record = Record(folder, plain_config(config), command)
     with accounted(record):
         do_work("train", config, work, record)

@@ -19,6 +19,7 @@ from fairlab.types import FairlabError
 NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed)=)")
 # Parts of a configuration that say where, how or with which seed; and settings that take the seed over.
 BESIDES = {"seed", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
+CONTENT = {"data.path": "data", "backbone.name": "weights"}  # places, and the facts that say what lay there
 SEED = re.compile(r"(^|\.)(seed|fresh)$")
 
 
@@ -89,7 +90,7 @@ def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
 
     Values are those of the resolved configurations; where a command chooses a part of them as a whole, its own word.
     """
-    done = [identity(record.config) for record in records]
+    done = [identity(record) for record in records]
     given = [_given(record) for record in records]
     keys = dict.fromkeys(key for one in given for key in one)
     found = [
@@ -111,12 +112,22 @@ def _kinds(found: Sequence[Mapping[str, str]]) -> int:
     return len({tuple(sorted(one.items())) for one in found})
 
 
-def identity(config: Mapping[str, Any]) -> dict[str, str]:
-    """The leaves of a configuration that say what a run does, whatever its seed; null is as what is not there."""
+def identity(record: Record) -> dict[str, str]:
+    """What a run does, whatever its seed: the leaves of its configuration; null is as what is not there.
+
+    Data and weights count by their hashes, where the record has them, not by where they lay.
+    """
+    config = record.config
     what = {key: value for key, value in config.items() if key not in BESIDES}
-    leaves = dict(_leaves(what, ""))
     seed = _text(config.get("seed"))
-    return {key: value for key, value in leaves.items() if value != "None" and not (SEED.search(key) and value == seed)}
+    leaves = {
+        key: value for key, value in _leaves(what, "") if value != "None" and not (SEED.search(key) and value == seed)
+    }
+    for key, facts in CONTENT.items():
+        digest = record.provenance.get(facts, {}).get("sha256")
+        if key in leaves and digest:
+            leaves[key] = digest[:12]
+    return leaves
 
 
 def _leaves(content: Any, place: str) -> Iterator[tuple[str, str]]:
@@ -158,7 +169,7 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
     done = [record for record in records if record.status == "finished"]
     grouped: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for number, record in enumerate(done):
-        grouped.setdefault(tuple(sorted(identity(record.config).items())), []).append(number)
+        grouped.setdefault(tuple(sorted(identity(record).items())), []).append(number)
     settings = settings_of(done)
     made = []
     for numbers in grouped.values():

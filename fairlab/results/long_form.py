@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
 from fairlab.record import Record
@@ -25,9 +25,9 @@ READING = (
 TAKEN = {"run", "status", "configuration", "seed", *READING}  # a setting of such a name gets config. before it
 
 
-def configuration(config: Mapping[str, Any]) -> str:
-    """A short name of what a run does, whatever its seed: the first twelve digits of a hash of its configuration."""
-    content = json.dumps(sorted(identity(config).items()))
+def configuration(record: Record) -> str:
+    """A short name of what a run does, whatever its seed: the first twelve digits of a hash of its identity."""
+    content = json.dumps(sorted(identity(record).items()))
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
@@ -52,7 +52,7 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
         {
             "run": str(record.folder),
             "status": record.status,
-            "configuration": configuration(record.config),
+            "configuration": configuration(record),
             "seed": record.config.get("seed"),
             **told,
             **{name: value for name, value in asdict(reading).items() if name in READING},

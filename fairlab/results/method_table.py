@@ -175,7 +175,7 @@ def method_table(records: Sequence[Record], readings: Sequence[str] | None = Non
     for record, settings in zip(done, settings_of(done), strict=True):
         for side in sides_of(record):
             label = "" if side.phase == "after" else side.phase
-            key = (label, *(f"{name}={value}" for name, value in sorted(identity(record.config).items())))
+            key = (label, *(f"{name}={value}" for name, value in sorted(identity(record).items())))
             grouped.setdefault(key, {})[record.config.get("seed")] = side
             names[key] = " ".join([*([label] if label else []), *(f"{k}={v}" for k, v in settings.items())]) or "model"
     places = wanted([side for by_seed in grouped.values() for side in by_seed.values()], readings)

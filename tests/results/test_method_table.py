@@ -14,6 +14,7 @@ from fairlab.benchmarks.runner import draws_file
 from fairlab.metrics.bootstrap import RESAMPLES, two_sided_p
 from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record
+from fairlab.results.grouping import identity
 from fairlab.results.long_form import long_form, write_long_form
 from fairlab.results.method_table import method_table
 from fairlab.types import FairlabError
@@ -204,3 +205,14 @@ def test_two_runs_are_compared_by_their_numbers(sweep):
     gap = next(c for c in changes.comparisons if c.quantity == "gap")
     assert gap.difference == pytest.approx(0.10 - 0.30)
     assert gap.p == two_sided_p(draws_of(GAP, 0.10).astype(float) - draws_of(GAP, 0.30))
+
+
+def test_data_and_weights_count_by_what_they_are_not_where_they_lie(tmp_path):
+    config = {"data": {"path": "a/groups.jsonl"}, "backbone": {"name": "/tmp/1/start"}, "seed": 1}
+    provenance = {"data": {"sha256": "a" * 64}, "weights": {"sha256": "b" * 64}}
+    first = Record(tmp_path, config, "", provenance=provenance)
+    moved = {"data": {"path": "b/groups.jsonl"}, "backbone": {"name": "/tmp/2/start"}, "seed": 2}
+    assert identity(Record(tmp_path, moved, "", provenance=provenance)) == identity(first)
+    other = {**provenance, "data": {"sha256": "c" * 64}}
+    assert identity(Record(tmp_path, config, "", provenance=other)) != identity(first)
+    assert identity(Record(tmp_path, config, "")) != identity(Record(tmp_path, moved, ""))
