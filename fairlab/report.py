@@ -8,6 +8,7 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab.reporting.sweep import report_sweep
+from fairlab.results.tables import write_tables
 from fairlab.run import cli
 from fairlab.types import FairlabError
 
@@ -19,6 +20,7 @@ def main(config: DictConfig) -> None:
         if OmegaConf.is_missing(config, "runs"):
             raise FairlabError("runs has no value; give a folder of runs, for example runs=multirun/ccd_bert/DATE_TIME")
         report_sweep(Path(config.runs), config.readings)
+        write_tables(Path(config.runs))
 
 
 def command() -> None:

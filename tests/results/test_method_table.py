@@ -17,6 +17,7 @@ from fairlab.record import Reading, Record
 from fairlab.results.grouping import identity
 from fairlab.results.long_form import long_form, write_long_form
 from fairlab.results.method_table import method_table
+from fairlab.results.tables import write_tables
 from fairlab.types import FairlabError
 
 GAP, STSB = ("cced", "mine", "gap"), ("stsb", "dev", "spearman")
@@ -216,3 +217,13 @@ def test_data_and_weights_count_by_what_they_are_not_where_they_lie(tmp_path):
     other = {**provenance, "data": {"sha256": "c" * 64}}
     assert identity(Record(tmp_path, config, "", provenance=other)) != identity(first)
     assert identity(Record(tmp_path, config, "")) != identity(Record(tmp_path, moved, ""))
+
+
+def test_a_folder_of_runs_gets_its_tables(sweep, tmp_path):
+    write_tables(sweep)
+    assert len(pandas.read_csv(sweep / "readings.csv")) == 13 * 2
+    assert (sweep / "methods.md").read_text() == method_table(list(fairlab.runs(sweep))).to_markdown() + "\n"
+    assert_sound((sweep / "methods.tex").read_text())
+    write_run(tmp_path / "other" / "1", "ccd", 1.0, 1, (0.1, 80.0), status="failed")
+    write_tables(tmp_path / "other")
+    assert not (tmp_path / "other" / "methods.md").exists()
