@@ -8,7 +8,7 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab.reporting.sweep import report_sweep
-from fairlab.results.tables import write_tables
+from fairlab.results.folder_tables import write_tables
 from fairlab.run import cli
 from fairlab.types import FairlabError
 

@@ -14,10 +14,10 @@ from fairlab.benchmarks.runner import draws_file
 from fairlab.metrics.bootstrap import RESAMPLES, two_sided_p
 from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record
+from fairlab.results.folder_tables import write_tables
 from fairlab.results.grouping import identity
 from fairlab.results.long_form import long_form, write_long_form
 from fairlab.results.method_table import method_table
-from fairlab.results.tables import write_tables
 from fairlab.types import FairlabError
 
 GAP, STSB = ("cced", "mine", "gap"), ("stsb", "dev", "spearman")
