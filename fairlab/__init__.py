@@ -1,3 +1,43 @@
-"""fairlab: a research framework for fairness in natural language processing, on Hydra and Lightning."""
+"""fairlab: a research framework for fairness in natural language processing, on Hydra and Lightning.
+
+What a user calls from Python stands here by name: see :mod:`fairlab.api`.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairlab.api import augment, compare, debias, evaluate, load, rewrite, runs
 
 __version__ = "0.1.0"
+__all__ = ["augment", "compare", "debias", "evaluate", "load", "rewrite", "runs"]
+
+
+class _Package(ModuleType):
+    """The package: its functions are imported when they are asked for, as torch takes seconds.
+
+    Two of them have the names of entry points, ``fairlab/evaluate.py`` and ``fairlab/augment.py``. Python would put
+    such a module in the place of the function when it is imported; here the function stays.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module 'fairlab' has no attribute '{name}'")
+        from fairlab import api
+
+        return getattr(api, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        held = vars(self)
+        modules = {name for name in held if isinstance(held[name], ModuleType)}
+        return sorted({*__all__, *(modules - {"sys"}), *(name for name in held if name.startswith("__"))})
+
+
+sys.modules[__name__].__class__ = _Package

@@ -21,10 +21,10 @@ def main(config: DictConfig) -> None:
     """Hydra's entry: one augmentation, or one job of a sweep."""
     with cli.one_sentence():
         refuse_misfits("augment", config)  # before a record that the mended command would not go on with
-        job("augment", config, augment)
+        job("augment", config, work)
 
 
-def augment(config: DictConfig, record: Record) -> None:
+def work(config: DictConfig, record: Record) -> None:
     """Stream the input through the augmentation into the run's folder; what earlier runs finished there is kept."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it reports every request
     values, name = plain_config(config), HydraConfig.get().runtime.choices.get("augmentation")

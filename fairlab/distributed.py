@@ -35,6 +35,13 @@ def _distributed() -> Any:
     return torch.distributed
 
 
+def device() -> str:
+    """A GPU where there is one; of several processes each has its own, as far as there are so many."""
+    import torch
+
+    return f"cuda:{rank() % torch.cuda.device_count()}" if torch.cuda.is_available() else "cpu"
+
+
 def sum_over_ranks(values: Tensor) -> Tensor:
     """The sum over all processes, without a gradient."""
     found = values.detach()

@@ -11,16 +11,17 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab.backbones.loading import weights_facts
-from fairlab.benchmarks.runner import measure, measure_data
-from fairlab.distributed import rank
+from fairlab.benchmarks.runner import measure_data, measure_models
+from fairlab.distributed import device, rank
 from fairlab.protocols import DataBenchmark
 from fairlab.record import Note, Record, environment
 from fairlab.run import cli
 from fairlab.run.backbone_nodes import SETTINGS, backbone_node
-from fairlab.run.build import build
+from fairlab.run.build import build, build_benchmarks
 from fairlab.run.folders import sweep_of
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import build_loggers, finish_loggers
+from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
@@ -29,11 +30,13 @@ from fairlab.types import FairlabError
 def main(config: DictConfig) -> None:
     """Hydra's entry: one evaluation, or one job of a sweep."""
     with cli.one_sentence():
-        job("evaluate", config, evaluate)
+        job("evaluate", config, work)
 
 
-def evaluate(config: DictConfig, record: Record) -> None:
+def work(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark, or every data set; everything measured is in ``record`` at once."""
+    config = lowered(config)
+    record.notes = list(dict.fromkeys([*record.notes, *shortening_notes(config)]))
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     if config.dataset is not None:
         evaluate_data(config, record)
@@ -62,29 +65,20 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
     models = {label: backbone_node(model, asked(config)) for label, model in named.items()}
     inputs = {f"weights of {label}": weights_facts(node) for label, node in models.items()}
     refuse_changed_inputs(record, inputs)
-    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
+    benchmarks = build_benchmarks(config)
     record.provenance |= environment() | inputs
-    first = next(iter(models))
-    seen: dict[str, str] = {}
-    for label, node in models.items():
-        phase = label if len(models) > 1 else ""
-        backbone = build(node).to(device())
-        if (twin := seen.setdefault(backbone.digest(), label)) != label:
-            text = f"{label} and {twin} have the same weights, so nothing but their settings can differ between them"
-            record.notes = list(dict.fromkeys([*record.notes, Note("weights", text)]))
-        trained_on = Fingerprints.load(Path(named[label]))
-        about = [replace(note, phase=phase) for note in notes_of_training(Path(named[label]))]
+    one = len(models) == 1
+    backbones = (("" if one else label, build(node).to(device())) for label, node in models.items())
+    trained_on = {"" if one else label: Fingerprints.load(Path(place)) for label, place in named.items()}
+    for label, place in named.items():
+        about = [replace(note, phase="" if one else label) for note in notes_of_training(Path(place))]
         record.notes = list(dict.fromkeys([*record.notes, *about]))
-        if label == first:
-            measure(benchmarks, backbone, phase, record, trained_on=trained_on)
-        else:
-            change = f"{label} less {first}"
-            measure(benchmarks, backbone, phase, record, earlier=first, change=change, trained_on=trained_on)
+    measure_models(benchmarks, backbones, record, trained_on)
 
 
 def notes_of_training(model: Path) -> list[Note]:
     """What must be said of a model that is a run's; nothing of others."""
-    from fairlab.reporting.marks import training_notes
+    from fairlab.results.marks import training_notes
 
     return training_notes(Record.load(model)) if (model / "record.json").is_file() else []
 
@@ -98,7 +92,7 @@ def evaluate_data(config: DictConfig, record: Record) -> None:
     named = named_inputs(config.dataset, "dataset")
     inputs = {f"data of {label}": dataset_facts(source) for label, source in named.items()}
     refuse_changed_inputs(record, inputs)
-    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
+    benchmarks = build_benchmarks(config)
     if models := [benchmark.name for benchmark in benchmarks if not isinstance(benchmark, DataBenchmark)]:
         raise FairlabError(f"{models[0]} measures models, not data; with dataset= give benchmark=db_index or shortcuts")
     field = config.field if isinstance(config.field, str) else list(config.field)
@@ -146,13 +140,6 @@ def named_inputs(model: Any, key: str = "model") -> dict[str, str]:
 def asked(config: DictConfig) -> dict[str, Any]:
     """Settings of the backbone that the command gives; the others are the model's own."""
     return {name: config[name] for name in SETTINGS if config[name] is not None}
-
-
-def device() -> str:
-    """A GPU where there is one; of several processes each has its own, as far as there are so many."""
-    import torch
-
-    return f"cuda:{rank() % torch.cuda.device_count()}" if torch.cuda.is_available() else "cpu"
 
 
 def command() -> None:

@@ -171,13 +171,20 @@ class Note:
 
 @dataclass
 class Outcome:
-    """What a benchmark gives for one model, and per-item arrays for paired comparison."""
+    """What a benchmark gives for one model, with what paired comparisons need.
+
+    Attributes:
+        items: values of each item, which the benchmark itself compares with those of another model.
+        draws: bootstrap draws (2,000,) of readings by ``<subset>/<quantity>``; those of two models over the same items
+            resample the same ones, so that what two runs measured can be compared afterwards.
+    """
 
     readings: list[Reading] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
     not_run: list[NotRun] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     items: dict[str, NDArray[np.floating]] = field(default_factory=dict)
+    draws: dict[str, NDArray[np.floating]] = field(default_factory=dict)
 
 
 def _key(entry: Reading | Comparison) -> str:

@@ -8,6 +8,7 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab.reporting.sweep import report_sweep
+from fairlab.results.folder_tables import write_tables
 from fairlab.run import cli
 from fairlab.run.schema import refuse_misfits
 
@@ -20,13 +21,14 @@ def main(config: DictConfig) -> None:
 
 
 def report(config: DictConfig) -> None:
-    """Write the page.
+    """Write the page and the tables.
 
     Raises:
         FairlabError: a value is wrong, or there are no runs.
     """
     refuse_misfits("report", config)
     report_sweep(Path(config.runs), config.readings)
+    write_tables(Path(config.runs))
 
 
 def command() -> None:

@@ -77,7 +77,7 @@ def scorer(
     folder: str, cache: str | None, given: Mapping[str, Mapping[str, Any]]
 ) -> Callable[[list[str]], list[dict[str, float]]]:
     """What scores a list of texts by the ensemble in a folder."""
-    ensemble, sources = load(folder, cache, given)
+    ensemble, sources = load_with_sources(folder, cache, given)
 
     def scores(texts: list[str]) -> list[dict[str, float]]:
         by_harm = ensemble.score(sources, texts)
@@ -86,7 +86,7 @@ def scorer(
     return scores
 
 
-def load(
+def load_with_sources(
     folder: str, cache: str | None = None, given: Mapping[str, Mapping[str, Any]] | None = None
 ) -> tuple[Ensemble, Sources]:
     """An exported ensemble with its sources.

@@ -19,10 +19,11 @@ from fairlab.plans.running import made_folder
 from fairlab.protocols import Planned
 from fairlab.record import Note, Record, environment
 from fairlab.run import cli
-from fairlab.run.build import build, build_with_some, parameters_of, plain
+from fairlab.run.build import build, build_benchmarks, build_with_some, parameters_of, plain
 from fairlab.run.folders import plain_config
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
+from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.run.starting import starting_point
 from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, throughput
 from fairlab.run.values import target_of
@@ -33,28 +34,30 @@ from fairlab.types import FairlabError
 def main(config: DictConfig) -> None:
     """Hydra's entry: one run, or one job of a sweep."""
     with cli.one_sentence():
-        job("train", config, train)
+        job("train", config, work)
 
 
-def train(config: DictConfig, record: Record) -> None:
+def work(config: DictConfig, record: Record) -> None:
     """The run itself: before, fit, after, export, report; everything measured goes into ``record`` at once."""
+    config = lowered(config)
     start = starting_point(config)  # first, so that missing weights are said within seconds
 
     from lightning import seed_everything
 
-    from fairlab.reporting.marks import training_notes
     from fairlab.reporting.report import write_report
+    from fairlab.results.marks import training_notes
     from fairlab.run.checkpoints import History
 
     quieten()
     seed_everything(config.seed, workers=True, verbose=False)
-    benchmarks = [build(benchmark) for benchmark in config.benchmark.values()]
+    benchmarks = build_benchmarks(config)
     method = build_method(config, start.model)
     data, parts = build_data(config, start.model, method)
     inputs = {"data": data.facts(), **start.facts()}
     refuse_changed_inputs(record, inputs)
     refuse_changed_step(record, parts)
     record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
+    record.notes = list(dict.fromkeys([*record.notes, *shortening_notes(config)]))
     data.write(record.folder)
     print(start.announcement(inputs["data"], parts))
 

@@ -30,7 +30,7 @@ from fairlab.ensemble.moderation import Moderation
 from fairlab.ensemble.sources import Sentiment, Sources
 from fairlab.run.backbone_nodes import backbone_node
 from fairlab.run.build import build
-from fairlab.score import load
+from fairlab.score import load_with_sources
 from fairlab.types import FairlabError
 
 KEY = "HOSTILE_TEST_KEY"
@@ -255,14 +255,14 @@ ENSEMBLES = {
 
 @pytest.mark.parametrize("spoil", ENSEMBLES.values(), ids=ENSEMBLES)
 def test_an_ensemble_runs_nothing_asks_nobody_and_is_refused_in_a_sentence(ensemble, mark, requests, spoil):
-    load(str(ensemble))
+    load_with_sources(str(ensemble))
     spoil(ensemble, mark)
-    assert_refused(lambda: load(str(ensemble))[0], mark, requests)
+    assert_refused(lambda: load_with_sources(str(ensemble))[0], mark, requests)
 
 
 def test_no_member_of_an_archive_leaves_it(ensemble, tmp_path):
     rewritten(ensemble, lambda members: members.update({"../../escaped.txt": b"x", "/tmp/escaped.txt": b"x"}))
-    load(str(ensemble))
+    load_with_sources(str(ensemble))
     assert not list(tmp_path.rglob("escaped.txt"))
 
 
@@ -271,12 +271,12 @@ def test_an_address_and_a_key_come_from_the_command(ensemble, requests):
     settings = {"base_url": "http://evil", "model": "m", "outputs": ["hate"], "api_key_env": KEY}
     name_sources(ensemble, {"moderation": {"_target_": moderation, **settings}})
     own = {"base_url": "http://localhost:9/v1", "api_key_env": None}
-    _, sources = load(str(ensemble), None, {"moderation": own})
+    _, sources = load_with_sources(str(ensemble), None, {"moderation": own})
     (source,) = sources.sources
     assert isinstance(source, Moderation)
     assert (source.url, source.api_key_env) == ("http://localhost:9/v1/moderations", None)
     with pytest.raises(FairlabError, match=r"sources.other is no source of .*; there are: moderation"):
-        load(str(ensemble), None, {"other": {}})
+        load_with_sources(str(ensemble), None, {"other": {}})
     assert not requests
 
 

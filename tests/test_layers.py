@@ -23,16 +23,18 @@ LAYERS = [
     {"augmentation"},
     {"data"},
     {"methods", "ensemble", "benchmarks"},
+    {"results"},
     {"reporting"},
     {"run"},
     {"plans"},
     {"train", "evaluate", "augment", "report", "reproduce", "score", "dashboard"},
+    {"api"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ENTRY_POINTS = LAYERS[-1]
+ENTRY_POINTS = LAYERS[-2]
 # Rooms whose modules stand side by side, but for those that all of them share.
 SIDE_BY_SIDE = {"methods": {"base", "prototypes", "debiasing"}, "augmentation": set(), "losses": set()}
-CONVENTIONAL = {"main", "command"}  # what every entry point defines
+CONVENTIONAL = {"main", "command", "work"}  # what entry points define
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 

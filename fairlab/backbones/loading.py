@@ -16,7 +16,7 @@ from fairlab.types import FairlabError, Seed, missing_extra
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PretrainedConfig, PreTrainedModel
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
     from transformers.models.auto.auto_factory import _BaseAutoModelClass
 
     from fairlab.backbones.backbone import Backbone
@@ -189,10 +189,22 @@ def _as_pooled(
 
     with loading(f"the tokenizer of {name}"):
         tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
+    length = readable_length(model, tokenizer, max_length, name)
+    return Backbone(model, tokenizer, pooling=pooling, max_length=length, normalize=normalize)
+
+
+def readable_length(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, max_length: int | None, name: str
+) -> int:
+    """How many tokens of a text a model is given: ``max_length``, or with None what it can read, at most 1,024.
+
+    Raises:
+        FairlabError: the model cannot read so many.
+    """
+    with loading(f"the tokenizer of {name}"):
         longest = int(tokenizer.model_max_length)
     limit = min(_positions(model.config) or max_length or LONGEST, longest)
-    length = _in_range(min(limit, LONGEST) if max_length is None else max_length, limit, name)
-    return Backbone(model, tokenizer, pooling=pooling, max_length=length, normalize=normalize)
+    return _in_range(min(limit, LONGEST) if max_length is None else max_length, limit, name)
 
 
 def _as_published(

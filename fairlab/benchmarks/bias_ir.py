@@ -24,6 +24,7 @@ from fairlab.benchmarks.readings import (
     REGULAR,
     Items,
     Quantity,
+    evenly,
     irregular_notes,
     one_of,
     outcome,
@@ -62,13 +63,18 @@ class BiasIR:
         document: what is embedded of a document; the title and the text are joined by a blank.
         items: queries to measure: ``all``, or ``regular``, which leaves out the 2 queries some of whose non-relevant
             documents are of both genders.
+        limit: most queries of each category, spread evenly over its file; None takes all.
     """
 
     measured_axes = OF_GENDER
 
     def __init__(
-        self, document: Literal["title_and_document", "document"], items: Literal["all", "regular"] = "all"
+        self,
+        document: Literal["title_and_document", "document"],
+        items: Literal["all", "regular"] = "all",
+        limit: int | None = None,
     ) -> None:
+        self.limit = limit
         self.document = one_of("bias_ir.document", document, ("title_and_document", "document"))
         self.items = one_of("bias_ir.items", items, (ALL, REGULAR))
         self.name = variant("bias_ir", items, default=[ALL])
@@ -93,6 +99,7 @@ class BiasIR:
                 subset: [query for query in queries if query.id not in flagged]
                 for subset, queries in categories.items()
             }
+        categories = {subset: evenly(queries, self.limit) for subset, queries in categories.items()}
         similarities = self._similarities(backbone, [query for queries in categories.values() for query in queries])
         relevant_QG = np.stack([similarities[gender].diagonal() for gender in GENDERS], axis=1)
         queries_Q4 = np.column_stack([relevant_QG, reciprocal_ranks(similarities)])

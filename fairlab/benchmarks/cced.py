@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
 from fairlab.data.groups import read_groups
 from fairlab.data.published.sources import locate
 from fairlab.data.published.winogender import read_winogender
@@ -39,6 +39,7 @@ class CCED:
         sets: names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
             fairlab), or files of groups, of which the groups of the split ``test`` are used, or all where there are no
             splits. Give none you train on.
+        limit: most groups of each set, spread evenly over it; None takes all.
 
     Attributes:
         own: further sets, groups by name.
@@ -46,7 +47,8 @@ class CCED:
 
     name = "cced"
 
-    def __init__(self, sets: Texts) -> None:
+    def __init__(self, sets: Texts, limit: int | None = None) -> None:
+        self.limit = limit
         self.sets = list(sets)
         self.own: dict[str, list[Group]] = {}
         names = [set_name(name) for name in self.sets]
@@ -74,7 +76,7 @@ class CCED:
         for name in [*self.sets, *self.own]:
             subset = set_name(name)
             try:
-                groups = self._groups(name)
+                groups = evenly(self._groups(name), self.limit)
             except DataUnavailable as error:
                 not_run.append(NotRun(self.name, subset, str(error)))
                 continue

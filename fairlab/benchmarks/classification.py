@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
-from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, outcome, quantity
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import Example, Task, find_task
 from fairlab.metrics.classification import METRICS
@@ -44,12 +44,16 @@ class Classification:
         task: name of a task, one of :data:`fairlab.data.published.tasks.TASKS`.
         path: file or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
         splits: names of the splits to measure on; None takes all but the one to train on.
+        limit: most examples of each split, spread evenly over it; None takes all.
 
     Raises:
         FairlabError: there is no such task or split.
     """
 
-    def __init__(self, task: str, path: str | None = None, splits: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, task: str, path: str | None = None, splits: Sequence[str] | None = None, limit: int | None = None
+    ) -> None:
+        self.limit = limit
         self.task = find_task(task)
         self.splits = self.task.dev_splits if splits is None else list(splits)
         if unknown := [split for split in self.splits if split not in self.task.dev_splits]:
@@ -64,7 +68,7 @@ class Classification:
         found, items, missing = {}, {}, []
         for split in self.splits:
             try:
-                found[split] = read_task(self.name, split, self.path)
+                found[split] = evenly(read_task(self.name, split, self.path), self.limit)
             except DataUnavailable as error:
                 missing.append(NotRun(self.name, split, str(error)))
         if not found:

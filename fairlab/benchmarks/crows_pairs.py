@@ -38,6 +38,7 @@ from fairlab.benchmarks.readings import (
     Items,
     Quantity,
     cut_notes,
+    evenly,
     irregular_notes,
     one_of,
     outcome,
@@ -91,6 +92,7 @@ class CrowSPairs:
         items: pairs to measure: ``all``, or ``regular``, which leaves out pairs that the reader finds irregular (one
             that repeats another).
         path: path of the CrowS-Pairs file; None takes ``FAIRLAB_DATA`` or a download.
+        limit: most pairs of each bias type, spread evenly over the file; None takes all.
 
     Raises:
         FairlabError: a setting has no such value.
@@ -102,7 +104,9 @@ class CrowSPairs:
         bias_types: Sequence[str] | None = None,
         items: Literal["all", "regular"] = "all",
         path: str | None = None,
+        limit: int | None = None,
     ) -> None:
+        self.limit = limit
         self.protocol = one_of("crows_pairs.protocol", protocol, (NANGIA, MEADE))
         names = [name.replace("-", "_") for name in bias_types or PUBLISHED]
         self.bias_types = [one_of("crows_pairs.bias_types", name, PUBLISHED) for name in names]
@@ -120,6 +124,7 @@ class CrowSPairs:
         notes = irregular_notes(self.name, flagged, self.items) + self._too_few(pairs)
         if self.items == REGULAR:
             pairs = [pair for pair in pairs if pair.id not in flagged]
+        pairs = evenly(pairs, self.limit, of=lambda pair: pair.bias_type)
         lower = self.protocol == NANGIA and backbone.model.config.model_type in LOWER_CASED
         texts = [text.lower() if lower else text for pair in pairs for text in (pair.more, pair.less)]
         if lower and (kept := _keeps_case(backbone)):

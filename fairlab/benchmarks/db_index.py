@@ -11,6 +11,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -58,6 +59,7 @@ class DBIndexBenchmark:
         draw: what ``random_entry`` draws: one comparison entry for the ``run``, or one for each ``cluster``.
         repeats: number of draws that ``random_entry`` averages.
         seed: seed of samples, starts of the clustering, draws and bootstrap.
+        limit: most entries of the data set, from the first; None takes all.
     """
 
     name = NAME
@@ -76,7 +78,9 @@ class DBIndexBenchmark:
         draw: Literal["run", "cluster"] = "run",
         repeats: Count = 5,
         seed: int = 0,
+        limit: int | None = None,
     ) -> None:
+        self.limit = limit
         if entries is not None and entries < 1:
             raise FairlabError(f"benchmark.db_index.entries must be at least 1, or null for all, not {entries}")
         self.vectors, self.entries = vectors, entries
@@ -108,7 +112,7 @@ class DBIndexBenchmark:
         """
         comparison, vectors_MD = self._compared(embed)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".vectors") as place:
-            vectors_ND, unread = embedded_texts(dataset, field, embed, Path(place) / "target")
+            vectors_ND, unread = embedded_texts(dataset, field, embed, Path(place) / "target", self.limit)
             clusters = metric.cluster(
                 vectors_ND, k=self.k, most=self.most_clusters, components=self.components, seed=self.seed
             )
@@ -158,7 +162,9 @@ class DBIndexBenchmark:
         return found
 
 
-def embedded_texts(dataset: str, field: str, embed: Embed, file: Path) -> tuple[NDArray[np.floating], int]:
+def embedded_texts(
+    dataset: str, field: str, embed: Embed, file: Path, limit: int | None = None
+) -> tuple[NDArray[np.floating], int]:
     """Vectors (n, D) of a data set's texts as a memory map of ``file``, and the number of rows that cannot be read.
 
     Raises:
@@ -173,7 +179,7 @@ def embedded_texts(dataset: str, field: str, embed: Embed, file: Path) -> tuple[
             texts.clear()
             return vectors.shape[1]
 
-        for row in dataset_rows(dataset, field):
+        for row in islice(dataset_rows(dataset, field), limit):
             if not isinstance(row, Row):
                 unread += 1
                 continue

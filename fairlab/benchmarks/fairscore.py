@@ -16,7 +16,7 @@ from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.classification import predictions
-from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, outcome, quantity
+from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, evenly, outcome, quantity
 from fairlab.data.published.task_files import examples_digest, read_task
 from fairlab.data.published.tasks import Example, find_task
 from fairlab.data.stream.choices import PerturbedExamples, perturb_examples, read_perturbed
@@ -43,6 +43,7 @@ class Fairscore:
         path: file or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
         perturbed: for some splits, the output of ``fairlab.augment`` whose texts are taken, made with any rewriter; the
             other splits, and all with None, are rewritten by rules.
+        limit: most examples of each split that is rewritten here, spread evenly over it; None takes all.
 
     Raises:
         FairlabError: the task is one of scores, or a value is wrong.
@@ -56,7 +57,9 @@ class Fairscore:
         sampling: str,
         path: str | None = None,
         perturbed: dict[str, str] | None = None,
+        limit: int | None = None,
     ) -> None:
+        self.limit = limit
         self.task = find_task(task)
         if not self.task.labels:
             raise FairlabError(
@@ -81,6 +84,7 @@ class Fairscore:
             if split in self.perturbed:
                 made = read_perturbed(Path(self.perturbed[split]), examples, self.task.field_names)
             else:
+                examples = evenly(examples, self.limit)
                 made = perturb_examples(examples, self.perturbation)
             self.made[split] = (examples, made)
         return self.made[split]

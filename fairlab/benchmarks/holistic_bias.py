@@ -21,7 +21,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.benchmarks.likelihoods import sentence_log_likelihoods
-from fairlab.benchmarks.readings import Items, Quantity, outcome
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome
 from fairlab.data.published.holistic_bias import (
     AXES,
     FOLDERS,
@@ -74,6 +74,7 @@ class HolisticBias:
             sentence with it masked). ``perplexity``: exp(-log-likelihood per token), for a masked LM from the
             pseudo-log-likelihood. None takes what was published for the kind of model: the first for a masked LM, the
             second for a causal one.
+        limit: most descriptors of each axis, spread evenly over those drawn; None takes all.
         seed: seed of the draws; an axis's descriptors do not depend on the other axes, and more are added to fewer.
 
     Raises:
@@ -88,7 +89,9 @@ class HolisticBias:
         sentences: int | None = None,
         score: Score | None = None,
         seed: int = 17,
+        limit: int | None = None,
     ) -> None:
+        self.limit = limit
         if str(version) not in FOLDERS:
             raise FairlabError(f"holistic_bias.version must be one of {', '.join(FOLDERS)}, not '{version}'")
         if score not in (None, "perplexity", "pseudo_log_likelihood"):
@@ -127,7 +130,8 @@ class HolisticBias:
         ]
         if not_run:
             not_run.append(NotRun(self.name, "average", "not averaged over axes that the data lacks"))
-        axes = {axis: self._descriptors(axis, comparable[axis], templates) for axis in self.axes if axis in comparable}
+        found = [axis for axis in self.axes if axis in comparable]
+        axes = {axis: evenly(self._descriptors(axis, comparable[axis], templates), self.limit) for axis in found}
         scores = {axis: self._scores(scorer, score, axis, axes[axis], templates) for axis in axes}
         if not scores:
             return Outcome(not_run=not_run)

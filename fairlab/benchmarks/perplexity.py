@@ -12,7 +12,7 @@ import numpy as np
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
 from fairlab.data.published.sources import locate
 from fairlab.metrics.perplexity import perplexity
 from fairlab.record import Outcome
@@ -33,21 +33,23 @@ class Perplexity:
         path: a UTF-8 text file, one text a line; None takes the news sentences of WMT 2013.
         lines: number of lines to measure, drawn with ``seed``, at least 2; None takes all.
         seed: seed of the drawn lines.
+        limit: most of these lines, spread evenly over them; None takes all.
     """
 
     name = "perplexity"
 
-    def __init__(self, path: str | None, lines: int | None, seed: int = 0) -> None:
+    def __init__(self, path: str | None, lines: int | None, seed: int = 0, limit: int | None = None) -> None:
         if lines is not None and lines < 2:
             raise FairlabError(f"perplexity.lines must be at least 2, not {lines}")
         self.path = path
         self.lines = lines
         self.seed = seed
+        self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
         scorer = likelihood(backbone)  # first, so that a model without a head is said at once
-        texts = read_lines(locate(DEFAULT, self.path), self.lines, self.seed)
+        texts = evenly(read_lines(locate(DEFAULT, self.path), self.lines, self.seed), self.limit)
         if isinstance(scorer, MaskedLM):
             name = "pseudo_perplexity"
             scored = scorer.pseudo_log_likelihoods(scorer.tokenize(texts), progress=self.name)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import Example, find_task
 from fairlab.metrics.bootstrap import mean
@@ -20,6 +20,7 @@ from fairlab.types import FairlabError
 
 STRENGTHS = np.logspace(-4, 1, 6)  # inverse L2 strengths tried, on standardised features
 FOLDS = 3
+FEWEST = 100  # examples to train on
 
 
 class Probe:
@@ -30,15 +31,16 @@ class Probe:
 
     Args:
         task: ``sst2``, ``mrpc``, ``rte`` or another of :data:`fairlab.data.published.tasks.TASKS` that has labels.
-        limit: number of examples to train on, drawn with ``seed``, at least 100; None takes all.
+        limit: most examples to train on, drawn with ``seed``, and to measure, spread evenly; 100 are trained on at
+            least. None takes all.
         seed: seed of the drawn training examples.
     """
 
     def __init__(self, task: str, limit: int | None = None, seed: int = 0) -> None:
         if not find_task(task).labels or find_task(task).options:
             raise FairlabError(f"a probe needs a task of labels, which {task} is not; take sst2, mrpc or rte")
-        if limit is not None and limit < 100:
-            raise FairlabError(f"{task}_probe.limit must be at least 100 examples, not {limit}")
+        if limit is not None and limit < 1:
+            raise FairlabError(f"{task}_probe.limit must be at least 1 example, not {limit}")
         self.name = f"{task}_probe"
         self.task = task
         self.limit = limit
@@ -46,9 +48,10 @@ class Probe:
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Fit on the training set, score the development set; ``before`` holds the ``items`` of an earlier model."""
-        train, dev = read_task(self.task, "train"), read_task(self.task, "dev")
-        if self.limit is not None and self.limit < len(train):
-            chosen = np.random.default_rng(self.seed).choice(len(train), size=self.limit, replace=False)
+        train, dev = read_task(self.task, "train"), evenly(read_task(self.task, "dev"), self.limit)
+        size = len(train) if self.limit is None else max(FEWEST, self.limit)
+        if size < len(train):
+            chosen = np.random.default_rng(self.seed).choice(len(train), size=size, replace=False)
             train = [train[k] for k in sorted(chosen)]
         labels = np.array([example.label for example in train])
         predicted = fit_and_predict(self._features(backbone, train), labels, self._features(backbone, dev))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from fairlab.types import FairlabError
 
 Items = Mapping[str, NDArray[np.floating]]
 OF_GENDER: Mapping[str, frozenset[str]] = {"": frozenset({"gender"})}  # what is measured, by subset; "" is all of it
+T = TypeVar("T")
 ALL, REGULAR = "all", "regular"  # which items of the data are measured
 
 
@@ -90,6 +91,33 @@ def one_of(setting: str, value: str, known: Collection[str]) -> str:
     return value
 
 
+def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | None = None) -> list[T]:
+    """At most ``limit`` of the items, spread evenly over their order; all where there are no more, or no limit.
+
+    Args:
+        items: the items, in the order of their file.
+        limit: most items; None takes all.
+        of: function from an item to the part of the data it belongs to, of each of which so many are taken.
+
+    Example:
+        >>> evenly([10, 11, 12, 13, 14, 15], 3)
+        [10, 12, 14]
+        >>> evenly(["a1", "a2", "b1"], 1, of=lambda item: item[0])
+        ['a1', 'b1']
+    """
+    if limit is None:
+        return list(items)
+    places: dict[Hashable, list[int]] = {}
+    for k, item in enumerate(items):
+        places.setdefault(of(item) if of else None, []).append(k)
+    kept = [
+        part[k * len(part) // limit] if len(part) > limit else part[k]
+        for part in places.values()
+        for k in range(min(limit, len(part)))
+    ]
+    return [items[k] for k in sorted(kept)]
+
+
 def variant(benchmark: str, *choices: str, default: Collection[str]) -> str:
     """The name under which a benchmark's numbers stand: ``crows_pairs@meade`` where a choice is not the default.
 
@@ -129,6 +157,8 @@ def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Qua
             result.not_run.append(NotRun(benchmark, entry.subset, reason))
             continue
         place = (benchmark, entry.subset, entry.name)
+        if not np.isnan(entry.draws).all():
+            result.draws[f"{entry.subset}/{entry.name}"] = entry.draws.astype(np.float32)
         result.readings.append(
             Reading(
                 *place,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -57,6 +57,35 @@ def measure(
     _keep(tasks, phase, record, change)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
+
+
+def measure_models(
+    benchmarks: Sequence[Benchmark],
+    models: Iterable[tuple[str, Backbone]],
+    record: Record,
+    trained_on: Mapping[str, Fingerprints | None] | None = None,
+) -> None:
+    """Run every benchmark on every model, and compare the later ones with the first.
+
+    Args:
+        benchmarks: the benchmarks to run.
+        models: label and model, one after the other; the label of the only one is empty.
+        record: the run's record, as of :func:`measure`.
+        trained_on: by label, hashes of the texts that a model was trained on, where they are known.
+    """
+    first: str | None = None
+    seen: dict[str, str] = {}
+    known = trained_on or {}
+    for label, backbone in models:
+        if (twin := seen.setdefault(backbone.digest(), label)) != label:
+            text = f"{label} and {twin} have the same weights, so nothing but their settings can differ between them"
+            record.notes = list(dict.fromkeys([*record.notes, Note("weights", text)]))
+        if first is None:
+            first = label
+            measure(benchmarks, backbone, label, record, trained_on=known.get(label))
+        else:
+            change = f"{label} less {first}"
+            measure(benchmarks, backbone, label, record, earlier=first, change=change, trained_on=known.get(label))
 
 
 def take(phase: str, folder: Path, record: Record) -> None:
@@ -184,6 +213,8 @@ def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record
             file = items_file(record.folder, phase, name)
             file.parent.mkdir(parents=True, exist_ok=True)
             add(outcome, phase, record, change)
+            with replaced_when_written(draws_file(record.folder, phase, name)) as temporary:
+                save_file(outcome.draws, temporary)
             with replaced_when_written(file) as temporary:
                 save_file(outcome.items, temporary)
 
@@ -227,6 +258,11 @@ def items_are_intact(file: Path) -> bool:
 def items_file(folder: Path, phase: str, benchmark: str) -> Path:
     """Where the per-item values of a benchmark lie in a run folder."""
     return folder / "items" / phase / f"{benchmark}.safetensors"
+
+
+def draws_file(folder: Path, phase: str, benchmark: str) -> Path:
+    """Where the bootstrap draws of a benchmark's readings lie in a run folder."""
+    return items_file(folder, phase, benchmark).with_name(f"{benchmark}.draws.safetensors")
 
 
 def add(outcome: Outcome, phase: str, record: Record, change: str = "change") -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.benchmarks.readings import Quantity, outcome
+from fairlab.benchmarks.readings import Quantity, evenly, outcome
 from fairlab.data.safety import Judged, Predicted
 from fairlab.metrics.bootstrap import RESAMPLES, weighted_draws
 from fairlab.metrics.ranking import average_precision
@@ -47,12 +47,14 @@ class Safety:
     Args:
         of: the texts to measure on: ``test``, ``validation``, or the name of a held-out data set.
         threshold: score from which a text counts as unsafe, above 0 and below 1.
+        limit: most counterfactual sets, spread evenly over the texts; None takes all.
 
     Raises:
         FairlabError: the threshold is no probability; in ``measure``, when the model scored no such texts.
     """
 
-    def __init__(self, *, of: str, threshold: float) -> None:
+    def __init__(self, *, of: str, threshold: float, limit: int | None = None) -> None:
+        self.limit = limit
         if not 0 < threshold < 1:
             raise FairlabError(f"the threshold of benchmark safety must lie above 0 and below 1, not {threshold}")
         self.of = of
@@ -65,6 +67,7 @@ class Safety:
             raise FairlabError(
                 f"nothing was scored of '{self.of}'; there are: {', '.join(judged.parts)}; see data.held_out"
             )
+        judged = self._limited(judged)
         part = judged.parts[self.of]
         result = Outcome(items=dict(part.scores))
         for harm, scores in part.scores.items():
@@ -92,10 +95,23 @@ class Safety:
                 result.notes.append(Note(self.name, text))
             found = outcome(self.name, [*now, *changes], earlier)
             result.readings += found.readings
+            result.draws |= found.draws
             result.comparisons += found.comparisons
             result.not_run += found.not_run
         result.notes = list(dict.fromkeys(result.notes))
         return result
+
+    def _limited(self, judged: Judged) -> Judged:
+        """What was judged of the texts measured."""
+        if self.limit is None:
+            return judged
+        part = judged.parts[self.of]
+        kept = set(evenly(list(dict.fromkeys(text.key for text in part.texts)), self.limit))
+        chosen = [k for k, text in enumerate(part.texts) if text.key in kept]
+        scores = {harm: of_harm[:, chosen] for harm, of_harm in part.scores.items()}
+        part = Predicted([part.texts[k] for k in chosen], part.folds[:, chosen], scores)
+        sources = judged.source_scores[chosen] if self.of == "test" else judged.source_scores
+        return replace(judged, parts={**judged.parts, self.of: part}, source_scores=sources)
 
     def _best_source(self, judged: Judged, of_harm: OfHarm, own: Quantity) -> tuple[Quantity, Note]:
         """Table 6: average precision above the best of all source scores; it is the best one on the very test texts."""

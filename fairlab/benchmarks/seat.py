@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, outcome
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome
 from fairlab.data.published.seat import AssociationTest, read_association_test
 from fairlab.data.published.sources import FILES, locate
 from fairlab.metrics.bootstrap import RESAMPLES
@@ -59,6 +59,7 @@ class SEAT:
             any other name, such as ``religion1`` or ``angry_black_woman_stereotype``, is the sentence test, ``sent-``
             before it or not, or the file of that very name where there is no such sentence test.
         seed: seed of permutations and bootstrap; a test's numbers do not depend on the tests beside it.
+        limit: most targets in each of a test's two sets, spread evenly over it; None takes all.
 
     Raises:
         FairlabError: there is no such test, or none is given.
@@ -73,12 +74,13 @@ class SEAT:
         known = [AXES[int(number[1])] for number in numbers if number and int(number[1]) in AXES]
         return {"": frozenset(known)} if len(known) == len(numbers) else {}
 
-    def __init__(self, tests: Sequence[str | int], seed: int = 0) -> None:
+    def __init__(self, tests: Sequence[str | int], seed: int = 0, limit: int | None = None) -> None:
         if not tests:
             raise FairlabError('seat needs at least one test, such as "6"')
         names = [str(test).lower() for test in tests]  # a command line gives 6 as a number
         self.files = {name: file_of_test(name) for name in names}
         self.seed = seed
+        self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure every test; ``before`` holds the ``items`` of an earlier measurement."""
@@ -86,7 +88,7 @@ class SEAT:
         tests: dict[str, AssociationTest] = {}
         for subset, file in self.files.items():
             try:
-                tests[subset] = read_association_test(locate(file))
+                tests[subset] = self._limited(read_association_test(locate(file)))
             except DataUnavailable as error:
                 not_run.append(NotRun(self.name, subset, str(error)))
         texts = list(dict.fromkeys(text for test in tests.values() for part in test.sets for text in part))
@@ -106,6 +108,10 @@ class SEAT:
         earlier = self._earlier({subset: tests[subset] for subset in results}, before) if before else {}
         found, found_before = seat_quantities(results, complete), seat_quantities(earlier, complete)
         return outcome(self.name, found, found_before, items=items, not_run=not_run)
+
+    def _limited(self, test: AssociationTest) -> AssociationTest:
+        targets = (tuple(evenly(part, self.limit)) for part in (test.targ1, test.targ2))
+        return replace(test, **dict(zip(("targ1", "targ2"), targets, strict=True)))
 
     def _earlier(self, tests: Mapping[str, AssociationTest], before: Items) -> dict[str, Result]:
         return {

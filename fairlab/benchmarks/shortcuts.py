@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, one_of, outcome
+from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics.bootstrap import mean_draws
 from fairlab.metrics.lmi import (
@@ -57,6 +57,7 @@ class Shortcuts:
         shown: number of n-grams of each label and length in the table, at least 1.
         compat: how shortcut scores are computed: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcuts`.
         seed: seed of the five folds.
+        limit: most documents, spread evenly over the data set; None takes all.
 
     Raises:
         FairlabError: a value is wrong.
@@ -73,7 +74,9 @@ class Shortcuts:
         shown: int = 20,
         compat: Literal["paper", "official"] = "paper",
         seed: int = 0,
+        limit: int | None = None,
     ) -> None:
+        self.limit = limit
         self.label, self.fewest, self.shown, self.seed = label, fewest, shown, seed
         self.compat = one_of("benchmark.shortcuts.compat", compat, ("paper", "official"))
         if fewest < 1 or shown < 1:
@@ -146,7 +149,7 @@ class Shortcuts:
             labels.append(str(row.extra[self.label]))
         if unread and not texts:
             raise FairlabError(f"no row of {dataset} can be read: {reason}; give field=NAME or [FIRST,SECOND]")
-        return texts, labels, unread
+        return evenly(texts, self.limit), evenly(labels, self.limit), unread
 
     def _probe(self, texts: Sequence[str], labels: Sequence[str]) -> list[Quantity] | str:
         """Accuracy of the probe and its gain over the commonest label; a sentence where there is too little data."""

@@ -40,6 +40,7 @@ from fairlab.benchmarks.readings import (
     Items,
     Quantity,
     cut_notes,
+    evenly,
     irregular_notes,
     one_of,
     outcome,
@@ -113,6 +114,7 @@ class StereoSet:
         seen_in: data that a method trains on (as ``data.path``); every domain then has a second subset, such as
             ``gender_seen_targets``, of the examples whose target term occurs there. The authors of ADEPT filtered
             StereoSet so, by their repository's README, and CCD followed them.
+        limit: most examples of each domain of each task, spread evenly over the file; None takes all.
 
     Raises:
         FairlabError: a setting has no such value.
@@ -126,7 +128,9 @@ class StereoSet:
         items: Literal["all", "regular"] = "all",
         path: str | None = None,
         seen_in: str | None = None,
+        limit: int | None = None,
     ) -> None:
+        self.limit = limit
         self.protocol = one_of("stereoset.protocol", protocol, (NADEEM, MEADE))
         asked = [task] if isinstance(task, str) else task
         self.tasks = [one_of("stereoset.task", name, TASKS) for name in asked]
@@ -149,6 +153,7 @@ class StereoSet:
         notes = irregular_notes(self.name, flagged, self.items) + self._too_few(examples)
         if self.items == REGULAR:
             examples = [example for example in examples if example.id not in flagged]
+        examples = evenly(examples, self.limit, of=lambda example: (example.task, example.domain))
         by_task = {task: [example for example in examples if example.task == task] for task in self.tasks}
         scores: dict[str, Array] = {}
         not_run: list[NotRun] = []

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
 from fairlab.data.published.sources import locate
 from fairlab.data.published.stsb import read_sts
 from fairlab.metrics.classification import spearman
@@ -23,17 +23,19 @@ class STSB:
 
     Args:
         path: path of ``dev.tsv``; None takes ``FAIRLAB_DATA`` or a download.
+        limit: most pairs, spread evenly over the file; None takes all.
     """
 
     name = "stsb"
 
-    def __init__(self, path: str | None = None) -> None:
+    def __init__(self, path: str | None = None, limit: int | None = None) -> None:
         self.path = path
+        self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
         try:
-            pairs = read_sts(locate("glue/STS-B/dev.tsv", self.path))
+            pairs = evenly(read_sts(locate("glue/STS-B/dev.tsv", self.path)), self.limit)
         except DataUnavailable as error:
             return Outcome(not_run=[NotRun(self.name, "dev", str(error))])
         texts = [pair.first for pair in pairs] + [pair.second for pair in pairs]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
-from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, evenly, outcome, quantity
 from fairlab.data.published.sources import locate
 from fairlab.data.published.winobias import SPLITS, TYPES, WinoBiasPair, read_winobias
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
@@ -44,10 +44,16 @@ class WinoBias:
     resample the twins of the data, two sentences about the same two occupations, one for each being referred to; that
     other twins are about the same occupations is not seen, so that intervals are somewhat too narrow. Items per type
     (P, 2): log-likelihoods of the stereotypical and the anti-stereotypical version.
+
+    Args:
+        limit: most pairs of each type, spread evenly over its files; None takes all.
     """
 
     name = "winobias"
     measured_axes = OF_GENDER
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure both types; ``before`` holds the ``items`` of an earlier measurement."""
@@ -60,6 +66,7 @@ class WinoBias:
                 found, others = read_winobias(*files)
                 pairs[kind] += found
                 left_out += others
+            pairs[kind] = evenly(pairs[kind], self.limit)
         versions = [version for kind in TYPES for pair in pairs[kind] for version in (pair.pro, pair.anti)]
         scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 2)
         items = dict(zip(TYPES, np.split(scores, [len(pairs[TYPES[0]])]), strict=True))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
-from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, evenly, outcome, quantity
 from fairlab.data.published.sources import locate
 from fairlab.data.published.winogender import Schema, read_occupation_statistics, read_winogender, schemas
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
@@ -42,10 +42,16 @@ class Winogender:
 
     Intervals resample occupations, with their four schemas each. Items (S, 3): log-likelihoods of the male, female and
     neutral version of each schema.
+
+    Args:
+        limit: most occupations, spread evenly over the file, each with its four schemas; None takes all.
     """
 
     name = "winogender"
     measured_axes = OF_GENDER
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
@@ -53,6 +59,8 @@ class Winogender:
         women = read_occupation_statistics(locate("winogender/occupations-stats.tsv"))
         if missing := sorted({schema.occupation for schema in found} - set(women)):
             raise FairlabError(f"occupations-stats.tsv of Winogender lacks {', '.join(missing)}; fetch it again")
+        occupations = evenly(list(dict.fromkeys(schema.occupation for schema in found)), self.limit)
+        found = [schema for schema in found if schema.occupation in occupations]
         versions = [version for schema in found for version in (schema.male, schema.female, schema.neutral)]
         scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 3)
         earlier = winogender_quantities(found, women, before["log_likelihoods"]) if before else []

@@ -209,5 +209,10 @@ def _check_marks(lexicon: Lexicon, path: Path) -> None:
                     f"the lexicon {path} goes in a circle: '{form}' marks {attribute} and is a neutral form as well; "
                     "remove one of them"
                 )
+    if marks and (bare := [name for name in lexicon.attributes if name not in marks.values()]):
+        raise FairlabError(
+            f"the lexicon {path} has no word for the attribute '{bare[0]}' that differs from its neutral form; give it "
+            "at least one, or leave it out"
+        )
     if not marks:
         raise FairlabError(f"the lexicon {path} is empty: no form differs from its neutral one")

@@ -20,11 +20,11 @@ from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting import plots
 from fairlab.reporting.db_index import data_bias
 from fairlab.reporting.headlines import key, meaning, title
-from fairlab.reporting.marks import marked, marks_beside
 from fairlab.reporting.page import Cell, figure, page, section, table
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.summary import moved, summary_lines
+from fairlab.results.marks import marked, marks_beside
 from fairlab.types import Group
 
 PUBLISHED = Path(__file__).parent / "published"

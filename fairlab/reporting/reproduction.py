@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from fairlab.record import Comparison, Reading, Record
-from fairlab.reporting.marks import marked, marks_of_runs
+from fairlab.results.marks import marked, marks_of_runs
 from fairlab.types import FairlabError
 
 PUBLISHED = Path(__file__).parent / "published"

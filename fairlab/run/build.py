@@ -48,6 +48,25 @@ def build_with_some(node: Mapping[str, Any], objects: Mapping[str, Any]) -> Any:
     return build(node, **taken)
 
 
+def build_benchmarks(config: DictConfig) -> list[Any]:
+    """The benchmarks of a run, each limited to as many items as ``limit`` says.
+
+    Raises:
+        FairlabError: the limit is no number of items, or a benchmark cannot be limited.
+    """
+    limit = config.limit
+    if limit is not None and limit < 1:
+        raise FairlabError(f"limit must be at least 1 item, or null for all, not {limit}")
+    built = []
+    for name, node in config.benchmark.items():
+        if limit is not None and "limit" not in parameters_of(node):
+            raise FairlabError(f"benchmark {name} takes no limit; leave limit out, or leave {name} out")
+        own = node.get("limit")
+        limited = {} if limit is None else {"limit": limit if own is None else min(limit, own)}
+        built.append(build({**plain(node), **limited}))
+    return built
+
+
 def named(name: str) -> Any:
     """The class or function of a dotted name."""
     return resolve_name(name)

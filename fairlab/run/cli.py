@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -103,8 +103,14 @@ def exit_code(error: BaseException) -> int:
     return 3 if isinstance(error, ReviewNeeded) else 1
 
 
-def explain(error: BaseException, config_name: str = "train") -> str | None:
-    """One sentence for an error that is the user's to mend; None for a bug."""
+def explain(error: BaseException, config_name: str = "train", given: Sequence[str] | None = None) -> str | None:
+    """One sentence for an error that is the user's to mend; None for a bug.
+
+    Args:
+        error: the error, with what caused it.
+        config_name: name of the root configuration, to name valid keys beside a misspelled one.
+        given: the overrides; None takes those of the command line.
+    """
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
         chain.append(cause)
@@ -120,7 +126,7 @@ def explain(error: BaseException, config_name: str = "train") -> str | None:
     if missing and missing[1].partition("/")[0] in groups():
         return _no_such_choice(missing[1])
     if unknown := re.search(r"Could not override '([^']+)'", text):
-        return _no_such_key(unknown[1], config_name)
+        return _no_such_key(unknown[1], config_name, sys.argv[1:] if given is None else given)
     if isinstance(error, HydraException | OmegaConfBaseException):
         return text
     return None
@@ -138,17 +144,22 @@ def groups() -> list[str]:
     return sorted(path.name for path in Path(conf_dir()).iterdir() if path.is_dir())
 
 
+def first_of_sweep(override: str) -> str:
+    """``key=1,2`` as ``key=1``; a list, a mapping or a text in quotes is one value."""
+    return override if set(override) & set("[{'\"") else override.split(",")[0]
+
+
 def _no_such_choice(path: str) -> str:
     group, _, name = path.partition("/")
     return f"{group}={name}: no such choice; there are: {', '.join(choices(group))}"
 
 
-def _no_such_key(key: str, config_name: str) -> str:
+def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
     """Name the valid keys beside a misspelled one, by composing the configuration without it."""
     from hydra import compose, initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
 
-    command_line = [argument for argument in sys.argv[1:] if "=" in argument and not argument.startswith("-")]
+    command_line = [argument for argument in given if "=" in argument and not argument.startswith("-")]
     if key == "experiment":
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
     if key in groups():
@@ -161,7 +172,7 @@ def _no_such_key(key: str, config_name: str) -> str:
     try:
         with warnings.catch_warnings(), initialize_config_dir(conf_dir(), version_base="1.3"):
             warnings.simplefilter("ignore")
-            config = compose(config_name, overrides=[other.split(",")[0] for other in others])
+            config = compose(config_name, overrides=[first_of_sweep(other) for other in others])
     except (HydraException, OmegaConfBaseException):
         return f"there is no key '{key}'; run with --cfg job to see what there is"
     if isinstance(OmegaConf.select(config, key), DictConfig):

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab.distributed import rank
@@ -41,13 +41,24 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
     """
     from fairlab.reporting.summary import print_summary
 
-    started = time.perf_counter()
     folder = Path(HydraConfig.get().runtime.output_dir)
     lock = lock_folder(folder)
-    record = open_record(entry, config, folder)
     try:
-        refuse_misfits(entry, config)
-        do_work(entry, config, body, record)
+        record = open_record(entry, config, folder)
+        with accounted(record):
+            refuse_misfits(entry, config)
+            do_work(entry, config, body, record)
+    finally:
+        lock.release()
+    print_summary(record)
+
+
+@contextmanager
+def accounted(record: Record) -> Iterator[None]:
+    """Inside, the work of a run is done; whatever happens, its record says how it ended and how long it took."""
+    started = time.perf_counter()
+    try:
+        yield
     except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
         record.status = "interrupted"
         record.reason = "Ctrl-C" if type(error) in (KeyboardInterrupt, SystemExit) else "SIGTERM"
@@ -62,12 +73,13 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
         earlier = record.provenance.get("wall_seconds", 0.0)
         record.provenance["wall_seconds"] = round(earlier + time.perf_counter() - started, 1)
         record.save()
-        lock.release()
-    print_summary(record)
 
 
 def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None], record: Record) -> None:
     """The work, in this process or in as many as the configuration asks for; ``record`` holds what rank 0 wrote."""
+    made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # of data.input
+    if missing := sorted(OmegaConf.missing_keys(config) - made):
+        raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
     count = process_count(config)
     refuse_other_count(count)
     if count == 1:
@@ -98,7 +110,7 @@ def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
     Raises:
         FairlabError: for whatever error is the user's to mend.
     """
-    body = get_object(f"fairlab.{entry}.{entry}")
+    body = import_module(f"fairlab.{entry}").work
     hydra = GlobalHydra.instance().is_initialized()
     with (
         nullcontext() if hydra else initialize_config_dir(cli.conf_dir(), version_base="1.3"),

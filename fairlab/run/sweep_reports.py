@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 
 from fairlab.files import write_whole
 from fairlab.record import Record
-from fairlab.reporting.runs import read_runs
+from fairlab.results.runs import read_runs
 
 
 def finished_in(folder: Path) -> list[Record]:

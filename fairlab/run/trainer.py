@@ -70,11 +70,17 @@ def make_trainer(
 
     hardware = {name: built(value) for name, value in plain(config.trainer).items()}
     every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
+    most = hardware.pop("max_steps")
     del hardware["device_batch_size"]
+    if "accumulate_grad_batches" in hardware:
+        raise FairlabError(
+            "trainer.accumulate_grad_batches follows from data.batch_size, the items of a step, and "
+            "trainer.device_batch_size, the most that a device takes at once; give these"
+        )
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     total_batches = data.total_batches
-    bounds = [total_batches, method.steps, hardware.pop("max_steps", None)]
+    bounds = [total_batches, method.steps, most]
     kept = Checkpoints(record.folder / "checkpoints", every, monitor=method.monitor, patience=method.patience)
     callbacks: list[Any] = [history, kept]
     if compiled and method.measurable_before:

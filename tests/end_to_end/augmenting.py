@@ -8,7 +8,7 @@ import sys
 
 from hydra.core.global_hydra import GlobalHydra
 
-from fairlab import augment
+from fairlab.augment import command
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.word_swap import WordSwap
 from fairlab.run import cli
@@ -34,7 +34,7 @@ def augment_here(*arguments):
     sys.argv = ["fairlab.augment", *arguments]
     GlobalHydra.instance().clear()
     try:
-        augment.command()
+        command()
     except SystemExit as stop:
         return stop.code or 0
     finally:

@@ -6,6 +6,7 @@ import shutil
 import pytest
 from safetensors.numpy import load_file
 
+import fairlab
 from fairlab.record import Record
 from tests.conftest import make_groups, row, write_rows
 from tests.end_to_end.conftest import only_run
@@ -29,6 +30,18 @@ def test_one_model_has_no_phase(run, measured, tmp_path, tiny_folders):
     assert record.status == "finished"
     assert record.command.startswith("python -m fairlab.evaluate model=")
     assert len(record.provenance["weights of bert"]["sha256"]) == 64
+
+
+def test_from_python_it_is_the_same(run, measured, tmp_path, tiny_folders):
+    folder = str(tiny_folders["bert"])
+    done = run(f"model={folder}", *measured, entry="evaluate")
+    assert done.returncode == 0, done.stderr
+    there = Record.load(only_run(tmp_path, "evaluate"))
+    sets = there.config["benchmark"]["cced"]["sets"]
+    results = fairlab.evaluate(fairlab.load(folder, max_length=32), "cced", settings={"cced.sets": sets})
+    assert results.record.metrics() == there.metrics()
+    own = {"model": folder, "max_length": 32}  # which an object has in itself
+    assert {**results.record.config, **own} == there.config
 
 
 def test_several_models_stand_side_by_side_with_paired_differences(run, measured, tmp_path, tiny_folders):

@@ -12,10 +12,10 @@ import torch
 from hydra.core.global_hydra import GlobalHydra
 from transformers import BertConfig, BertForSequenceClassification
 
-from fairlab import evaluate
 from fairlab.data.labelled_tasks import read_training
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
+from fairlab.evaluate import command
 from fairlab.record import Record
 from fairlab.run import cli
 from fairlab.text.surface_tokens import negations, surface_tokens
@@ -58,7 +58,7 @@ def evaluate_here(*arguments):
     sys.argv = ["fairlab.evaluate", *arguments]
     GlobalHydra.instance().clear()
     try:
-        evaluate.command()
+        command()
     except SystemExit as stop:
         return stop.code or 0
     finally:

@@ -158,11 +158,13 @@ def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
     into = ["--python", str(tmp_path / "venv"), "install", "--quiet", "--no-deps", str(wheel)]
     subprocess.run([sys.executable, "-m", "pip", *into], check=True)
     packages = next(path for path in sys.path if path.endswith("site-packages"))
+    assert list((tmp_path / "venv").rglob("site-packages/fairlab/py.typed"))
     empty = tmp_path / "empty"
     empty.mkdir()
     done = subprocess.run(
         [
             str(tmp_path / "venv" / "bin" / "fairlab"),
+            "train",
             "+experiment=ccd_bert",
             "data.limit=8",
             "benchmark=[cced]",
@@ -266,3 +268,15 @@ def test_training_on_an_axis_of_ones_own_is_measured_on_it_and_said(run, small, 
     assert "108 of 120 texts that it measures on were trained on" in done.stdout
     assert "CCED gap" in done.stdout.splitlines()[0]
     assert done.stdout.splitlines()[0].endswith("(did not train; measured on training texts)")
+
+
+def test_a_smoke_run_takes_two_steps_and_says_that_its_numbers_mean_nothing(run, small, tmp_path):
+    done = run(*small, "+debug=smoke")
+    assert done.returncode == 0, done.stderr
+    record = Record.load(only_run(tmp_path))
+    assert sum("train/loss" in row for row in record.history) == 2
+    assert {reading.n for reading in record.readings if reading.benchmark == "cced"} == {8}
+    said = "this run was made short by +debug=smoke, to see that it works; its numbers mean nothing"
+    assert [note.text for note in record.notes if note.benchmark == "smoke"] == [said]
+    assert said in done.stdout
+    assert said in (only_run(tmp_path) / "report.html").read_text()

@@ -8,17 +8,9 @@ import pytest
 import yaml
 
 from fairlab.record import NotRun, Reading, Record
-from fairlab.reporting.runs import read_runs
-from fairlab.reporting.sweep import (
-    best,
-    choices_of,
-    headlines,
-    over_seeds,
-    report_sweep,
-    settings_of,
-    trade_off_front,
-    write_sweep,
-)
+from fairlab.reporting.sweep import best, report_sweep, trade_off_front, write_sweep
+from fairlab.results.grouping import choices_of, headlines, over_seeds, settings_of
+from fairlab.results.runs import read_runs
 from fairlab.types import FairlabError
 
 GAP, LOSS = "after/cced/mine/gap", "after/stsb/dev/spearman"

@@ -3,11 +3,11 @@
 import pytest
 
 from fairlab.record import Note, Reading, Record
-from fairlab.reporting.marks import CHANCE, UNTRAINED, marked, marks_beside, training_notes
 from fairlab.reporting.report import write_report
 from fairlab.reporting.reproduction import Matrix, Table, TableRow, cells, shown_cell
 from fairlab.reporting.summary import summary_lines
 from fairlab.reporting.sweep import choices_of, write_sweep
+from fairlab.results.marks import CHANCE, UNTRAINED, marked, marks_beside, training_notes
 
 KEY = "after/stsb/dev/spearman"
 STILL = [{"step": k, "train/loss": 1.1e-5} for k in range(40)]

@@ -1,0 +1,17 @@
+"""fairlab from Python: models, results and runs by a few functions, with the defaults of the command line.
+
+>>> import fairlab
+>>> fairlab.rewrite("The chairman kissed his wife.", axis="gender", to="woman")
+'The chairwoman kissed her wife.'
+"""
+
+from fairlab.api.augmenting import augment, rewrite
+from fairlab.api.debiasing import Run, debias
+from fairlab.api.evaluating import compare, evaluate
+from fairlab.api.loading import load
+from fairlab.api.results import Changes, Results
+from fairlab.api.several import Runs, runs
+
+__all__ = [
+    "Changes", "Results", "Run", "Runs", "augment", "compare", "debias", "evaluate", "load", "rewrite", "runs"
+]  # fmt: skip

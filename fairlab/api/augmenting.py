@@ -1,0 +1,143 @@
+"""Texts turned to other attributes, and data made of them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fairlab.files import write_whole
+from fairlab.plans.building import augment_lexicon, build_llm, build_rewriter
+from fairlab.plans.running import augment_rows, refuse_unplanned
+from fairlab.record import Record
+from fairlab.rewriting.llm_rewriter import NotRewritten
+from fairlab.run import cli
+from fairlab.run.composing import composed
+from fairlab.run.folders import plain_config
+from fairlab.types import NEUTRAL, FairlabError
+
+if TYPE_CHECKING:  # datasets takes seconds to import
+    import datasets
+
+Text = TypeVar("Text", str, list[str])
+
+
+def rewrite(
+    text: Text,
+    *,
+    to: str,
+    axis: str = "gender",
+    rewriter: str = "rules",
+    settings: Mapping[str, Any] | None = None,
+) -> Text:
+    """A text, or several, with the people in it turned to an attribute.
+
+    Args:
+        text: the text or texts.
+        to: attribute of the axis to turn to, or ``neutral``.
+        axis: name of a lexicon such as ``gender``, or the path of one's own.
+        rewriter: what rewrites: ``rules``, ``word_swap``, or another that gives all versions of a text.
+        settings: settings by dotted key, such as ``{"rewriter.names": "keep"}``.
+
+    Raises:
+        FairlabError: there is no such axis, attribute or rewriter, or a text could not be rewritten.
+
+    Example:
+        >>> import fairlab
+        >>> fairlab.rewrite("The chairman kissed his wife.", axis="gender", to="woman")
+        'The chairwoman kissed her wife.'
+        >>> fairlab.rewrite(["He is a nurse."], to="neutral")
+        ['They are a nurse.']
+    """
+    values = plain_config(composed("augment", [f"rewriter={rewriter}"], {"axis": axis, **(settings or {})}))
+    targets = (NEUTRAL, *augment_lexicon(values).attributes)
+    if to not in targets:
+        raise FairlabError(f"the axis '{axis}' has no attribute '{to}'; it has {', '.join(targets)}")
+    built = build_rewriter(values, build_llm(values))
+    if not hasattr(built, "groups"):
+        raise FairlabError(f"rewriter={rewriter} does not give all versions of a text; take rules or word_swap")
+    texts = [text] if isinstance(text, str) else list(text)
+    found = []
+    for one, versions in zip(texts, built.groups(texts), strict=True):
+        if isinstance(versions, NotRewritten):
+            raise FairlabError(f"'{one[:60]}' could not be rewritten: {versions.reason}")
+        found.append(versions.versions[to])
+    return found[0] if isinstance(text, str) else found
+
+
+def augment(
+    texts: str | Path | Sequence[str] | datasets.Dataset,
+    augmentation: str,
+    *,
+    axis: str = "gender",
+    attributes: Sequence[str] | None = None,
+    field: str = "text",
+    output: str | Path | None = None,
+    rewriter: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> datasets.Dataset:
+    """Data made of texts, as ``fairlab augment`` makes it.
+
+    Args:
+        texts: the texts, a ``datasets.Dataset``, or what ``input=`` takes: a file, a folder of texts, or a data set of
+            the hub.
+        augmentation: name of the augmentation, such as ``counterfactual_groups``.
+        axis: name of a lexicon such as ``gender``, or the path of one's own.
+        attributes: two or more attributes of the axis; None takes all.
+        field: column that holds the text.
+        output: a new folder to write into as well, with manifest, data card and report; None keeps nothing.
+        rewriter: name of the rewriter; None takes the augmentation's own.
+        settings: settings by dotted key, such as ``{"augmentation.filter": "keep"}``.
+
+    Raises:
+        FairlabError: there is no such augmentation or axis, there is no text, or nothing could be made.
+
+    Example:
+        >>> import fairlab
+        >>> groups = fairlab.augment(["He is a nurse."], "counterfactual_groups", axis="gender")
+        >>> groups[0]["versions"]
+        {'neutral': 'They are a nurse.', 'man': 'He is a nurse.', 'woman': 'She is a nurse.'}
+    """
+    with tempfile.TemporaryDirectory(prefix="fairlab-") as place:
+        source = str(texts) if isinstance(texts, str | Path) else str(written_rows(texts, field, Path(place)))
+        folder = Path(place) / "made" if output is None else Path(output)
+        values = {"input": source, "output": str(folder), "axis": axis, "attributes": attributes, "field": field}
+        choices = [f"+augmentation={augmentation}", *([f"rewriter={rewriter}"] if rewriter else [])]
+        config = plain_config(composed("augment", choices, {**values, **(settings or {})}))
+        refuse_unplanned(config, augmentation, cli.choices("augmentation"))
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise FairlabError(f"{folder} is there already; give a new folder as output")
+        folder.mkdir(parents=True, exist_ok=True)
+        record = Record(folder, config, command="")
+        augment_rows(config, augmentation, record)
+        record.save()
+        return dataset_made(folder)
+
+
+def written_rows(texts: Any, field: str, folder: Path) -> Path:
+    """Texts, or the rows of a data set, as a file of JSON lines.
+
+    Raises:
+        FairlabError: there is none, or what is given is neither.
+    """
+    rows = [{field: one} if isinstance(one, str) else one for one in texts]
+    if not rows:
+        raise FairlabError("there is no text; give at least one")
+    if strange := [one for one in rows if not isinstance(one, Mapping)]:
+        raise FairlabError(f"a {type(strange[0]).__name__} is no text; give texts, or rows with a column '{field}'")
+    path = folder / "texts.jsonl"
+    write_whole(path, "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows))
+    return path
+
+
+def dataset_made(folder: Path) -> datasets.Dataset:
+    """What an augmentation wrote into a folder, as a data set in memory."""
+    import datasets
+
+    from fairlab.data.stream.manifest import data_files
+
+    rows = [json.loads(line) for file in data_files(folder) for line in file.read_text(encoding="utf-8").splitlines()]
+    columns = dict.fromkeys(name for row in rows for name in row)
+    return datasets.Dataset.from_dict({name: [row.get(name) for row in rows] for name in columns})

@@ -1,0 +1,149 @@
+"""Debiasing a model, measured before and after."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.api.loading import described, load
+from fairlab.api.results import Results, copied
+from fairlab.files import write_whole
+from fairlab.record import Record
+from fairlab.run.composing import composed, from_backbone
+from fairlab.run.folders import plain_config
+from fairlab.run.job import accounted, do_work
+from fairlab.train import work
+from fairlab.types import FairlabError, Group
+
+if TYPE_CHECKING:  # torch takes seconds to import
+    from fairlab.backbones.backbone import Backbone
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training run, with the model before and after.
+
+    Attributes:
+        record: what the run leaves; its folder holds the model, checkpoints and the report.
+    """
+
+    record: Record
+    kept: Any = field(default=None, repr=False)  # the temporary folder of the run, which goes with this object
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return self.record.folder
+
+    @property
+    def results(self) -> Results:
+        """What was measured before and after training, and paired differences."""
+        return Results(self.record, self.kept)
+
+    @cached_property
+    def model(self) -> Backbone:
+        """The trained model."""
+        return load(self.folder)
+
+    def save(self, folder: str | Path) -> Path:
+        """Keep the run in a new folder.
+
+        Raises:
+            FairlabError: there is something in the folder already, or the disk is full.
+        """
+        return copied(self.folder, Path(folder))
+
+
+def debias(
+    model: Any,
+    data: Any,
+    *,
+    method: str = "ccd",
+    benchmarks: str | Sequence[str] = ("cced", "seat", "bias_ir", "stsb"),
+    scale: str = "quickstart",
+    seed: int = 42,
+    limit: int | None = None,
+    output: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **of_method: Any,
+) -> Run:
+    """Debias a model on counterfactual groups and measure it before and after, as ``fairlab train`` does.
+
+    Args:
+        model: whatever :func:`fairlab.load` takes. It is not changed: the run trains a copy.
+        data: counterfactual groups: what :func:`fairlab.augment` gives, groups as dictionaries or as
+            :class:`fairlab.types.Group`, or a path as ``data.path`` takes it.
+        method: name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp`` or ``sentence_debias``.
+        benchmarks: names of what to measure before and after.
+        scale: ``quickstart`` or ``paper``: which defaults the method has.
+        seed: seed of the run.
+        limit: most items of each benchmark, for trying things out; None measures all.
+        output: a new folder for the run; None keeps it as long as the object that is returned, or until ``save``.
+        settings: settings of the run by dotted key, such as ``{"trainer.max_steps": 100}``.
+        of_method: settings of the method, such as ``beta=1.0``.
+
+    Raises:
+        FairlabError: the model, the groups, a name or a setting is wrong.
+    """
+    measured = [benchmarks] if isinstance(benchmarks, str) else list(benchmarks)
+    if not measured:
+        raise FairlabError("benchmarks is an empty list; give at least one, such as ['seat']")
+    kept = tempfile.TemporaryDirectory(prefix="fairlab-")
+    folder = Path(kept.name) / "run" if output is None else Path(output)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FairlabError(f"{folder} is there already; give a new folder as output")
+    values = {
+        "data.path": str(data) if isinstance(data, str | Path) else str(written_groups(data, folder)),
+        "seed": seed,
+        "limit": limit,
+        **{f"method.{name}": value for name, value in of_method.items()},
+        **(settings or {}),
+    }
+    choices = [f"scale={scale}", f"method={method}", "data=groups", f"benchmark=[{','.join(measured)}]"]
+    config = from_backbone(composed("train", choices, values), _name(model, Path(kept.name)))
+    folder.mkdir(parents=True, exist_ok=True)
+    in_memory = set() if isinstance(data, str | Path) else {"data.path"}
+    given = [f"{key}={value}" for key, value in values.items() if value is not None and key not in in_memory]
+    command = shlex.join(["python", "-m", "fairlab.train", f"backbone={described(model)}", *choices, *given])
+    record = Record(folder, plain_config(config), command)
+    with accounted(record):
+        do_work("train", config, work, record)
+    return Run(record, kept)
+
+
+def _name(model: Any, folder: Path) -> str:
+    """A model by name, a model object written into a folder first."""
+    if isinstance(model, str | Path):
+        return str(model)
+    from fairlab.backbones.export import export_backbone
+
+    place = folder / "start"
+    export_backbone(load(model), place, card="")
+    return str(place)
+
+
+def written_groups(data: Any, folder: Path) -> Path:
+    """Groups as a file of JSON lines in a run's folder.
+
+    Raises:
+        FairlabError: there is none, or what is given holds no groups.
+    """
+    rows = [{**group.extra, **_plain(group)} if isinstance(group, Group) else group for group in data]
+    if not rows:
+        raise FairlabError("there is no counterfactual group to train on; give at least a few")
+    if strange := [row for row in rows if not isinstance(row, Mapping) or "versions" not in row]:
+        raise FairlabError(f"a {type(strange[0]).__name__} is no counterfactual group; give what fairlab.augment makes")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "groups.jsonl"
+    write_whole(path, "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows))
+    return path
+
+
+def _plain(group: Group) -> dict[str, Any]:
+    return {name: value for name, value in asdict(group).items() if name != "extra"}

@@ -1,0 +1,123 @@
+"""Measuring models, and comparing what was measured."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairlab.api.debiasing import Run
+from fairlab.api.loading import described, loaded_with_facts
+from fairlab.api.results import Changes, Results
+from fairlab.benchmarks.runner import measure_models
+from fairlab.protocols import Benchmark
+from fairlab.record import Record, environment
+from fairlab.results.comparing import Side, compare_sides, only_side
+from fairlab.run.build import build_benchmarks
+from fairlab.run.composing import composed
+from fairlab.run.folders import plain_config
+from fairlab.run.shortened import shortening_notes
+from fairlab.types import FairlabError
+
+
+def evaluate(
+    model: Any,
+    benchmarks: str | Benchmark | Sequence[str | Benchmark],
+    *,
+    limit: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Results:
+    """Measure a model, or several side by side, as ``fairlab evaluate`` does.
+
+    A benchmark that the model cannot run, for example for want of a language-modelling head, is listed in ``not_run``.
+
+    Args:
+        model: whatever :func:`fairlab.load` takes; or several by label, such as ``{"before": a, "after": b}``, which
+            are compared with the first, item by item.
+        benchmarks: names of benchmarks such as ``seat``, or objects that meet
+            :class:`fairlab.protocols.Benchmark`; one or several.
+        limit: most items of each benchmark, or of each of its parts, for trying things out; None measures all.
+        settings: settings of benchmarks, such as ``{"crows_pairs.protocol": "meade"}``.
+
+    Raises:
+        FairlabError: there is no such model, benchmark or setting, the list is empty, ``limit`` is below 1, or nothing
+            could be measured.
+    """
+    asked = [benchmarks] if isinstance(benchmarks, str) or hasattr(benchmarks, "measure") else list(benchmarks)  # type: ignore[arg-type]
+    models = dict(model) if isinstance(model, Mapping) else {"": model}
+    if not asked or not models:
+        what = "benchmarks is an empty list; give at least one, such as ['seat']" if models else "no model was given"
+        raise FairlabError(what)
+    names = [one for one in asked if isinstance(one, str)]
+    own: list[Any] = [one for one in asked if not isinstance(one, str)]
+    if unknown := [one for one in own if not isinstance(one, Benchmark)]:
+        raise FairlabError(f"a {type(unknown[0]).__name__} is no benchmark; give a name, such as 'seat'")
+    values = {"limit": limit} | {f"benchmark.{key}": value for key, value in (settings or {}).items()}
+    config = composed("evaluate", [f"benchmark=[{','.join(names)}]"], values)
+    chosen = [*(build_benchmarks(config) if names else []), *own]
+    found = {label: loaded_with_facts(one) for label, one in models.items()}
+    kept = tempfile.TemporaryDirectory(prefix="fairlab-")
+    record = Record(Path(kept.name), _configuration(plain_config(config), models, own), _command(models, asked, values))
+    weights = {f"weights of {label or described(models[label])}": facts for label, (_, facts) in found.items()}
+    record.provenance |= environment() | weights
+    record.notes += shortening_notes(config)
+    measure_models(chosen, ((label, backbone) for label, (backbone, _) in found.items()), record)
+    if not record.readings:
+        reasons = "; ".join(dict.fromkeys(f"{entry.benchmark}: {entry.reason}" for entry in record.not_run))
+        raise FairlabError(f"nothing could be measured ({reasons}); choose another benchmark, or another model")
+    record.status = "finished"
+    record.save()
+    return Results(record, kept)
+
+
+def _configuration(config: dict[str, Any], models: Mapping[str, Any], own: Sequence[Any]) -> dict[str, Any]:
+    """The configuration with what it cannot hold as objects: what the models and one's own benchmarks are."""
+    names = {label: described(model) for label, model in models.items()}
+    classes = {one.name: {"_target_": f"{type(one).__module__}.{type(one).__qualname__}"} for one in own}
+    return {
+        **config,
+        "model": names.get("", names),
+        "benchmark": {**(config.get("benchmark") or {}), **classes},
+    }
+
+
+def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[str, Any]) -> str:
+    """The command that does the same, as far as a command line can say it."""
+    named_models = [f"{label}:{described(model)}" if label else described(model) for label, model in models.items()]
+    model = named_models[0] if "" in models else f"{{{','.join(named_models)}}}"
+    benchmarks = ",".join(one if isinstance(one, str) else one.name for one in asked)
+    given = [f"{key}={value}" for key, value in values.items() if value is not None]
+    return shlex.join(["python", "-m", "fairlab.evaluate", f"model={model}", f"benchmark=[{benchmarks}]", *given])
+
+
+def compare(before: Any, after: Any) -> Changes:
+    """What differs between two measurements, paired item by item, with p-values adjusted as in a run's record.
+
+    Args:
+        before: the earlier or the baseline: :class:`Results`, what :func:`fairlab.debias` gave, a record, or the folder
+            of a run; of a training, the trained model.
+        after: the other, the same kinds; differences are ``after`` less ``before``.
+
+    Raises:
+        FairlabError: one measured several models, or they share no reading over the same items.
+    """
+    return Changes(compare_sides(side(before), side(after)))
+
+
+def side(measured: Any) -> Side:
+    """The model that results, a run, a record or a folder stand for.
+
+    Raises:
+        FairlabError: it is none of these, or stands for no single model.
+    """
+    if isinstance(measured, str | Path):
+        folder = Path(measured)
+        if not (folder / "record.json").is_file():
+            raise FairlabError(f"{folder} holds no run (no record.json); give the folder of a run")
+        return only_side(Record.load(folder))
+    record = measured if isinstance(measured, Record) else getattr(measured, "record", None)
+    if not isinstance(measured, Record | Results | Run) or not isinstance(record, Record):
+        raise FairlabError(f"a {type(measured).__name__} is no measurement; give Results, a run or the folder of one")
+    return only_side(record)

@@ -1,0 +1,119 @@
+"""Whatever a user has of a model as a :class:`fairlab.backbones.backbone.Backbone`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.backbones.loading import PUBLISHED, readable_length, weights_facts
+from fairlab.distributed import device
+from fairlab.run.backbone_nodes import FALLBACK, SETTINGS, backbone_node
+from fairlab.run.build import build
+from fairlab.run.composing import composing
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:  # torch and transformers take seconds to import
+    from fairlab.backbones.backbone import Backbone
+
+
+def load(model: Any, **settings: Any) -> Backbone:
+    """A model that fairlab can measure and debias.
+
+    Args:
+        model: a backbone's name such as ``minilm``, the folder of a run or of a model, a name of the hub; or a model in
+            memory: a ``SentenceTransformer``, or a pair of a model of transformers and its tokenizer. A model in memory
+            stays where it is and is not copied; one that is loaded goes onto a GPU where there is one.
+        settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, to be used instead of the model's own; of a
+            pair ``pooling``, ``normalize`` and ``max_length``.
+
+    Raises:
+        FairlabError: the model is of another kind, cannot be had, or there is no such setting.
+
+    Example:
+        >>> import fairlab
+        >>> model = fairlab.load("minilm")
+        >>> model.embed(["He is a nurse."]).shape
+        torch.Size([1, 384])
+    """
+    if unknown := sorted(set(settings) - set(SETTINGS)):
+        raise FairlabError(f"there is no setting '{unknown[0]}' of a model; there are: {', '.join(SETTINGS)}")
+    if isinstance(model, str | Path):
+        with composing():
+            return build(backbone_node(str(model), settings)).to(device())
+    backbone = _in_memory(model, settings)
+    if backbone is None:
+        raise FairlabError(
+            f"a {type(model).__name__} is no model that fairlab knows; give a name, a folder, a SentenceTransformer or "
+            "a pair (model, tokenizer)"
+        )
+    return backbone
+
+
+def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | None:
+    """A model object as a backbone; None of an object of another kind."""
+    from sentence_transformers import SentenceTransformer
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from fairlab.backbones.backbone import Backbone
+
+    if isinstance(model, Backbone | SentenceTransformer) and settings:
+        raise FairlabError(f"a {type(model).__name__} has its own settings; leave out {', '.join(settings)}")
+    if isinstance(model, Backbone):
+        return model
+    if isinstance(model, SentenceTransformer):
+        return _of_sentence_transformer(model)
+    if isinstance(model, tuple) and len(model) == 2 and isinstance(model[0], PreTrainedModel):
+        if not isinstance(model[1], PreTrainedTokenizerBase):
+            raise FairlabError(f"the second of (model, tokenizer) is a {type(model[1]).__name__}; give the tokenizer")
+        if "dtype" in settings:
+            raise FairlabError("a model in memory has its own dtype; leave dtype out")
+        chosen: dict[str, Any] = FALLBACK | settings
+        if chosen["pooling"] not in ("mean", "cls"):
+            raise FairlabError(f"pooling of (model, tokenizer) must be mean or cls, not {chosen['pooling']}")
+        chosen["max_length"] = readable_length(*model, chosen["max_length"], f"this {type(model[0]).__name__}")
+        return Backbone(*model, **chosen)
+    if isinstance(model, PreTrainedModel):
+        raise FairlabError(f"a {type(model).__name__} needs its tokenizer; give the pair (model, tokenizer)")
+    return None
+
+
+def _of_sentence_transformer(sentence: Any) -> Backbone:
+    """A SentenceTransformer with all its modules, its prompt and its length."""
+    from sentence_transformers.base.modules import Transformer
+
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.published import Published
+
+    first = sentence[0]
+    if not isinstance(first, Transformer):
+        raise FairlabError(
+            f"this SentenceTransformer begins with a {type(first).__name__}; give one that begins with a Transformer"
+        )
+    return Backbone(
+        first.model,  # type: ignore[arg-type]
+        first.tokenizer,
+        pooling=PUBLISHED,
+        max_length=sentence.max_seq_length or first.tokenizer.model_max_length,
+        normalize=False,
+        published=Published(sentence),
+    )
+
+
+def loaded_with_facts(model: Any) -> tuple[Backbone, dict[str, Any]]:
+    """A model, and what the record says of its weights: a name and a hash."""
+    if isinstance(model, str | Path):
+        with composing():
+            facts = weights_facts(backbone_node(str(model), {}))
+        return load(model), facts
+    backbone = load(model)
+    return backbone, {"name": described(model), "sha256": backbone.digest()}
+
+
+def described(model: Any) -> str:
+    """What a record calls a model: its name or folder, or the kind of the object, with where its weights came from."""
+    if isinstance(model, str | Path):
+        return str(model)
+    whole = model[0] if isinstance(model, tuple) else model
+    weights = getattr(whole, "model", None) or (whole[0].model if hasattr(whole, "max_seq_length") else whole)
+    source = getattr(weights, "name_or_path", "")
+    return f"{type(whole).__name__} object{f' of {source}' if source else ''}"

@@ -1,0 +1,84 @@
+"""Many runs at once: all that lie below a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.api.evaluating import compare
+from fairlab.api.results import Changes
+from fairlab.record import Record
+from fairlab.reporting.headlines import title
+from fairlab.results.comparing import sides_of
+from fairlab.results.grouping import records_below
+from fairlab.results.long_form import long_form, write_long_form
+from fairlab.results.method_table import MethodTable, method_table
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:  # pandas takes a second to import
+    import pandas
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Records of runs, in the order of their folders."""
+
+    records: Sequence[Record]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __getitem__(self, number: int) -> Record:
+        return self.records[number]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{number}  {record.folder}  {record.status}" for number, record in enumerate(self.records))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each reading of each run; see :func:`fairlab.results.long_form.long_form` for the columns."""
+        return long_form(self.records)
+
+    def save(self, path: str | Path) -> None:
+        """Write that table into a file whose name ends in ``.csv`` or ``.parquet``."""
+        write_long_form(self.records, Path(path))
+
+    def table(self, readings: Sequence[str] | None = None) -> MethodTable:
+        """Methods by readings, with deviations over seeds and the best where it is beyond chance.
+
+        Runs that differ in their seed alone are one method; a run of several models gives a row for each.
+
+        Args:
+            readings: such as ``seat/average/absolute_effect_size``; None takes all headline readings.
+        """
+        table = method_table(self.records, readings)
+        sides = [side for record in self.records for side in sides_of(record)]
+        titles = {place: title(reading) for side in sides for place, reading in side.readings.items()}
+        return replace(table, titles={place: titles[place] for place in table.titles})
+
+    def compare(self, before: int | str | Path, after: int | str | Path) -> Changes:
+        """What differs between two of the runs, paired item by item.
+
+        Args:
+            before: number of the run, or its folder; of a training, the trained model is meant.
+            after: the other run.
+        """
+        return compare(self._chosen(before), self._chosen(after))
+
+    def _chosen(self, run: int | str | Path) -> Any:
+        if isinstance(run, int) and not -len(self) <= run < len(self):
+            raise FairlabError(f"there is no run {run}; they are numbered 0..{len(self) - 1}")
+        return self.records[run] if isinstance(run, int) else run
+
+
+def runs(folder: str | Path = "outputs") -> Runs:
+    """All runs below a folder.
+
+    Raises:
+        FairlabError: there is no such folder, or no run in it.
+    """
+    return Runs(records_below(Path(folder)))

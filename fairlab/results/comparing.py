@@ -1,0 +1,142 @@
+"""What two models were measured at, compared on the same items after the fact, from the draws that runs keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.benchmarks.runner import adjusted, draws_file
+from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
+from fairlab.record import Comparison, Reading, Record
+from fairlab.types import FairlabError
+
+Place = tuple[str, str, str]  # benchmark, subset and quantity of a reading
+CHANGE = "change"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One model as a run measured it.
+
+    Attributes:
+        record: of the run.
+        phase: under which the model stands there; empty for the only one.
+    """
+
+    record: Record
+    phase: str
+
+    @cached_property
+    def readings(self) -> dict[Place, Reading]:
+        """Readings of the model by benchmark, subset and quantity."""
+        return {place_of(reading): reading for reading in self.record.readings if reading.phase == self.phase}
+
+    @cached_property
+    def draws(self) -> dict[Place, NDArray[np.float64]]:
+        """Bootstrap draws (2,000,) of its readings, as far as the run has kept them."""
+        from safetensors.numpy import load_file
+
+        found: dict[Place, NDArray[np.float64]] = {}
+        for benchmark in {benchmark for benchmark, _, _ in self.readings}:
+            file = draws_file(self.record.folder, self.phase, benchmark)
+            held = load_file(file) if file.is_file() else {}
+            for name, values in held.items():
+                subset, _, quantity = name.rpartition("/")
+                found[benchmark, subset, quantity] = values.astype(np.float64)
+        return found
+
+    @property
+    def name(self) -> str:
+        """The folder of the run, and the model's label where it has one."""
+        return f"{self.record.folder} ({self.phase})" if self.phase else str(self.record.folder)
+
+
+def place_of(reading: Reading) -> Place:
+    """Benchmark, subset and quantity."""
+    return reading.benchmark, reading.subset, reading.quantity
+
+
+def sides_of(record: Record) -> list[Side]:
+    """The models that a run stands for: the trained one, or all that it measured."""
+    phases = record.phases
+    return [Side(record, phase) for phase in (["after"] if "after" in phases else phases)]
+
+
+def only_side(record: Record) -> Side:
+    """The one model that a run stands for.
+
+    Raises:
+        FairlabError: it measured none, or several.
+    """
+    found = sides_of(record)
+    if len(found) != 1:
+        have = f"several models ({', '.join(side.phase for side in found)})" if found else "no model"
+        raise FairlabError(f"{record.folder} measured {have}; give a run of one model")
+    return found[0]
+
+
+def compare_sides(before: Side, after: Side) -> list[Comparison]:
+    """Differences of all readings that two models share, paired item by item, as a run compares before and after.
+
+    P-values of headline readings are adjusted by Holm's method.
+
+    Raises:
+        FairlabError: no reading can be compared; the message says why.
+    """
+    shared = [place for place in after.readings if place in before.readings]
+    if not shared:
+        raise FairlabError(f"{before.name} and {after.name} share no reading; measure both with the same benchmarks")
+    reasons = {place: why_not(before, after, place) for place in shared}
+    alike = [place for place in shared if not reasons[place]]
+    if not alike:
+        raise FairlabError(f"{before.name} and {after.name} cannot be compared: {reasons[shared[0]]}")
+    return adjusted([_comparison(before, after, place) for place in alike], CHANGE)
+
+
+def why_not(before: Side, after: Side, place: Place) -> str:
+    """Why a reading that two models share cannot be compared; empty where it can."""
+    name = "/".join(place)
+    if key := _other_setting(before.record, after.record, place[0]):
+        return f"they were measured by other settings ({key})"
+    if before.readings[place].n != after.readings[place].n:
+        return f"{name} is over {before.readings[place].n} and {after.readings[place].n} items"
+    for side in (before, after):
+        if place not in side.draws:
+            return f"{side.name} keeps no draws of {name}, as runs of older versions; measure it again"
+    return ""
+
+
+def _other_setting(first: Record, second: Record, benchmark: str) -> str:
+    """The first setting in which a benchmark differs between two runs; empty where none does, or it is not known."""
+    name = re.split("[@]", benchmark)[0]
+    nodes: list[Any] = [(record.config.get("benchmark") or {}).get(name) for record in (first, second)]
+    if not all(isinstance(node, dict) for node in nodes):
+        return ""
+    differing = [key for key in {**nodes[0], **nodes[1]} if nodes[0].get(key) != nodes[1].get(key)]
+    return f"{name}.{differing[0]}={nodes[0].get(differing[0])} and {nodes[1].get(differing[0])}" if differing else ""
+
+
+def _comparison(before: Side, after: Side, place: Place) -> Comparison:
+    earlier, later = before.readings[place], after.readings[place]
+    draws = after.draws[place] - before.draws[place]
+    return Comparison(
+        *place,
+        later.value - earlier.value,
+        later.unit,
+        *percentile_interval(draws),
+        two_sided_p(draws),
+        later.n,
+        headline=later.headline,
+        phase=CHANGE,
+    )
+
+
+def sides_by_seed(sides: Sequence[Side]) -> dict[int | None, Side]:
+    """Models by the seed of their runs; of runs that do the same with one seed the last one counts."""
+    return {side.record.config.get("seed"): side for side in sides}

@@ -1,0 +1,88 @@
+"""A small table as Markdown and as LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ESCAPED = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "±": r"$\pm$",
+    "²": r"$^2$",
+    **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The text of a cell, and whether it is bold."""
+
+    text: str
+    bold: bool = False
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[Printed]]) -> str:
+    r"""A table in GitHub's Markdown.
+
+    Example:
+        >>> print(markdown(["method", "gap"], [[Printed("a|b"), Printed("0.1", bold=True)]]))
+        | method | gap |
+        | --- | --- |
+        | a\|b | **0.1** |
+    """
+    lines = [[name.replace("|", r"\|") for name in header], ["---"] * len(header)]
+    lines += [[_marked(entry) for entry in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _marked(entry: Printed) -> str:
+    text = entry.text.replace("|", r"\|")
+    return f"**{text}**" if entry.bold and text else text
+
+
+def latex(header: Sequence[str], rows: Sequence[Sequence[Printed]], *, caption: str = "", note: str = "") -> str:
+    """A table in LaTeX, which needs the package booktabs: the first column to the left, the others to the right.
+
+    Args:
+        header: name of each column.
+        rows: entries of each row, as many as there are columns.
+        caption: over the table; empty leaves it out.
+        note: under the table, in small type; empty leaves it out.
+    """
+    lines = [" & ".join(map(escaped, header)), *(" & ".join(map(_set, row)) for row in rows)]
+    return "\n".join(
+        [
+            "% needs \\usepackage{booktabs}",
+            r"\begin{table}",
+            r"\centering",
+            *([rf"\caption{{{escaped(caption)}}}"] if caption else []),
+            rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+            r"\toprule",
+            rf"{lines[0]} \\",
+            r"\midrule",
+            *(rf"{line} \\" for line in lines[1:]),
+            r"\bottomrule",
+            r"\end{tabular}",
+            *([r"\par\smallskip", rf"{{\footnotesize {escaped(note)}}}"] if note else []),
+            r"\end{table}",
+        ]
+    )
+
+
+def escaped(text: str) -> str:
+    r"""Text as LaTeX prints it.
+
+    Example:
+        >>> print(escaped("50 % of a_b ± 2"))
+        50 \% of a\_b $\pm$ 2
+    """
+    return re.sub("|".join(map(re.escape, ESCAPED)), lambda found: ESCAPED[found[0]], text)
+
+
+def _set(entry: Printed) -> str:
+    return rf"\textbf{{{escaped(entry.text)}}}" if entry.bold and entry.text else escaped(entry.text)

@@ -1,0 +1,40 @@
+"""What the shell offers after Tab: ``complete -o nospace -C 'fairlab complete' fairlab``, in bash or zsh."""
+
+from __future__ import annotations
+
+import os
+
+from fairlab.run import cli
+from fairlab.run.console import OWN, entry_points
+from fairlab.run.listing import listed
+
+
+def command() -> None:
+    """Print what may follow on the line that bash hands over in ``COMP_LINE`` and ``COMP_POINT``."""
+    line = os.environ.get("COMP_LINE", "")
+    print("\n".join(offered(line[: int(os.environ.get("COMP_POINT", len(line)))])))
+
+
+def offered(line: str) -> list[str]:
+    """What may stand in the place of a line's last word; after ``=`` or a comma, in the place of what follows it.
+
+    Example:
+        >>> offered("fairlab tr"), offered("fairlab train backbone=mini")
+        (['train '], ['minilm ', 'minilm_mlm '])
+    """
+    _, *words, last = line.split(" ")
+    if not words:
+        return [f"{name} " for name in [*entry_points(), *OWN] if name.startswith(last)]
+    if words[0] == "ls":
+        return [f"{kind} " for kind in listed([]) if kind.startswith(last)]
+    key, is_value, value = last.partition("=")
+    if not is_value:
+        plus = "+" * key.startswith("+")
+        return [f"{plus}{group}=" for group in cli.groups() if group.startswith(key.lstrip("+"))]
+    if key.lstrip("+") not in cli.groups():
+        return []
+    begun, _, name = value.rpartition(",") if "," in value else ("", "", value)
+    opened = "[" if name.startswith("[") else ""
+    before = f"{begun}," if begun else opened
+    end = "" if begun or opened else " "
+    return [f"{before}{one}{end}" for one in cli.choices(key.lstrip("+")) if one.startswith(name.removeprefix("["))]

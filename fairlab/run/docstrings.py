@@ -1,0 +1,11 @@
+"""What a docstring or a comment says first."""
+
+from __future__ import annotations
+
+import re
+
+
+def first_sentence(docstring: str | None) -> str:
+    """The first sentence of a docstring, on one line, without its full stop."""
+    text = " ".join((docstring or "").split("\n\n")[0].split())
+    return re.split(r"(?<!al)\. ", text)[0].removesuffix(".")  # "Qian et al. 2022" goes on
