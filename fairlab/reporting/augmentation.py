@@ -252,8 +252,8 @@ def _polarity(record: Record) -> list[Block]:
         for reading in record.readings
     ]
     note = Text(
-        "Per cent of groups as the rewriter made them, before the filter, with 95 % intervals; union: every version has "
-        "its own polarity (CCD, equations 6 and 7).",
+        "Per cent of groups as the rewriter made them, before the filter, with 95 % intervals; union: every version "
+        "has its own polarity (CCD, equations 6 and 7).",
         "note",
     )
     found: list[Block] = [PageTable(["what was measured", "value", "n"], rows), note]

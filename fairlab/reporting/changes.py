@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairlab.record import Comparison, Reading, Record
+from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import key, meaning, title
 from fairlab.reporting.page import SIGNS, Block, Fold, Heading, PageCell, PageTable, Row, Section, Text, measured
 from fairlab.reporting.questions import WIDEST, Shift, by_question, shifts
@@ -23,32 +23,22 @@ def what_changed(record: Record) -> Section | None:
     found = shifts(record)
     if not found:
         return None
-    several = len({one.comparison.phase for one in found}) > 1
-    blocks: list[Block] = []
-    for name, some in by_question((one for one in found if one.comparison.headline), _named).items():
-        blocks += [Heading(name), forest(some, several=several)]
+    headline = [one for one in found if one.comparison.headline]
     others = [one for one in found if not one.comparison.headline]
-    if others:
-        tables = [
-            block
-            for name, some in by_question(others, _named).items()
-            for block in (Heading(name), forest(some, several=several))
-        ]
-        blocks.append(Fold(f"changes of {len(others)} other readings", tables))
+    blocks: list[Block] = [forest(headline)] if headline else []
+    blocks += [Fold(f"changes of {len(others)} other readings", [forest(others)])] if others else []
     return Section("What changed", [*blocks, Text(NOTE, "note")])
 
 
-def forest(found: Sequence[Shift], *, several: bool = False) -> PageTable:
-    """A line for each change: both values, the difference, where it lies in the plot, and its p-value.
-
-    Args:
-        found: the changes.
-        several: whether they are between several pairs of models, so that each line must say which.
-    """
-    columns: Row = ["what was measured", "before", "after", "change", PageCell("", forest="scale"), "p"]
-    if several:
-        columns = [columns[0], "first", "second", *columns[3:]]
-    return PageTable(columns, [_line(one, several) for one in found])
+def forest(found: Sequence[Shift]) -> PageTable:
+    """A line for each change, by question: both values, the difference, where it lies in the plot, and its p-value."""
+    several = len({one.comparison.phase for one in found}) > 1
+    named = ["first", "second"] if several else ["before", "after"]
+    columns: Row = ["what was measured", *named, "change", PageCell("", forest="scale"), "p"]
+    rows: list[Row | Heading] = []
+    for name, some in by_question(found, lambda one: one.comparison).items():
+        rows += [Heading(name), *(_line(one, several) for one in some)]
+    return PageTable(columns, rows)
 
 
 def _line(one: Shift, several: bool) -> Row:
@@ -68,5 +58,10 @@ def hover(reading: Reading) -> str:
     return "\n".join(filter(None, (meaning(reading), ", ".join(filter(None, (reading.unit, ideal))), key(reading))))
 
 
-def _named(one: Shift) -> Comparison:
-    return one.comparison
+def in_words(column: str) -> PageCell:
+    """What the key of a reading is called, without its phase; its meaning and itself on hover."""
+    parts = column.split("/")
+    if len(parts) != 3:
+        return PageCell(column)
+    bare = Reading(*parts, 0.0, "", None, 0, 0.0, 0.0)  # type: ignore[arg-type]
+    return PageCell(title(bare), hover=hover(bare))

@@ -1,7 +1,7 @@
 """What every report is made of: blocks, which say what is shown, and templates/, which say how.
 
-``templates/page.html`` is the frame, ``templates/blocks.html`` has a macro for each kind of block, ``templates/page.css``
-is the look. Whatever stands in a block is text: the templates escape it.
+``templates/page.html`` is the frame, ``templates/blocks.html`` has a macro for each kind of block, and
+``templates/page.css`` is the look. Whatever stands in a block is text: the templates escape it.
 """
 
 from __future__ import annotations
@@ -64,19 +64,27 @@ Row = Sequence[PageCell | str]
 
 
 @dataclass(frozen=True)
+class Heading:
+    """A heading within a section."""
+
+    kind: ClassVar[str] = "heading"
+    text: str
+
+
+@dataclass(frozen=True)
 class PageTable:
-    """A table; the one component that all of them are made with."""
+    """A table; the one component that all of them are made with. A heading among its rows heads those below it."""
 
     kind: ClassVar[str] = "table"
     columns: Row
-    rows: Sequence[Row]
-    note: str = ""
+    rows: Sequence[Row | Heading]
     caption: PageCell | str = ""
 
     @property
     def numeric(self) -> list[bool]:
         """Whether each column holds nothing but numbers."""
-        return [all(is_number(_text(row[k])) for row in self.rows) for k in range(len(self.columns))]
+        rows = [row for row in self.rows if not isinstance(row, Heading)]
+        return [all(is_number(_text(row[k])) for row in rows) for k in range(len(self.columns))]
 
 
 @dataclass(frozen=True)
@@ -101,14 +109,6 @@ class Label:
     """A mark that no reader should miss."""
 
     kind: ClassVar[str] = "label"
-    text: str
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A heading within a section."""
-
-    kind: ClassVar[str] = "heading"
     text: str
 
 

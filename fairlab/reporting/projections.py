@@ -78,9 +78,7 @@ def embedding_sections(record: Record) -> list[Section]:
     worst = np.argsort(-np.ptp(later, axis=1))[:MOST_REMAINING]
     remaining = [[found.groups[k].texts[0], *(f"{value:.3f}" for value in later[k])] for k in worst]
     shares = projection(found.attributes, *offsets(found.before, found.after), found.texts)
-    said = (
-        f"One t-SNE map of the versions of {min(MAX_PROJECTED, len(found.groups))} groups, before and after together."
-    )
+    of_map = f"versions of {min(MAX_PROJECTED, len(found.groups))} groups, before and after together."
     of_version = "f(version) - f(neutral), on its first two principal components before; neutral is the origin."
     return [
         Section(
@@ -92,7 +90,7 @@ def embedding_sections(record: Record) -> list[Section]:
             ],
         ),
         Section("What the attribute adds to an embedding", [Text(of_version, "note"), shares]),
-        Section("Embeddings", [Text(said, "note"), mapped]),
+        Section("Embeddings", [Text(f"One t-SNE map of the {of_map}", "note"), mapped]),
     ]
 
 

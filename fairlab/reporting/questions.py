@@ -93,10 +93,8 @@ class Shift:
         start = self.before.value - ideal
         ends = [start + self.comparison.low, start + self.comparison.high]
         low = 0.0 if min(ends) <= 0 <= max(ends) else min(map(abs, ends))
-        return tuple(  # type: ignore[return-value]
-            distance / abs(start) - 1
-            for distance in (low, abs(start + self.comparison.difference), max(map(abs, ends)))
-        )
+        centre, high = abs(start + self.comparison.difference), max(map(abs, ends))
+        return low / abs(start) - 1, centre / abs(start) - 1, high / abs(start) - 1
 
     @property
     def tone(self) -> str:
@@ -174,7 +172,7 @@ def _line(some: Sequence[Shift]) -> str:
     for tone, words in (
         (BETTER, "better"),
         (WORSE, "worse"),
-        ("", "no change beyond chance towards or from the ideal"),
+        ("", "neither better nor worse beyond chance"),
     ):
         named = [one for one in some if one.tone == tone]
         if named and tone:

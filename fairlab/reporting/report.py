@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import yaml
 
 from fairlab.files import write_whole
 from fairlab.record import DATA, Reading, Record, without_secrets
-from fairlab.reporting.changes import hover, what_changed
+from fairlab.reporting.changes import hover, in_words, what_changed
 from fairlab.reporting.curves import training_curves
 from fairlab.reporting.db_index import data_bias
 from fairlab.reporting.headlines import key, meaning, title
@@ -23,6 +24,7 @@ from fairlab.reporting.page import (
     Label,
     PageCell,
     PageTable,
+    Row,
     Section,
     Terms,
     Text,
@@ -116,8 +118,8 @@ def _verdict(record: Record) -> Verdict:
     if not judged:
         return Verdict("Nothing was measured that has an ideal value.", collapse_verdicts(record))
     return Verdict(
-        f"Of {len(judged)} headline readings, {len(off) or 'none'} lie off the ideal value by more than chance; there is "
-        "no other model to compare with.",
+        f"Of {len(judged)} headline readings, {len(off) or 'none'} lie off the ideal value by more than chance; there "
+        "is no other model to compare with.",
         [f"{title(r)}{f', {r.phase}' if r.phase else ''}: {r.value:.4g}, ideal {r.ideal:g}" for r in judged],
     )
 
@@ -140,16 +142,12 @@ def _readings(record: Record) -> Section:
     """Every reading by question; where there are many, those that are no headlines on a click."""
     rows = record.table()
     phases = [*record.phases, *([DATA] if any(DATA in row for row in rows) else [])]
-    blocks: list[Block] = []
-    for question, some in by_question(rows, lambda row: next(iter(row.values()))).items():
-        first = [row for row in some if next(iter(row.values())).headline]
-        others = [row for row in some if row not in first]
-        blocks.append(Heading(question))
-        if first:
-            blocks.append(_table(first, phases))
-        if others:
-            table = _table(others, phases)
-            blocks.append(table if not first and len(others) <= MANY else Fold(f"{len(others)} more readings", [table]))
+    headline = [row for row in rows if next(iter(row.values())).headline]
+    others = [row for row in rows if row not in headline]
+    blocks: list[Block] = [_table(headline, phases)] if headline else []
+    if others:
+        table = _table(others, phases)
+        blocks.append(table if not headline and len(others) <= MANY else Fold(f"{len(others)} more readings", [table]))
     terms = {title(r): f"{meaning(r)}  [{key(r)}]" for r in record.readings if meaning(r)}
     note = (
         "95 % intervals in brackets. p: the benchmark's own test of the value, in parentheses adjusted for its other "
@@ -159,15 +157,17 @@ def _readings(record: Record) -> Section:
     return Section("Before and after" if "before" in record.phases else "Readings", found)
 
 
-def _table(rows: list[dict[str, Reading]], phases: list[str]) -> PageTable:
-    """Readings of every phase or model beside their ideal value."""
+def _table(rows: Sequence[Mapping[str, Reading]], phases: Sequence[str]) -> PageTable:
+    """Readings of every phase or model beside their ideal value, by question."""
     present = [phase for phase in phases if any(phase in row for row in rows)]
-    lines = []
-    for row in rows:
-        one = next(iter(row.values()))
-        values = [_value(row[phase]) if phase in row else "" for phase in present]
-        ideal = "" if one.ideal is None else f"{one.ideal:.4g}"
-        lines.append([PageCell(title(one), hover=hover(one)), *values, ideal, PageCell(one.unit), f"{one.n}"])
+    lines: list[Row | Heading] = []
+    for question, some in by_question(rows, lambda row: next(iter(row.values()))).items():
+        lines.append(Heading(question))
+        for row in some:
+            one = next(iter(row.values()))
+            values = [_value(row[phase]) if phase in row else "" for phase in present]
+            ideal = "" if one.ideal is None else f"{one.ideal:.4g}"
+            lines.append([PageCell(title(one), hover=hover(one)), *values, ideal, PageCell(one.unit), f"{one.n}"])
     return PageTable(["what was measured", *(phase or "value" for phase in present), "ideal", "unit", "n"], lines)
 
 
@@ -220,18 +220,12 @@ def _published_language_models(record: Record) -> list[Block]:
     found = {key(reading): reading for reading in record.readings if reading.phase == "after"}
     columns = table_2["columns"]
     ours = ["ours", *(_value(found[column]) if column in found else "" for column in columns)]
-    named = [PageCell(title(found[c]), hover=hover(found[c])) if c in found else _in_words(c) for c in columns]
+    named = [PageCell(title(found[c]), hover=hover(found[c])) if c in found else in_words(c) for c in columns]
     said = (
         f"Published ({table_2['where']}): {table_2['setting']}. The stereotype score is nearer to 0 the better, by the "
         "authors; the mb-index falls with the number of entries alone; normalised is among several models."
     )
     return [Text(said), PageTable(["model", *named], [*published, ours])]
-
-
-def _in_words(column: str) -> PageCell:
-    """A key of a reading that was not taken, in words."""
-    bare = Reading(*column.split("/"), 0.0, "", None, 0, 0.0, 0.0)  # type: ignore[arg-type,misc]
-    return PageCell(title(bare), hover=column)
 
 
 def _is_cced_gap(reading: Reading) -> bool:

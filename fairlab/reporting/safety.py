@@ -7,14 +7,13 @@ figures 3 to 5.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from fairlab.record import Reading, Record
-from fairlab.reporting.headlines import meaning, title
+from fairlab.reporting.changes import in_words
 from fairlab.reporting.page import Block, Fold, Heading, PageCell, PageTable, Section, Text, measured
 
 PUBLISHED = Path(__file__).parent / "published" / "ensemble.yaml"
@@ -46,19 +45,13 @@ def _beside(record: Record) -> list[Block]:
         printed = published[name]
         values = printed["rows"]["remediated"]
         rows = [
-            [_name(column, ours), f"{value:+.4g}", _percent(ours[column]) if column in ours else "not measured"]
+            [in_words(column), f"{value:+.4g}", _percent(ours[column]) if column in ours else "not measured"]
             for column, value in zip(printed["columns"], values, strict=True)
         ]
         blocks.append(Text(f"{printed['where']}: {printed['title']}. Printed: {printed['setting']}."))
         blocks.append(PageTable(["what was measured", "printed", "ours"], rows))
     note = "Other sources, other texts: a direction to compare, not a value. Brackets are 95 % intervals."
     return [*blocks, Text(note, "note")]
-
-
-def _name(column: str, ours: Mapping[str, Reading]) -> PageCell:
-    """In words, also where nothing of the kind was measured."""
-    reading = ours.get(column) or Reading(*column.split("/"), 0.0, "", None, 0, 0.0, 0.0)  # type: ignore[arg-type,misc]
-    return PageCell(title(reading), hover="\n".join(filter(None, (meaning(reading), column))))
 
 
 def _percent(reading: Reading) -> PageCell:
@@ -92,6 +85,10 @@ def _contributions(of_harm: dict[str, Any]) -> PageTable:
         for k in shown
     ]
     return PageTable(["source score", "contribution before", "contribution after"], rows)
+
+
+def _of_hundred(share: float) -> PageCell:
+    return PageCell(f"{100 * share:.0f} %", heat=share)
 
 
 def _gaps(of_harm: dict[str, Any]) -> list[Block]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.files import write_whole
-from fairlab.record import Reading, Record, without_secrets
+from fairlab.record import Record, without_secrets
+from fairlab.reporting.changes import in_words
 from fairlab.reporting.charts import Marks, Panel, figure
-from fairlab.reporting.headlines import meaning, title
 from fairlab.reporting.page import Block, Heading, Label, PageCell, PageTable, Section, Tables, Text, Verdict, page
 from fairlab.reporting.projections import tsne_figure
 from fairlab.reporting.reproduction import OTHER_SCALE, Cell, Matrix, Table, footnotes
@@ -32,9 +32,9 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
         Label(f"{matrix.scale} scale"),
         _verdict([cell for _, rows in filled for row in rows for cell in row], matrix.scale),
         Text(
-            f"Seeds {seeds}. Ours are means over the seeds; in small type the standard deviation over the seeds and the "
-            "widest bounds of their 95 % intervals. * marks a change from the model a run started from that is beyond "
-            "chance in every seed, tests taken one by one.",
+            f"Seeds {seeds}. Ours are means over the seeds; in small type the standard deviation over the seeds and "
+            "the widest bounds of their 95 % intervals. * marks a change from the model a run started from that is "
+            "beyond chance in every seed, tests taken one by one.",
             "note",
         ),
     ]
@@ -74,15 +74,6 @@ def _tables(table: Table, rows: Sequence[Sequence[Cell]]) -> Tables:
             PageTable([columns[k] for k in keep], [[line[k] for k in keep] for line in lines], caption=in_words(column))
         )
     return Tables(small)
-
-
-def in_words(column: str) -> PageCell:
-    """What a column of a published table is called, its meaning and key on hover."""
-    parts = column.split("/")
-    if len(parts) != 3:
-        return PageCell(column)
-    bare = Reading(*parts, 0.0, "", None, 0, 0.0, 0.0)  # type: ignore[arg-type]
-    return PageCell(title(bare), hover="\n".join(filter(None, (meaning(bare), column))))
 
 
 def _ours(cell: Cell) -> PageCell | str:

@@ -184,8 +184,8 @@ def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mappin
     if not rows:
         return Section("Nearest to the ideal value", [Text("No reading has an ideal value.")])
     note = (
-        "The settings whose mean lies nearest to the ideal value. The best of many settings is also lucky: it cannot be "
-        "told apart from those in the last column."
+        "The settings whose mean lies nearest to the ideal value. The best of many settings is also lucky: it cannot "
+        "be told apart from those in the last column."
     )
     header = ["what was measured", "ideal", "nearest settings", "value", "settings whose interval overlaps"]
     return Section("Nearest to the ideal value", [PageTable(header, rows), Text(note, "note")])
