@@ -81,7 +81,7 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
 def _lead(record: Record, manifest: Manifest) -> list[Block]:
     """Where the texts come from, how many rows came of them, and what a reader must know first."""
     counts = manifest.rows()
-    sentence = "; ".join(f"{count:,} {name}" for name, count in counts.items()) + "."
+    sentence = f"{counts['written']:,} rows were made of {counts['read']:,}; {counts['rejected']:,} were rejected."
     lines = [
         f"{headline(reading)}: {reading.value:.1f} {reading.unit} [{reading.low:.1f}, {reading.high:.1f}]"
         for reading in record.readings
@@ -89,7 +89,7 @@ def _lead(record: Record, manifest: Manifest) -> list[Block]:
     ]
     notes = list(dict.fromkeys(note.text for note in record.notes if not note.item))
     heed: list[Block] = [Heed("Before using the data", notes)] if notes else []
-    return [Text(f"Made from {manifest.source['name']}."), Verdict(f"Rows: {sentence}", lines), *heed]
+    return [Text(f"Made from {manifest.source['name']}."), Verdict(sentence, lines), *heed]
 
 
 def data_card(manifest: Manifest) -> str:

@@ -146,7 +146,9 @@ def _range(values: Sequence[float], held: Sequence[float]) -> Bounds:
     """From the lowest to the highest value with some room, but none beyond a 0 that is held."""
     found = [float(value) for value in (*values, *held) if math.isfinite(value)]
     low, high = min(found, default=0.0), max(found, default=1.0)
-    room = 0.05 * (high - low) or abs(high) * 0.1 or 1.0
+    if low == high:
+        return low - (abs(low) / 10 or 1.0), high + (abs(high) / 10 or 1.0)
+    room = 0.05 * (high - low)
     return (low if low == 0 and 0 in held else low - room, high if high == 0 and 0 in held else high + room)
 
 

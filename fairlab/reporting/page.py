@@ -17,7 +17,7 @@ import jinja2
 from markupsafe import Markup
 
 TEMPLATES = Path(__file__).parent / "templates"
-SHORT_NUMBER = re.compile(r"([▲▼] )?[-+−±<>≈]?\d[\d.,:e+−-]*( ?%)?( ?[\[(].{0,24}[\])])?( [^ ]{1,10})?|")
+SHORT_NUMBER = re.compile(r"([▲▼] )?[-+−±<>≈]?\d[\d.,:e+−-]*\*?( ?%)?( ?[\[(].{0,24}[\])])?( [^ ]{1,10})?|—|")
 BETTER, WORSE = "better", "worse"
 SIGNS = {BETTER: "▲", WORSE: "▼"}
 

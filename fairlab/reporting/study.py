@@ -78,15 +78,15 @@ def _tables(table: Table, rows: Sequence[Sequence[Cell]]) -> Tables:
 
 def _ours(cell: Cell) -> PageCell | str:
     if cell.value is None:
-        return PageCell("not run" if not cell.reason else cell.verdict, hover=cell.reason)
-    spread = "" if cell.deviation is None else f"± {cell.deviation:.2g} "
+        return PageCell("—", hover=f"{cell.verdict}: {cell.reason}")
+    spread = "" if cell.deviation is None else f"± {cell.deviation:.2g}\n"
     return PageCell(f"{cell.value:.4g}{'*' * cell.moved}", f"{spread}[{cell.low:.4g}, {cell.high:.4g}]")
 
 
 def _printed(cell: Cell) -> PageCell | str:
     if cell.published is None:
         return ""
-    again = "" if cell.recomputed is None else f"recomputed {cell.recomputed:g}"
+    again = "" if cell.recomputed is None else f"recomputed\n{cell.recomputed:g}"
     return PageCell(f"{cell.published:g}", again)
 
 

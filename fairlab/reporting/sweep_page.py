@@ -35,7 +35,9 @@ from fairlab.types import FairlabError
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
 MOST_PLOTTED = 8
-MOST_COLUMNS = 4  # of readings in a table; more go into another, so that none is cut
+FEW = 2  # settings that are named in a cell; of more, a click shows which
+MOST_COLUMNS = 6  # of settings and readings in a table; more readings go into another, so that none is cut
+MOST_SETTINGS = 2  # with a column each; more stand in one
 
 
 def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
@@ -115,9 +117,11 @@ def _lead(records: Sequence[Record], choices: Sequence[Choice], titles: Mapping[
         if found := best(choices, key):
             first, alike = found
             others = f"; {len(alike)} more cannot be told from it" if alike else ""
-            lines.append(f"{name}: nearest to {first.points[key].ideal:g} is {first.name}{others}.")
+            lines.append(f"{name}: nearest to {first.points[key].ideal:g} is {_short(first)}{others}.")
     notes = Counter(
-        f"{note.benchmark}: {note.text}" for record in records for note in dict.fromkeys(record.notes) if not note.item
+        text
+        for record in records
+        for text in {f"{note.benchmark}: {note.text}" for note in record.notes if not note.item}
     )
     heed: list[Block] = (
         [Heed("Before reading the numbers", [f"{text} ({n} of {len(records)} runs)" for text, n in notes.items()])]
@@ -138,12 +142,13 @@ def _lead(records: Sequence[Record], choices: Sequence[Choice], titles: Mapping[
 def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> list[Block]:
     """Readings by question and choice of settings, a few columns to a table."""
     settings = list(choices[0].settings) if choices else []
+    settings = settings if len(settings) <= MOST_SETTINGS else ["settings"]
     tops = {key: best(choices, key) for key in titles}
     blocks: list[Block] = []
     for question, keys in by_question(titles, shown.__getitem__).items():
         blocks.append(Heading(question))
-        for some in _chunks(keys):
-            rows = [_row(choice, some, tops) for choice in choices]
+        for some in _chunks(keys, max(2, MOST_COLUMNS - len(settings))):
+            rows = [_row(choice, settings, some, tops) for choice in choices]
             named = [PageCell(titles[key], shown[key].unit, hover=hover(shown[key])) for key in some]
             blocks.append(PageTable([*settings, "seeds", *named], rows))
     terms = [(name, f"{hover(shown[key])}".replace("\n", "; ")) for key, name in titles.items()]
@@ -151,15 +156,18 @@ def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping
     return [*blocks, note, Terms(terms)] if blocks else [PageTable([*settings, "seeds"], []), note]
 
 
-def _chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+def _chunks(keys: Sequence[str], most: int) -> Iterator[Sequence[str]]:
     """Keys in as few portions as can be, as even as can be."""
-    portions = -(-len(keys) // MOST_COLUMNS)
+    portions = -(-len(keys) // most)
     for number in range(portions):
         yield keys[number * len(keys) // portions : (number + 1) * len(keys) // portions]
 
 
-def _row(choice: Choice, keys: Sequence[str], tops: Mapping[str, tuple[Choice, list[Choice]] | None]) -> Row:
-    cells: list[PageCell | str] = [*choice.settings.values(), ", ".join(map(str, choice.seeds))]
+def _row(
+    choice: Choice, settings: Sequence[str], keys: Sequence[str], tops: Mapping[str, tuple[Choice, list[Choice]] | None]
+) -> Row:
+    named = list(choice.settings.values()) if list(choice.settings) == settings else [_short(choice)]
+    cells: list[PageCell | str] = [*named, ", ".join(map(str, choice.seeds))]
     for key in keys:
         top = tops[key]
         nearest = top is not None and top[0] is choice
@@ -172,15 +180,22 @@ def _shown(point: Point, *, nearest: bool = False) -> PageCell:
     return PageCell(f"{sign}{point.value:.4g}", f"[{point.low:.4g}, {point.high:.4g}]", tone=tone)
 
 
+def _short(choice: Choice) -> str:
+    """The settings as overrides, without those that are left as they are."""
+    said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
+    return " ".join(f"{key}={value}" for key, value in said.items()) or choice.name
+
+
 def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> Section:
     rows: list[Row] = []
     for key, name in titles.items():
         if found := best(choices, key):
             first, alike = found
             point = first.points[key]
-            told = ", ".join(choice.name for choice in alike) or "none"
+            names = ", ".join(map(_short, alike))
+            told = PageCell(f"{len(alike)} others", folded=names) if len(alike) > FEW else names or "none"
             value = measured(point.value, point.low, point.high)
-            rows.append([PageCell(name, hover=hover(shown[key])), f"{point.ideal:.4g}", first.name, value, told])
+            rows.append([PageCell(name, hover=hover(shown[key])), f"{point.ideal:.4g}", _short(first), value, told])
     if not rows:
         return Section("Nearest to the ideal value", [Text("No reading has an ideal value.")])
     note = (
@@ -214,7 +229,7 @@ def _line(name: str, of_line: Sequence[Choice], setting: str, key: str, colour: 
     points = [choice.points[key] for choice in having]
     x = [float(choice.settings[setting]) for choice in having]
     bounds = [[point.low for point in points], [point.high for point in points]]
-    return Marks(name, x, [point.value for point in points], "both", colour, *bounds, [c.name for c in having])
+    return Marks(name, x, [point.value for point in points], "both", colour, *bounds, [_short(c) for c in having])
 
 
 def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
@@ -228,7 +243,7 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
     for pair in pairs:
         points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
         front = trade_off_front(points)
-        names = [choice.name for choice in choices]
+        names = [_short(choice) for choice in choices]
         x, y = zip(*points, strict=True)
         on_front = [[x[k] for k in front], [y[k] for k in front]]
         marks = [
