@@ -7,7 +7,7 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.reporting.sweep_page import report_sweep
+from fairlab.reporting.sweep import report_sweep
 from fairlab.run import cli
 from fairlab.types import FairlabError
 

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from hydra import compose, initialize_config_dir
 
-from fairlab import dashboard
 from fairlab.data.counterfactual import CounterfactualData
+from fairlab.run import dashboard
 from fairlab.run.cli import choices, conf_dir
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows

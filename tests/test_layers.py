@@ -26,7 +26,7 @@ LAYERS = [
     {"reporting"},
     {"run"},
     {"plans"},
-    {"train", "evaluate", "augment", "report", "reproduce", "score", "dashboard"},
+    {"train", "evaluate", "augment", "report", "reproduce", "score", "view"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ENTRY_POINTS = LAYERS[-1]

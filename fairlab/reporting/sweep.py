@@ -1,198 +1,275 @@
-"""The runs of a sweep: what tells them apart, their readings over seeds, each criterion's best, the trade-offs."""
+"""The page of a sweep: its runs in tables, each criterion's best, lines, trade-offs and parallel coordinates."""
 
 from __future__ import annotations
 
-import math
+import json
 import re
-import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
+from itertools import combinations, islice
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from scipy import stats
+from fairlab.files import write_whole
+from fairlab.record import Reading, Record, without_secrets
+from fairlab.reporting.changes import hover
+from fairlab.reporting.charts import Axis, Marks, Panel, figure, parallel
+from fairlab.reporting.choices import Choice, Point, best, choices_of, headlines, read_runs, trade_off_front
+from fairlab.reporting.headlines import title
+from fairlab.reporting.page import (
+    Block,
+    Heading,
+    Heed,
+    PageCell,
+    PageTable,
+    Row,
+    Section,
+    Terms,
+    Text,
+    Verdict,
+    measured,
+    page,
+)
+from fairlab.reporting.questions import by_question
+from fairlab.types import FairlabError
 
-from fairlab.record import DATA, Reading, Record
-
-# Overrides that say where and how a run was done, or which of several equal ones it is.
-NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed)=)")
-# Parts of a configuration that say where, how or with which seed; and settings that take the seed over.
-BESIDES = {"seed", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
-SEED = re.compile(r"(^|\.)(seed|fresh)$")
-
-
-@dataclass(frozen=True)
-class Point:
-    """One reading of one choice of settings, over its seeds.
-
-    Attributes:
-        value: mean over the runs, in the reading's unit.
-        low, high: bounds of the 95 % interval: of Student's t over seeds; for a single run, its own over items.
-        ideal: the value of a perfectly fair or useful model; None where there is no such value.
-        n: number of runs the mean is over.
-    """
-
-    value: float
-    low: float
-    high: float
-    ideal: float | None
-    n: int
-
-    @property
-    def distance(self) -> float:
-        """From the ideal value; nan where there is none."""
-        return math.nan if self.ideal is None else abs(self.value - self.ideal)
+NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
+MOST_PLOTTED = 8
+FEW = 2  # settings that are named in a cell; of more, a click shows which
+MOST_COLUMNS = 6  # of settings and readings in a table; more readings go into another, so that none is cut
+MOST_SETTINGS = 2  # with a column each; more stand in one
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One choice of settings with what was read of it, over its seeds."""
-
-    settings: dict[str, str]
-    seeds: list[int | None]
-    points: dict[str, Point]
-    repeated: int = 0  # runs left out that repeat the seed of another
-
-    @property
-    def name(self) -> str:
-        """The settings as overrides."""
-        return " ".join(f"{key}={value}" for key, value in self.settings.items()) or "all runs"
-
-
-def read_runs(folder: Path) -> list[Record]:
-    """Records of all runs below a folder, in the order of their numbers or names."""
-    places = [path.parent for path in folder.rglob("record.json")]
-    return [Record.load(place) for place in sorted(places, key=lambda place: _natural(str(place)))]
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
-
-
-def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
-    """What tells the runs apart, by key: what their commands differ in, and where that is not enough, what else does.
-
-    Values are those of the resolved configurations; where a command chooses a part of them as a whole, its own word.
-    """
-    done = [_identity(record.config) for record in records]
-    given = [_given(record) for record in records]
-    keys = dict.fromkeys(key for one in given for key in one)
-    found = [
-        {key: _configured(record.config, key) or one.get(key, "default") for key in keys}
-        for one, record in zip(given, records, strict=True)
-    ]
-    differing = [key for key in keys if len({one[key] for one in found}) > 1]
-    shown = [{key: one[key] for key in differing} for one in found]
-    for leaf in dict.fromkeys(leaf for one in done for leaf in one):
-        if _kinds(shown) == _kinds(done):
-            break
-        more = [one | {leaf: identity.get(leaf, "none")} for one, identity in zip(shown, done, strict=True)]
-        shown = more if _kinds(more) > _kinds(shown) else shown
-    return shown
-
-
-def _kinds(found: Sequence[Mapping[str, str]]) -> int:
-    return len({tuple(sorted(one.items())) for one in found})
-
-
-def _identity(config: Mapping[str, Any]) -> dict[str, str]:
-    """The leaves of a configuration that say what a run does, whatever its seed."""
-    what = {key: value for key, value in config.items() if key not in BESIDES}
-    leaves = dict(_leaves(what, ""))
-    return {
-        key: value for key, value in leaves.items() if not (SEED.search(key) and value == _text(config.get("seed")))
-    }
-
-
-def _leaves(content: Any, place: str) -> Iterator[tuple[str, str]]:
-    if isinstance(content, dict):  # an empty one is a part that was not chosen
-        for key, value in content.items():
-            yield from _leaves(value, f"{place}.{key}" if place else str(key))
-    else:
-        yield place, _text(content)
-
-
-def _text(value: Any) -> str:
-    """A value as text: the same for 1 and 1.0."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _given(record: Record) -> dict[str, str]:
-    overrides = [part for part in shlex.split(record.command)[3:] if "=" in part and not NO_SETTING.match(part)]
-    return {key.lstrip("+~"): value for key, _, value in (part.partition("=") for part in overrides)}
-
-
-def _configured(config: Any, key: str) -> str:
-    """The value at a key; empty where there is none, or a whole part."""
-    for part in key.split("."):
-        if not isinstance(config, dict) or part not in config:
-            return ""
-        config = config[part]
-    return "" if isinstance(config, dict) else _text(config)
-
-
-def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
-    """The finished runs, one choice for those whose configurations differ in nothing but their seed.
-
-    Of runs that do the same with the same seed the last one counts.
+def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
+    """Write the page of a folder of runs, and say where it is.
 
     Args:
-        records: records of runs; unfinished ones are left out.
-        keys: keys of the readings wanted, as in ``metrics.json``.
+        folder: folder that holds runs at any depth.
+        readings: keys of the readings to show, as in ``metrics.json``; None takes the headline readings.
+
+    Raises:
+        FairlabError: there is no such folder, no run in it, or no such reading.
     """
-    done = [record for record in records if record.status == "finished"]
-    grouped: dict[tuple[tuple[str, str], ...], list[int]] = {}
-    for number, record in enumerate(done):
-        grouped.setdefault(tuple(sorted(_identity(record.config).items())), []).append(number)
-    settings = settings_of(done)
-    made = []
-    for numbers in grouped.values():
-        runs = list({done[number].config.get("seed"): done[number] for number in numbers}.values())
-        of_run = [{reading.key: reading for reading in record.readings} for record in runs]
-        points = {key: over_seeds([one[key] for one in of_run if key in one]) for key in keys}
-        made.append(
-            Choice(
-                settings[numbers[0]],
-                [record.config.get("seed") for record in runs],
-                {key: point for key, point in points.items() if point is not None},
-                len(numbers) - len(runs),
-            )
-        )
-    return made
+    if not folder.is_dir():
+        raise FairlabError(f"{folder} is no folder; give runs=DIR, a folder of runs")
+    records = read_runs(folder)
+    if not records:
+        raise FairlabError(f"{folder} holds no run (no record.json below it); give runs=DIR, a folder of runs")
+    known = {reading.key for record in records for reading in record.readings}
+    if unknown := [key for key in readings or () if key not in known]:
+        raise FairlabError(f"no run in {folder} has {unknown[0]}; readings takes keys of metrics.json")
+    written = write_sweep(folder, records, list(readings or headlines(records)))
+    print(f"report: {written}")
 
 
-def over_seeds(readings: Sequence[Reading]) -> Point | None:
-    """Mean of a reading over runs with its 95 % interval, by Student's t; None of no run."""
-    if not readings:
+def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str]) -> Path:
+    """Write ``report.html`` and ``report.json`` into a folder of runs.
+
+    Args:
+        folder: folder of the runs, where both files are written.
+        records: records of the runs.
+        keys: keys of the readings to show, as in ``metrics.json``.
+
+    Returns:
+        Path of the page.
+    """
+    choices = choices_of(records, keys)
+    shown = {reading.key: reading for record in records for reading in record.readings if reading.key in keys}
+    titles = _titles(keys, shown)
+    sections = [
+        _nearest(choices, titles, shown),
+        Section("Runs", _tables(choices, titles, shown)),
+        _lines(choices, titles),
+        _trade_offs(choices, titles),
+        _parallel(choices, titles),
+        Section("Not finished", [_unfinished(records)]),
+    ]
+    content = [
+        {"settings": c.settings, "seeds": c.seeds, "readings": {key: asdict(p) for key, p in c.points.items()}}
+        for c in choices
+    ]
+    write_whole(folder / "report.json", json.dumps(content, indent=1) + "\n")
+    path = folder / "report.html"
+    lead = _lead(records, choices, titles)
+    made = page(f"fairlab: sweep {folder.name}", f"Sweep {folder.name}", lead, sections)
+    write_whole(path, without_secrets(made))
+    return path
+
+
+def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]:
+    """Plain names of keys, all different: with the phase or model where that is not the one after training."""
+    titles = {
+        key: title(shown[key]) + (f", {shown[key].phase}" if shown[key].phase not in ("", "after") else "")
+        for key in keys
+        if key in shown
+    }
+    several = Counter(titles.values())
+    return {key: name if several[name] == 1 else f"{name}, {key}" for key, name in titles.items()}
+
+
+def _lead(records: Sequence[Record], choices: Sequence[Choice], titles: Mapping[str, str]) -> list[Block]:
+    """How many runs there are, each criterion's best in a line, and what a reader must know first."""
+    done = sum(record.status == "finished" for record in records)
+    repeated = sum(choice.repeated for choice in choices)
+    again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
+    lines = []
+    for key, name in titles.items():
+        if found := best(choices, key):
+            first, alike = found
+            others = f"; {len(alike)} more cannot be told from it" if alike else ""
+            lines.append(f"{name}: nearest to {first.points[key].ideal:g} is {_short(first)}{others}.")
+    notes = Counter(
+        text
+        for record in records
+        for text in {f"{note.benchmark}: {note.text}" for note in record.notes if not note.item}
+    )
+    heed: list[Block] = (
+        [Heed("Before reading the numbers", [f"{text} ({n} of {len(records)} runs)" for text, n in notes.items()])]
+        if notes
+        else []
+    )
+    return [
+        Verdict(f"{done} of {len(records)} runs finished.{again}", lines),
+        *heed,
+        Text(
+            "Values are means over seeds with 95 % intervals of Student's t; where there is one run, its own interval "
+            "over items.",
+            "note",
+        ),
+    ]
+
+
+def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> list[Block]:
+    """Readings by question and choice of settings, a few columns to a table."""
+    settings = list(choices[0].settings) if choices else []
+    settings = settings if len(settings) <= MOST_SETTINGS else ["settings"]
+    tops = {key: best(choices, key) for key in titles}
+    blocks: list[Block] = []
+    for question, keys in by_question(titles, shown.__getitem__).items():
+        blocks.append(Heading(question))
+        for some in _chunks(keys, max(2, MOST_COLUMNS - len(settings))):
+            rows = [_row(choice, settings, some, tops) for choice in choices]
+            named = [PageCell(titles[key], shown[key].unit, hover=hover(shown[key])) for key in some]
+            blocks.append(PageTable([*settings, "seeds", *named], rows))
+    terms = [(name, f"{hover(shown[key])}".replace("\n", "; ")) for key, name in titles.items()]
+    note = Text("▲ marks the mean nearest to the ideal value. Point at a name to see what it means.", "note")
+    return [*blocks, note, Terms(terms)] if blocks else [PageTable([*settings, "seeds"], []), note]
+
+
+def _chunks(keys: Sequence[str], most: int) -> Iterator[Sequence[str]]:
+    """Keys in as few portions as can be, as even as can be."""
+    portions = -(-len(keys) // most)
+    for number in range(portions):
+        yield keys[number * len(keys) // portions : (number + 1) * len(keys) // portions]
+
+
+def _row(
+    choice: Choice, settings: Sequence[str], keys: Sequence[str], tops: Mapping[str, tuple[Choice, list[Choice]] | None]
+) -> Row:
+    named = list(choice.settings.values()) if list(choice.settings) == settings else [_short(choice)]
+    cells: list[PageCell | str] = [*named, ", ".join(map(str, choice.seeds))]
+    for key in keys:
+        top = tops[key]
+        nearest = top is not None and top[0] is choice
+        cells.append(_shown(choice.points[key], nearest=nearest) if key in choice.points else "")
+    return cells
+
+
+def _shown(point: Point, *, nearest: bool = False) -> PageCell:
+    sign, tone = ("▲ ", "better") if nearest else ("", "")
+    return PageCell(f"{sign}{point.value:.4g}", f"[{point.low:.4g}, {point.high:.4g}]", tone=tone)
+
+
+def _short(choice: Choice) -> str:
+    """The settings as overrides, without those that are left as they are."""
+    said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
+    return " ".join(f"{key}={value}" for key, value in said.items()) or choice.name
+
+
+def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> Section:
+    rows: list[Row] = []
+    for key, name in titles.items():
+        if found := best(choices, key):
+            first, alike = found
+            point = first.points[key]
+            names = ", ".join(map(_short, alike))
+            told = PageCell(f"{len(alike)} others", folded=names) if len(alike) > FEW else names or "none"
+            value = measured(point.value, point.low, point.high)
+            rows.append([PageCell(name, hover=hover(shown[key])), f"{point.ideal:.4g}", _short(first), value, told])
+    if not rows:
+        return Section("Nearest to the ideal value", [Text("No reading has an ideal value.")])
+    note = (
+        "The settings whose mean lies nearest to the ideal value. The best of many settings is also lucky: it cannot "
+        "be told apart from those in the last column."
+    )
+    header = ["what was measured", "ideal", "nearest settings", "value", "settings whose interval overlaps"]
+    return Section("Nearest to the ideal value", [PageTable(header, rows), Text(note, "note")])
+
+
+def _lines(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
+    """Readings against each setting that is a number, a line for each choice of the others."""
+    blocks: list[Block] = []
+    for setting in choices[0].settings if choices else ():
+        if not all(NUMBER.fullmatch(choice.settings[setting]) for choice in choices):
+            continue
+        lines: dict[str, list[Choice]] = {}
+        for choice in choices:
+            others = " ".join(f"{key}={value}" for key, value in choice.settings.items() if key != setting)
+            lines.setdefault(others or "all", []).append(choice)
+        panels = []
+        for key, named in islice(titles.items(), MOST_PLOTTED):
+            marks = [_line(name, of_line, setting, key, k) for k, (name, of_line) in enumerate(lines.items())]
+            panels.append(Panel(named, marks, setting))
+        blocks.append(figure(panels))
+    return Section("Against each setting", blocks) if blocks else None
+
+
+def _line(name: str, of_line: Sequence[Choice], setting: str, key: str, colour: int) -> Marks:
+    having = sorted((c for c in of_line if key in c.points), key=lambda choice: float(choice.settings[setting]))
+    points = [choice.points[key] for choice in having]
+    x = [float(choice.settings[setting]) for choice in having]
+    bounds = [[point.low for point in points], [point.high for point in points]]
+    return Marks(name, x, [point.value for point in points], "both", colour, *bounds, [_short(c) for c in having])
+
+
+def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
+    """Distances to the ideal of two criteria, of different benchmarks, with the choices that no other beats in both."""
+    judged = [key for key in titles if all(key in c.points and c.points[key].ideal is not None for c in choices)]
+    first = list({key.split("/")[-3]: key for key in reversed(judged) if key.count("/") > 1}.values())[::-1]
+    pairs = list(combinations(first if len(first) > 1 else judged, 2))[: MOST_PLOTTED // 2]
+    if len(choices) < 2 or not pairs:
         return None
-    values = np.array([reading.value for reading in readings])
-    first, n = readings[0], len(values)
-    if n == 1:
-        return Point(first.value, first.low, first.high, first.ideal, 1)
-    half = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n))
-    mean = float(values.mean())
-    return Point(mean, mean - half, mean + half, first.ideal, n)
+    blocks: list[Block] = []
+    for pair in pairs:
+        points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
+        front = trade_off_front(points)
+        names = [_short(choice) for choice in choices]
+        x, y = zip(*points, strict=True)
+        on_front = [[x[k] for k in front], [y[k] for k in front]]
+        marks = [
+            Marks("runs", x, y, "dots", None, texts=names, size=4.5),
+            Marks("no other is nearer in both", *on_front, "steps", 1),
+            Marks("", *on_front, "dots", 1, texts=[names[k] for k in front], size=4.5),
+        ]
+        axes = [f"{titles[key]}: distance to ideal" for key in pair]
+        blocks.append(figure([Panel(f"{titles[pair[0]]} against {titles[pair[1]]}", marks, *axes, [0.0], [0.0])]))
+    note = Text("Joined points: no other settings are nearer to both ideal values.", "note")
+    return Section("Trade-offs", [*blocks, note])
 
 
-def headlines(records: Sequence[Record]) -> list[str]:
-    """Keys of the headline readings of models after training, or as evaluated."""
-    readings = [reading for record in records for reading in record.readings]
-    return list(dict.fromkeys(r.key for r in readings if r.headline and r.phase not in ("before", DATA)))
-
-
-def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | None:
-    """The choice whose mean is nearest to the ideal, and those whose interval overlaps its own."""
-    having = [choice for choice in choices if key in choice.points and choice.points[key].ideal is not None]
-    if not having:
+def _parallel(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
+    drawn = [key for key in titles if all(key in choice.points for choice in choices)][:MOST_PLOTTED]
+    if len(choices) < 2 or not drawn:
         return None
-    first = min(having, key=lambda choice: choice.points[key].distance)
-    top = first.points[key]
-    alike = [c for c in having if c is not first and c.points[key].low <= top.high and c.points[key].high >= top.low]
-    return first, alike
+    axes = []
+    for setting in choices[0].settings:
+        values = [choice.settings[setting] for choice in choices]
+        names = list(dict.fromkeys(values))
+        axes.append(Axis(setting, [names.index(value) for value in values], names))
+    axes += [Axis(titles[key], [choice.points[key].value for choice in choices]) for key in drawn]
+    return Section("Parallel coordinates", [parallel(axes, list(range(len(choices))))])
 
 
-def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Places of the points that no other is at least as near in both and nearer in one; by the first coordinate."""
-    kept = [k for k, (x, y) in enumerate(points) if not any(a <= x and b <= y and (a < x or b < y) for a, b in points)]
-    return sorted(kept, key=lambda k: points[k])
+def _unfinished(records: Sequence[Record]) -> Block:
+    rows = [[str(r.folder.name), r.status, r.reason] for r in records if r.status != "finished"]
+    return PageTable(["run", "status", "why"], rows) if rows else Text("Every run that was started finished.")

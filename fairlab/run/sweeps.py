@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from fairlab.files import write_whole
 from fairlab.record import without_secrets
-from fairlab.reporting.sweep_page import report_sweep
+from fairlab.reporting.sweep import report_sweep
 from fairlab.run import cli
 from fairlab.run.folders import is_finished, refuse_other_run_of_sweep, write_sweep_state
 from fairlab.run.job import lock_folder

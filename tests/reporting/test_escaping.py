@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 import pytest
 
 from fairlab.record import Note, Reading, Record
+from fairlab.reporting.choices import headlines, read_runs
 from fairlab.reporting.report import write_report
-from fairlab.reporting.sweep import headlines, read_runs
-from fairlab.reporting.sweep_page import write_sweep
+from fairlab.reporting.sweep import write_sweep
 
 EVIL = "</script><script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from fairlab.record import NotRun, Reading, Record
-from fairlab.reporting.sweep import (
+from fairlab.reporting.choices import (
     best,
     choices_of,
     headlines,
@@ -16,7 +16,7 @@ from fairlab.reporting.sweep import (
     settings_of,
     trade_off_front,
 )
-from fairlab.reporting.sweep_page import write_sweep
+from fairlab.reporting.sweep import write_sweep
 
 GAP, LOSS = "after/cced/mine/gap", "after/stsb/dev/spearman"
 
