@@ -8,6 +8,7 @@ import yaml
 
 from experiments.rendering import ideal, interval, markdown, matrix_table, significant
 from fairlab.record import Reading, Record
+from fairlab.reporting.headlines import title, titled
 from fairlab.reporting.report import PUBLISHED
 
 FOLDER = Path(__file__).parent
@@ -42,7 +43,7 @@ def quickstart() -> str:
     rows = []
     for key, digits in {"cced/embedded/gap": 4, "cced/winogender/gap": 4, **AVERAGES}.items():
         before, after = found[f"before/{key}"], found[f"after/{key}"]
-        rows.append([key, interval(before, digits), interval(after, digits), str(after.n)])
+        rows.append([title(after), interval(before, digits), interval(after, digits), str(after.n)])
     return markdown(["reading", "before", "after", "n"], rows)
 
 
@@ -69,7 +70,12 @@ def seeds() -> str:
         cells.append(sts_change(name))
         rows.append(cells)
     columns = ["gap before", "gap after", "fall of the gap", "gap over distance", "distance kept"]
-    header = ["seed", *(f"{subset}: {column}" for subset in SETS for column in columns), *AVERAGES, "STS-B change"]
+    header = [
+        "seed",
+        *(f"{subset}: {column}" for subset in SETS for column in columns),
+        *map(titled, AVERAGES),
+        "STS-B change",
+    ]
     # Transposed: many quantities, three seeds.
     return markdown(
         ["", *(f"seed {row[0]}" for row in rows)], [list(line) for line in zip(header, *rows, strict=True)][1:]
@@ -108,7 +114,7 @@ def full() -> str:
         change = changes[after.key.partition("/")[2]]
         rows.append(
             [
-                after.key.partition("/")[2],
+                title(after),
                 significant(before),
                 significant(after),
                 f"{change.difference:+.3g} [{change.low:+.3g}, {change.high:+.3g}]",

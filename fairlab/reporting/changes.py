@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlab.record import Reading, Record
-from fairlab.reporting.headlines import key, meaning, title
+from fairlab.reporting.headlines import bare, key, meaning, title
 from fairlab.reporting.page import SIGNS, Block, Fold, Heading, PageCell, PageTable, Row, Section, Text, measured
 from fairlab.reporting.questions import WIDEST, Shift, by_question, shifts
 
@@ -60,8 +60,5 @@ def hover(reading: Reading) -> str:
 
 def in_words(column: str) -> PageCell:
     """What the key of a reading is called, without its phase; its meaning and itself on hover."""
-    parts = column.split("/")
-    if len(parts) != 3:
-        return PageCell(column)
-    bare = Reading(*parts, 0.0, "", None, 0, 0.0, 0.0)  # type: ignore[arg-type]
-    return PageCell(title(bare), hover=hover(bare))
+    found = bare(column)
+    return PageCell(column) if found is None else PageCell(title(found), hover=hover(found))
