@@ -5,6 +5,7 @@ import re
 import threading
 import urllib.error
 import urllib.request
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -203,7 +204,9 @@ def test_the_command_writes_the_page_and_says_where(folder, capsys):
 )
 @needs_chromium
 def test_many_runs_open_in_time(tmp_path, count, seconds):
-    run(tmp_path, "template", 111.0, 222.0, seed=333)
+    template = run(tmp_path, "template", 111.0, 222.0, seed=333)
+    template.readings += [replace(reading(LIKE, 222.0, 333), subset=f"part_{k}") for k in range(10)]
+    template.save()
     record = (tmp_path / "template" / "record.json").read_text(encoding="utf-8")
     for number in range(count):
         place = tmp_path / "runs" / str(number)
