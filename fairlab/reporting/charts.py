@@ -218,7 +218,8 @@ def parallel(axes: Sequence[Axis], shades: Sequence[int | None]) -> Figure:
     for number, axis in enumerate(axes):
         x = 40 + number * gap
         _line(root, x, top, x, bottom, "axis")
-        named = list(enumerate(axis.names)) or [(tick, _number(tick)) for tick in ticks(*ranges[number], most=5)]
+        named: list[tuple[float, str]] = [(float(k), name) for k, name in enumerate(axis.names)]
+        named = named or [(tick, _number(tick)) for tick in ticks(*ranges[number], most=5)]
         for value, name in named:
             _text(root, x + 5, place(number, value)[1] + 4, _short(name, letters), "start")
         for line, words in enumerate(textwrap.wrap(axis.title, letters)[:5]):

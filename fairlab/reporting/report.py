@@ -140,14 +140,15 @@ def _of(phase: str) -> str:
 
 def _readings(record: Record) -> Section:
     """Every reading by question; where there are many, those that are no headlines on a click."""
-    rows = record.table()
-    phases = [*record.phases, *([DATA] if any(DATA in row for row in rows) else [])]
+    rows = [row for row in record.table() if DATA not in row]
+    of_data = [row for row in record.table() if DATA in row]
     headline = [row for row in rows if next(iter(row.values())).headline]
     others = [row for row in rows if row not in headline]
-    blocks: list[Block] = [_table(headline, phases)] if headline else []
+    blocks: list[Block] = [_table(headline, record.phases)] if headline else []
     if others:
-        table = _table(others, phases)
+        table = _table(others, record.phases)
         blocks.append(table if not headline and len(others) <= MANY else Fold(f"{len(others)} more readings", [table]))
+    blocks += [Fold(f"{len(of_data)} readings of the data", [_table(of_data, [DATA])])] if of_data else []
     terms = {title(r): f"{meaning(r)}  [{key(r)}]" for r in record.readings if meaning(r)}
     note = (
         "95 % intervals in brackets. p: the benchmark's own test of the value, in parentheses adjusted for its other "

@@ -12,7 +12,7 @@ from fairlab.ensemble.strengths import MOST_LOST, Candidate, choose, pareto_fron
 from fairlab.record import Reading, Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.headlines import meaning
-from fairlab.reporting.page import Figure, PageCell, PageTable, Section, Text, Verdict, measured, page
+from fairlab.reporting.page import Block, Figure, PageCell, PageTable, Section, Text, Verdict, measured, page
 
 PRECISION, VARIANCE = "average_precision_change", "acv_change"
 COLUMNS = {
@@ -87,7 +87,7 @@ def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> s
     )
     chosen = [f"{harm}. Chosen: {strength_verdict(of_harm)}." for harm, of_harm in found.items()]
     sections = [Section(harm, [_pareto(of_harm), strength_table(records, harm)]) for harm, of_harm in found.items()]
-    lead = [Verdict(f"{len(records)} strengths were measured.", chosen), Text(rule, "note")]
+    lead: list[Block] = [Verdict(f"{len(records)} strengths were measured.", chosen), Text(rule, "note")]
     return page("fairlab: strengths of reweighting", "Strengths of reweighting", lead, sections)
 
 
@@ -109,8 +109,8 @@ def _pareto(of_harm: Mapping[str, Any]) -> Figure:
 
 def _candidates(name: str, some: Sequence[Mapping[str, Any]], kind: str, colour: int | None, size: float) -> Marks:
     listed = sorted(some, key=lambda one: one["variance"])
-    points = [[one[part] for one in listed] for part in ("variance", "precision")]
-    return Marks(name, *points, kind, colour, texts=[one["name"] for one in listed], size=size)
+    x, y = ([one[part] for one in listed] for part in ("variance", "precision"))
+    return Marks(name, x, y, kind, colour, texts=[one["name"] for one in listed], size=size)
 
 
 def _harms(record: Record) -> list[str]:

@@ -73,7 +73,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str]) ->
     Returns:
         Path of the page.
     """
-    choices = choices_of(records, keys)
+    choices = _ordered(choices_of(records, keys))
     shown = {reading.key: reading for record in records for reading in record.readings if reading.key in keys}
     titles = _titles(keys, shown)
     sections = [
@@ -94,6 +94,13 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str]) ->
     made = page(f"fairlab: sweep {folder.name}", f"Sweep {folder.name}", lead, sections)
     write_whole(path, without_secrets(made))
     return path
+
+
+def _ordered(choices: Sequence[Choice]) -> Sequence[Choice]:
+    """By their settings where all of these are numbers, else as they were run."""
+    if not all(NUMBER.fullmatch(value) for choice in choices for value in choice.settings.values()):
+        return choices
+    return sorted(choices, key=lambda choice: [float(value) for value in choice.settings.values()])
 
 
 def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]:
@@ -228,8 +235,8 @@ def _line(name: str, of_line: Sequence[Choice], setting: str, key: str, colour: 
     having = sorted((c for c in of_line if key in c.points), key=lambda choice: float(choice.settings[setting]))
     points = [choice.points[key] for choice in having]
     x = [float(choice.settings[setting]) for choice in having]
-    bounds = [[point.low for point in points], [point.high for point in points]]
-    return Marks(name, x, [point.value for point in points], "both", colour, *bounds, [_short(c) for c in having])
+    low, high = [point.low for point in points], [point.high for point in points]
+    return Marks(name, x, [point.value for point in points], "both", colour, low, high, list(map(_short, having)))
 
 
 def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
@@ -245,14 +252,14 @@ def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section
         front = trade_off_front(points)
         names = [_short(choice) for choice in choices]
         x, y = zip(*points, strict=True)
-        on_front = [[x[k] for k in front], [y[k] for k in front]]
+        x_front, y_front = [x[k] for k in front], [y[k] for k in front]
         marks = [
             Marks("runs", x, y, "dots", None, texts=names, size=4.5),
-            Marks("no other is nearer in both", *on_front, "steps", 1),
-            Marks("", *on_front, "dots", 1, texts=[names[k] for k in front], size=4.5),
+            Marks("no other is nearer in both", x_front, y_front, "steps", 1),
+            Marks("", x_front, y_front, "dots", 1, texts=[names[k] for k in front], size=4.5),
         ]
-        axes = [f"{titles[key]}: distance to ideal" for key in pair]
-        blocks.append(figure([Panel(f"{titles[pair[0]]} against {titles[pair[1]]}", marks, *axes, [0.0], [0.0])]))
+        across, up = (f"{titles[key]}: distance to ideal" for key in pair)
+        blocks.append(figure([Panel(f"{titles[pair[0]]} against {titles[pair[1]]}", marks, across, up, [0.0], [0.0])]))
     note = Text("Joined points: no other settings are nearer to both ideal values.", "note")
     return Section("Trade-offs", [*blocks, note])
 
