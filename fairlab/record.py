@@ -359,7 +359,14 @@ def _spellings(value: str) -> set[str]:
     escaped = {json.dumps(way, ensure_ascii=ascii)[1:-1] for way in plain for ascii in (True, False)}
     quoted = {way.replace("'", "''") for way in plain} | {shlex.quote(way)[1:-1] for way in plain if "'" in way}
     written = plain | escaped | quoted | {repr(way)[1:-1] for way in plain}
-    return written | {html.escape(way) for way in written} | {urllib.parse.quote(way, safe="") for way in plain}
+    shown = {html.escape(way) for way in written}
+    shown |= {way.replace("&#x27;", "&#39;").replace("&quot;", "&#34;") for way in shown}  # as templates escape
+    return (
+        written
+        | shown
+        | {html.escape(way, quote=False) for way in written}
+        | {urllib.parse.quote(way, safe="") for way in plain}
+    )
 
 
 @cache

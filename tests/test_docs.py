@@ -13,8 +13,8 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from fairlab import dashboard
 from fairlab.data.counterfactual import CounterfactualData
+from fairlab.run import dashboard
 from fairlab.run.cli import choices, conf_dir
 from fairlab.run.schema import refuse_misfits
 from fairlab.types import FairlabError

@@ -11,7 +11,6 @@ import pytest
 
 from fairlab.backbones.loading import EMBEDDED, find_weights
 from fairlab.benchmarks.perturber import PerturberQuality
-from fairlab.dashboard import workspace
 from fairlab.ensemble.bilstm import BiLSTM
 from fairlab.ensemble.forest import SafetyEnsemble
 from fairlab.ensemble.sources import Profanity, Sentiment
@@ -19,6 +18,7 @@ from fairlab.ensemble.trust import load_fitted
 from fairlab.metrics.agreement import annotator_agreement
 from fairlab.metrics.rewriting import _bleu, _rouge, bleu_counts, rouge_2
 from fairlab.record import Record
+from fairlab.run.dashboard import workspace
 from fairlab.run.loggers import build_loggers
 from fairlab.text.pipeline import MODELS, load_pipeline
 from fairlab.types import FairlabError

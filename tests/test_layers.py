@@ -27,7 +27,7 @@ LAYERS = [
     {"reporting"},
     {"run"},
     {"plans"},
-    {"train", "evaluate", "augment", "report", "reproduce", "score", "dashboard"},
+    {"train", "evaluate", "augment", "report", "reproduce", "score", "view"},
     {"api"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -36,7 +36,11 @@ def test_a_table_of_a_matrix_has_the_seeds_that_were_run_and_the_columns_that_so
     reading = Reading("rte", "dev", "accuracy", 60.0, "%", 100.0, 10, 50.0, 70.0, phase="after")
     Record(folder, {}, "", status="finished", readings=[reading]).save()
     made = matrix_table(tmp_path, "tasks")
-    assert [cell.strip() for cell in made.splitlines()[2].split("|")[1:-1]] == [columns[0], "60 [50, 70]", "not run"]
+    assert [cell.strip() for cell in made.splitlines()[2].split("|")[1:-1]] == [
+        "RTE accuracy, development set",
+        "60 [50, 70]",
+        "not run",
+    ]
     assert "other: not run: seed 2 of other" in made
     assert "qqp" not in made
     assert "one: not run: seed 1 of one" in matrix_table(tmp_path, "tasks", all_seeds=True)

@@ -9,6 +9,7 @@ import yaml
 
 from experiments.rendering import ideal, interval, markdown, matrix_table, significant
 from fairlab.record import Reading, Record
+from fairlab.reporting.headlines import title, titled
 from fairlab.reporting.report import PUBLISHED
 
 FOLDER = Path(__file__).parent
@@ -49,7 +50,7 @@ def quickstart() -> str:
         values = [reading.value for reading in after]
         spread = f"{fmean(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
         both = f"{values[0]:.{digits}f}, {elsewhere[f'after/{key}'].value:.{digits}f}"
-        rows.append([key, interval(before, digits), spread, both, str(before.n)])
+        rows.append([title(before), interval(before, digits), spread, both, str(before.n)])
     return markdown(["reading", "before", "after, mean of three seeds", "seed 42 on two processors", "n"], rows)
 
 
@@ -76,7 +77,12 @@ def seeds() -> str:
         cells.append(sts_change(name))
         rows.append(cells)
     columns = ["gap before", "gap after", "fall of the gap", "gap over distance", "distance kept"]
-    header = ["seed", *(f"{subset}: {column}" for subset in SETS for column in columns), *AVERAGES, "STS-B change"]
+    header = [
+        "seed",
+        *(f"{subset}: {column}" for subset in SETS for column in columns),
+        *map(titled, AVERAGES),
+        "STS-B change",
+    ]
     # Transposed: many quantities, three seeds.
     return markdown(
         ["", *(f"seed {row[0]}" for row in rows)], [list(line) for line in zip(header, *rows, strict=True)][1:]
@@ -115,7 +121,7 @@ def full() -> str:
         change = changes[after.key.partition("/")[2]]
         rows.append(
             [
-                after.key.partition("/")[2],
+                title(after),
                 significant(before),
                 significant(after),
                 f"{change.difference:+.3g} [{change.low:+.3g}, {change.high:+.3g}]",

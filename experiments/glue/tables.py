@@ -6,6 +6,7 @@ from pathlib import Path
 
 from experiments.rendering import interval, markdown
 from fairlab.record import Reading, Record
+from fairlab.reporting.headlines import titled
 from fairlab.reporting.seeds import median_run
 
 RECORDS = Path(__file__).parent / "records"
@@ -28,7 +29,7 @@ def fine_tuned() -> str:
         rows.append(
             [
                 run,
-                key,
+                titled(key),
                 interval(median, 1),
                 f"{min(values):.1f} to {max(values):.1f}" if len(values) > 1 else "",
                 interval(baseline[0], 1) if baseline else "",

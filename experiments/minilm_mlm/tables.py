@@ -6,6 +6,7 @@ from pathlib import Path
 
 from experiments.rendering import ideal, markdown, significant
 from fairlab.record import Record
+from fairlab.reporting.headlines import title
 
 RECORDS = Path(__file__).parent / "records"
 BESIDE_HEADLINES = ["minilm_mlm/stereoset/gender/lms", "minilm_mlm/stereoset/gender/ss"]
@@ -39,7 +40,7 @@ def quality() -> str:
         if ours is None or not (ours.headline or ours.key in BESIDE_HEADLINES):
             continue
         cells = [significant(reading) if reading else "" for reading in (row.get("minilm"), ours)]
-        rows.append([ours.key.partition("/")[2], *cells, ideal(ours), str(ours.n)])
+        rows.append([title(ours), *cells, ideal(ours), str(ours.n)])
     return markdown(["reading", "minilm", "minilm_mlm", "ideal", "n"], rows)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from experiments.rendering import interval, markdown, matrix_table, methods_table, significant
 from fairlab.record import Reading, Record
+from fairlab.reporting.headlines import title
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
@@ -38,7 +39,7 @@ def accuracies(run: str) -> str:
         if quantity in ("accuracy", "macro_f1"):
             name = "majority" if quantity == "accuracy" else "majority_macro_f1"
             other = interval(found[f"{place}/{name}"], 1) if f"{place}/{name}" in found else ""
-            rows.append([key.partition("/")[2], interval(reading, 1), other, str(reading.n)])
+            rows.append([title(reading), interval(reading, 1), other, str(reading.n)])
     return markdown(["reading", "value", "commonest label", "n"], rows)
 
 

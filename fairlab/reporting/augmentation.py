@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator
 from itertools import islice
@@ -16,8 +15,22 @@ from fairlab.data.stream.manifest import Manifest
 from fairlab.data.stream.subsample import LEFT_OUT, WHOLE
 from fairlab.files import write_whole
 from fairlab.record import Record, without_secrets
-from fairlab.reporting import plots
-from fairlab.reporting.page import figure, page, section, table
+from fairlab.reporting.curves import objective, rounds
+from fairlab.reporting.headlines import title as headline
+from fairlab.reporting.page import (
+    Block,
+    Change,
+    Code,
+    Fold,
+    Heading,
+    Heed,
+    PageTable,
+    Section,
+    Text,
+    Verdict,
+    measured,
+    page,
+)
 from fairlab.rewriting.group_rewriters import NO_WORD
 from fairlab.text.difference import pieces, stretches
 from fairlab.text.fields import join_fields
@@ -49,18 +62,34 @@ COLUMNS = {
 def write_quality_report(record: Record, manifest: Manifest) -> Path:
     """Write ``report.html``: polarity accuracy, what was left out and why, examples with their changes coloured."""
     folder = record.folder
-    sections = [
-        f"<h1>{html.escape(_title(manifest))}</h1><p>From {html.escape(manifest.source['name'])}.</p>",
-        section("Rows", table(["", "rows"], [[name, f"{count:,}"] for name, count in manifest.rows().items()])),
+    rows = [[name, f"{count:,}"] for name, count in manifest.rows().items()]
+    examples = [_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest)]
+    sections: list[Section | None] = [
+        Section("Rows", [PageTable(["what became of them", "rows"], rows)]),
         _sizes(record, manifest) or _quality(record, manifest),
-        section("Rejected", _reasons(manifest) + "".join(_rejects(folder, manifest))),
-        _searched(record) if record.history and not _in_rounds(manifest) else "",
-        section("Examples", "".join(_example(row, manifest.made_by["field"]) for row in _spread(folder, manifest))),
-        section("Provenance", f"<pre>{html.escape(record.command)}</pre>{_block(record.provenance)}"),
+        Section("Rejected", [_reasons(manifest), *_rejects(folder, manifest)]),
+        _searched(record) if record.history and not _in_rounds(manifest) else None,
+        Section("Examples", examples),
+        Section("Provenance", [Code(record.command), Fold("what made the data", [_block(record.provenance)])]),
     ]
     path = folder / "report.html"
-    write_whole(path, without_secrets(page(_title(manifest), sections, figures=bool(record.history))))
+    title = _title(manifest)
+    write_whole(path, without_secrets(page(f"fairlab: {title}", title, _lead(record, manifest), sections)))
     return path
+
+
+def _lead(record: Record, manifest: Manifest) -> list[Block]:
+    """Where the texts come from, how many rows came of them, and what a reader must know first."""
+    counts = manifest.rows()
+    sentence = f"{counts['written']:,} rows were made of {counts['read']:,}; {counts['rejected']:,} were rejected."
+    lines = [
+        f"{headline(reading)}: {reading.value:.1f} {reading.unit} [{reading.low:.1f}, {reading.high:.1f}]"
+        for reading in record.readings
+        if reading.headline
+    ]
+    notes = list(dict.fromkeys(note.text for note in record.notes if not note.item))
+    heed: list[Block] = [Heed("Before using the data", notes)] if notes else []
+    return [Text(f"Made from {manifest.source['name']}."), Verdict(sentence, lines), *heed]
 
 
 def data_card(manifest: Manifest) -> str:
@@ -130,31 +159,33 @@ def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _sizes(record: Record, manifest: Manifest) -> str:
+def _sizes(record: Record, manifest: Manifest) -> Section | None:
     """Of an expansion by biasers, rows made for every member, and what its size says; nothing of others."""
     if "inject" in manifest.made_by:
-        return section("Versions", _versions(manifest))
+        return Section("Versions", _versions(manifest))
     members = {name.removeprefix(TO): count for name, count in manifest.counts.items() if name.startswith(TO)}
     if not members:
-        return ""
+        return None
     rows = [[name, f"{count:,}"] for name, count in members.items()]
-    note = f"<p class='note'>{html.escape(record.notes[-1].text)}.</p>" if record.notes else ""
-    return section("Rows by biaser", table(["biaser", "copies and their morphs"], rows) + note)
+    note: list[Block] = [Text(f"{record.notes[-1].text}.", "note")] if record.notes else []
+    return Section("Rows by biaser", [PageTable(["biaser", "copies and their morphs"], rows), *note])
 
 
-def _versions(manifest: Manifest) -> str:
+def _versions(manifest: Manifest) -> list[Block]:
     """Of an injection of identities, versions made for every subgroup."""
     rows = [[name.removeprefix(TO), f"{n:,}"] for name, n in manifest.counts.items() if name.startswith(TO)]
-    note = "" if FLAGGED not in manifest.reasons else "<p>Flagged versions are left out; review.jsonl lists them.</p>"
-    return table(["subgroup", "versions"], rows) + note
+    found: list[Block] = [PageTable(["subgroup", "versions"], rows)]
+    if FLAGGED in manifest.reasons:
+        found.append(Text("Flagged versions are left out; review.jsonl lists them."))
+    return found
 
 
-def _quality(record: Record, manifest: Manifest) -> str:
+def _quality(record: Record, manifest: Manifest) -> Section:
     if _perturbs(manifest):
-        return section("Perturbed", _perturbed(record, manifest))
+        return Section("Perturbed", _perturbed(record, manifest))
     if _in_rounds(manifest):
-        return section("Shortcuts", _shortcuts(record))
-    return section("Polarity", _polarity(record))
+        return Section("Shortcuts", _shortcuts(record))
+    return Section("Polarity", _polarity(record))
 
 
 def _perturbs(manifest: Manifest) -> bool:
@@ -165,35 +196,35 @@ def _in_rounds(manifest: Manifest) -> bool:
     return "compat" in manifest.made_by
 
 
-def _searched(record: Record) -> str:
-    return section("Prompt search", figure(plots.rounds(record.history)) + _rounds(record.folder))
+def _searched(record: Record) -> Section:
+    return Section("Prompt search", [rounds(record.history), _rounds(record.folder)])
 
 
-def _shortcuts(record: Record) -> str:
+def _shortcuts(record: Record) -> list[Block]:
     """Objective and negations by round, and how negations go with the label before and after."""
-    rounds = [
+    of_rounds = [
         [str(row["round"]), f"{row['objective']:.6f}", f"{row['negations']:,}"]
         + [f"{row[name]:,}" if name in row else "" for name in ("selected", "rewritten")]
         for row in record.history
     ]
-    readings = [
-        [f"{r.quantity}, {r.phase}", f"{r.value:.3g} [{r.low:.3g}, {r.high:.3g}] {r.unit}"] for r in record.readings
+    readings = [[f"{headline(r)}, {r.phase}", measured(r.value, r.low, r.high, ".3g"), r.unit] for r in record.readings]
+    return [
+        *(Text(f"{one.text}.") for one in record.notes if one.benchmark == "razor"),
+        *([objective(record.history)] if record.history else []),
+        PageTable(["round", "objective", "negations in all texts", "selected", "rewritten"], of_rounds),
+        PageTable(["negations and labels", "value", "unit"], readings),
+        Text(
+            "Objective: mean similarity of documents of different labels in shortcut space, which rewriting raises. "
+            "Association: Cramer's V of whether a text holds a negation with its label; 0 is none.",
+            "note",
+        ),
     ]
-    note = "".join(f"<p>{html.escape(one.text)}.</p>" for one in record.notes if one.benchmark == "razor")
-    return (
-        note
-        + (figure(plots.objective(record.history)) if record.history else "")
-        + table(["round", "objective", "negations in all texts", "selected", "rewritten"], rounds)
-        + table(["negations and labels", "value"], readings)
-        + "<p class='note'>Objective: mean similarity of documents of different labels in shortcut space, which "
-        "rewriting raises. Association: Cramer's V of whether a text holds a negation with its label; 0 is none.</p>"
-    )
 
 
-def _perturbed(record: Record, manifest: Manifest) -> str:
+def _perturbed(record: Record, manifest: Manifest) -> list[Block]:
     """Shares by axis (table 13 of Qian et al. 2022) and texts by attribute before and after (figure 2)."""
     shares = [
-        [reading.subset, f"{reading.value:.1f} [{reading.low:.1f}, {reading.high:.1f}]", f"{reading.n:,}"]
+        [reading.subset, measured(reading.value, reading.low, reading.high, ".1f"), f"{reading.n:,}"]
         for reading in record.readings
     ]
     counts = manifest.counts
@@ -206,36 +237,36 @@ def _perturbed(record: Record, manifest: Manifest) -> str:
         for name, count in counts.items()
         if name.startswith("perturbed/") and name.count("/") == 3
     ]
-    return (
-        table(["axis", "per cent of rows perturbed", "rows"], shares)
-        + table(["attribute", "perturbed texts with a word of it, before", "after"], attributes)
-        + table(["axis", "from", "to", "rows"], turned)
-    )
+    return [
+        PageTable(["axis", "per cent of rows perturbed", "rows"], shares),
+        Heading("Perturbed texts with a word of each attribute"),
+        PageTable(["attribute", "before", "after"], attributes),
+        Heading("From which attribute to which"),
+        PageTable(["axis", "from", "to", "rows"], turned),
+    ]
 
 
-def _polarity(record: Record) -> str:
+def _polarity(record: Record) -> list[Block]:
     rows = [
-        [
-            reading.quantity.replace("_", " "),
-            f"{reading.value:.2f} [{reading.low:.2f}, {reading.high:.2f}]",
-            str(reading.n),
-        ]
+        [headline(reading), measured(reading.value, reading.low, reading.high, ".2f"), f"{reading.n:,}"]
         for reading in record.readings
     ]
-    note = (
-        "<p class='note'>Per cent of groups as the rewriter made them, before the filter, with 95 % intervals; union: "
-        "every version has its own polarity (CCD, equations 6 and 7).</p>"
+    note = Text(
+        "Per cent of groups as the rewriter made them, before the filter, with 95 % intervals; union: every version "
+        "has its own polarity (CCD, equations 6 and 7).",
+        "note",
     )
-    return table(["", "value", "n"], rows) + note if rows else "<p>No groups were made, so there is none.</p>"
+    found: list[Block] = [PageTable(["what was measured", "value", "n"], rows), note]
+    return found if rows else [Text("No groups were made, so there is none.")]
 
 
-def _reasons(manifest: Manifest) -> str:
+def _reasons(manifest: Manifest) -> Block:
     if not manifest.reasons:
-        return "<p>Nothing was rejected.</p>"
-    return table(["reason", "rows"], [[reason, f"{count:,}"] for reason, count in manifest.reasons.items()])
+        return Text("Nothing was rejected.")
+    return PageTable(["reason", "rows"], [[reason, f"{count:,}"] for reason, count in manifest.reasons.items()])
 
 
-def _rejects(folder: Path, manifest: Manifest) -> Iterator[str]:
+def _rejects(folder: Path, manifest: Manifest) -> Iterator[Change]:
     """A few rejected rows of every reason, among the first of each file."""
     left = dict.fromkeys(manifest.reasons, REJECTS)
     for name in manifest.files("rejected"):
@@ -261,7 +292,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-def _example(row: dict[str, Any], field: str | list[str]) -> str:
+def _example(row: dict[str, Any], field: str | list[str]) -> Change:
     if CHOICE in row:
         title = f"{row['source_place']}: {row[CHOICE]['word']} to {row[CHOICE]['target']}"
         return _shown(title, row["source_text"], {"perturbed": _text(row, field)})
@@ -274,37 +305,25 @@ def _text(row: dict[str, Any], field: str | list[str]) -> str:
     return join_fields([row[name] for name in ([field] if isinstance(field, str) else field)])
 
 
-def _shown(title: str, source: str, versions: dict[str, str]) -> str:
+def _shown(title: str, source: str, versions: dict[str, str]) -> Change:
     """A source and its versions, what left a version struck out, what came marked."""
-    lines = "".join(
-        f"<p><b>{html.escape(name)}</b> {_coloured(source[:LONGEST], text[:LONGEST])}</p>"
-        for name, text in versions.items()
-    )
-    return (
-        f"<div class='diff'><p class='note'>{html.escape(title)}</p><p>{html.escape(source[:LONGEST])}</p>{lines}</div>"
-    )
+    source = source[:LONGEST]
+    return Change(title, source, [(name, _pieces(source, text[:LONGEST])) for name, text in versions.items()])
 
 
-def _coloured(old: str, new: str) -> str:
-    shown = []
-    for before, after in stretches(pieces(old), pieces(new)):
-        left, came = (html.escape("".join(side)) for side in (before, after))
-        if before == after:
-            shown.append(left)
-        else:
-            shown += [f"<del>{left}</del>" if left else "", f"<ins>{came}</ins>" if came else ""]
-    return "".join(shown)
+def _pieces(old: str, new: str) -> list[tuple[str, str]]:
+    return [("".join(left), "".join(came)) for left, came in stretches(pieces(old), pieces(new))]
 
 
-def _rounds(folder: Path) -> str:
+def _rounds(folder: Path) -> PageTable:
     rows = []
     for file in sorted((folder / "search").glob("round-*.json")):
         one = json.loads(file.read_text(encoding="utf-8"))
         corrected = one["correction"]["text"] if one["correction"] else ""
         counts = [str(one[key]) for key in ("round", "texts", "rewritten", "right")]
         rows.append([*counts, one["corrector"] if corrected else "", corrected])
-    return table(["round", "texts", "rewritten", "right", "corrector", "text that became an example"], rows)
+    return PageTable(["round", "texts", "rewritten", "right", "corrector", "text that became an example"], rows)
 
 
-def _block(content: Any) -> str:
-    return f"<pre>{html.escape(json.dumps(content, indent=1, ensure_ascii=False))}</pre>"
+def _block(content: Any) -> Code:
+    return Code(json.dumps(content, indent=1, ensure_ascii=False))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fairlab.record import Record
+from fairlab.record import Reading, Record
+from fairlab.reporting.headlines import key, meaning, title
 
 
 def model_card(record: Record) -> str:
@@ -13,7 +14,11 @@ def model_card(record: Record) -> str:
     values = ", ".join(
         f"{name} {value}" for name, value in settings.items() if name not in ("_target_", "title", "limits", "pipeline")
     )
-    rows = [f"| {r.key} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {r.unit} | {r.n} |" for r in record.readings]
+    rows = [
+        f"| {title(r)} | {r.phase} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {_ideal(r)} | {r.unit} | {r.n} |"
+        for r in record.readings
+    ]
+    said = dict.fromkeys(f"- {title(r)} (`{key(r)}`): {meaning(r)}" for r in record.readings if meaning(r))
     kind = ["library_name: sentence-transformers", "tags: [sentence-similarity, fairness, debiasing]"]
     if "train_entries" in provenance["data"]:
         kind = ["library_name: transformers", "tags: [text-generation]"]
@@ -38,9 +43,13 @@ def model_card(record: Record) -> str:
         "",
         "## Measured",
         "",
-        "| key | value | 95 % interval | unit | n |",
-        "|---|---|---|---|---|",
+        "| what was measured | model | value | 95 % interval | ideal | unit | n |",
+        "|---|---|---|---|---|---|---|",
         *rows,
+        "",
+        "What the numbers mean, with their keys in `metrics.json`:",
+        "",
+        *said,
         "",
         "## Limits",
         "",
@@ -48,3 +57,7 @@ def model_card(record: Record) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _ideal(reading: Reading) -> str:
+    return "" if reading.ideal is None else f"{reading.ideal:g}"

@@ -137,10 +137,29 @@ QUANTITIES = {
     ("polarity", "accuracy_*"): ("accuracy, '{}'", "versions whose words show their own attribute (100 is best)"),
     ("polarity", "union_accuracy"): ("union accuracy", "groups all of whose versions show their own attribute"),
     ("probe", "accuracy"): ("accuracy of a linear probe", "examples that a linear classifier on embeddings gets right"),
+    ("razor", "association"): ("association with the label", "Cramer's V of negations and labels (0: none)"),
+    ("razor", "share"): ("texts with a negation", "share of all texts"),
     ("safety", "acv"): ("counterfactual variance", "variance of a text's score over its versions (0 is fair)"),
     ("safety", "acv_change"): ("change of counterfactual variance", "per cent of the baseline's (negative is fairer)"),
+    ("safety", "acv_safe"): ("counterfactual variance of safe texts", "variance of a score over versions (0 is fair)"),
+    ("safety", "acv_unsafe"): (
+        "counterfactual variance of unsafe texts",
+        "variance of a score over versions (0 is fair)",
+    ),
+    ("safety", "acv_safe_change"): (
+        "change of counterfactual variance, safe texts",
+        "per cent of the baseline's (negative is fairer)",
+    ),
+    ("safety", "acv_unsafe_change"): (
+        "change of counterfactual variance, unsafe texts",
+        "per cent of the baseline's (negative is fairer)",
+    ),
     ("safety", "average_precision"): ("average precision", "how well scores find unsafe texts (1 is best)"),
     ("safety", "average_precision_change"): ("change of average precision", "per cent of the baseline's"),
+    ("safety", "average_precision_counterfactual_change"): (
+        "change of average precision with versions",
+        "per cent of the baseline's",
+    ),
     ("safety", "average_precision_counterfactual"): (
         "average precision with versions",
         "how well scores find unsafe texts, versions among them (1 is best)",
@@ -152,9 +171,12 @@ QUANTITIES = {
         "largest gap, unsafe texts",
         "between the mean scores of two subgroups (0 is fair)",
     ),
+    ("safety", "sliced_average_safe"): ("mean score of safe texts", "of one subgroup, beside those of the others"),
+    ("safety", "sliced_average_unsafe"): ("mean score of unsafe texts", "of one subgroup, beside those of the others"),
     ("safety", "gain_over_best_source"): ("gain over the best source", "average precision above the best source's"),
     ("seat", "absolute_effect_size"): ("mean absolute effect size", "strength of the associations tested (0 is fair)"),
     ("seat", "effect_size"): ("effect size", "association of the targets with the attributes (0 is fair)"),
+    ("seat", "share_significant"): ("share of significant tests", "tests with p below 0.01 (0 is fair)"),
     ("seat", "significant_tests"): ("significant tests", "tests with p below 0.01 (0 is fair)"),
     ("shortcuts", "accuracy"): ("accuracy", "labels that the words of the last field alone give away"),
     ("shortcuts", "association"): ("association with the label", "Cramer's V of negations and labels (0: none)"),
@@ -203,6 +225,23 @@ def meaning(named: Named) -> str:
 def key(named: Named) -> str:
     """Benchmark, subset and quantity, as in ``metrics.json`` but for the phase."""
     return f"{named.benchmark}/{named.subset}/{named.quantity}"
+
+
+def titled(column: str) -> str:
+    """What the key of a reading is called, without its phase; what is no such key stays as it is.
+
+    Example:
+        >>> titled("seat/6b/effect_size")
+        'SEAT effect size, test 6b'
+    """
+    found = bare(column)
+    return column if found is None else title(found)
+
+
+def bare(column: str) -> Reading | None:
+    """A reading that has nothing but its key, to be named; None where the key is none."""
+    parts = column.split("/")
+    return Reading(parts[0], parts[1], parts[2], 0.0, "", None, 0, 0.0, 0.0) if len(parts) == 3 else None
 
 
 def wrapped(text: str, width: int = 26) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.headlines import titled
 from fairlab.results.marks import marked, marks_of_runs
 from fairlab.types import FairlabError
 
@@ -275,7 +276,7 @@ def rendered_table(table: Table, rows: Sequence[Sequence[Cell]], form: str) -> s
     from tabulate import tabulate
 
     lines = [
-        [column, *(shown_cell(cells_of_row[place]) for cells_of_row in rows)]
+        [titled(column), *(shown_cell(cells_of_row[place]) for cells_of_row in rows)]
         for place, column in enumerate(table.columns)
     ]
     return tabulate(lines, headers=["", *(row.name for row in table.rows)], tablefmt=form, disable_numparse=True)

@@ -5,16 +5,14 @@ Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairne
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from fairlab.ensemble.strengths import MOST_LOST, Candidate, choose, pareto_front
 from fairlab.record import Reading, Record
-from fairlab.reporting.page import figure, page, section, table
-from fairlab.reporting.plots import AFTER, BEFORE, laid_out
+from fairlab.reporting.charts import Marks, Panel, figure
+from fairlab.reporting.headlines import meaning
+from fairlab.reporting.page import Block, Figure, PageCell, PageTable, Section, Text, Verdict, measured, page
 
 PRECISION, VARIANCE = "average_precision_change", "acv_change"
 COLUMNS = {
@@ -25,6 +23,7 @@ COLUMNS = {
 }
 GAP = "largest_gap_unsafe"  # table 8, of this category
 CATEGORY = "sexualorien"
+GAP_COLUMN = f"largest gap, {CATEGORY}, unsafe"
 
 
 def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
@@ -59,15 +58,25 @@ def setting(record: Record, harm: str) -> str:
 
 
 def strength_lines(records: Sequence[Record], harm: str) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table of a harm, one row a run, with 95 % intervals."""
-    head = ["strength", *COLUMNS, f"largest gap, {CATEGORY}, unsafe"]
-    rows = []
-    for record in records:
-        readings = _of(record, harm)
-        gap = next((one for one in record.readings if _is_gap(one, harm)), None)
-        cells = [readings.get(name) for name in COLUMNS.values()]
-        rows.append([setting(record, harm), *(_shown(one, 1) for one in cells), _shown(gap, 3)])
-    return head, rows
+    """Head and rows of the table of a harm as text, one row a run, with 95 % intervals."""
+    rows = [[setting(record, harm), *(_text(*one) for one in _measured(record, harm))] for record in records]
+    return ["strength", *COLUMNS, GAP_COLUMN], rows
+
+
+def strength_table(records: Sequence[Record], harm: str) -> PageTable:
+    """The same table for a page, the heads with what they mean."""
+    rows = [[setting(record, harm), *(_shown(*one) for one in _measured(record, harm))] for record in records]
+    some = [reading for record in records for reading in _of(record, harm).values()]
+    said = {reading.quantity: meaning(reading) for reading in some}
+    columns = [PageCell(name, hover=said.get(quantity, "")) for name, quantity in COLUMNS.items()]
+    return PageTable(["strength", *columns, GAP_COLUMN], rows)
+
+
+def _measured(record: Record, harm: str) -> list[tuple[Reading | None, int]]:
+    """What a row of the table shows of a run, and to how many digits."""
+    readings = _of(record, harm)
+    gap = next((one for one in record.readings if _is_gap(one, harm)), None)
+    return [*((readings.get(name), 1) for name in COLUMNS.values()), (gap, 3)]
 
 
 def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> str:
@@ -76,12 +85,10 @@ def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> s
         f"Changes from the baseline on the validation folds. Chosen is, of the Pareto front, the lowest ACV that costs "
         f"no more than {MOST_LOST:g} % of AU-PRC; if all cost more, the one that costs least."
     )
-    sections = [f"<h1>Strengths of reweighting</h1><p>{rule}</p>"]
-    for harm, of_harm in found.items():
-        chosen = f"<p>Chosen: {html.escape(strength_verdict(of_harm))}</p>"
-        body = f"{chosen}{figure(_pareto(of_harm))}{table(*strength_lines(records, harm))}"
-        sections.append(section(harm, body))
-    return page("fairlab: strengths of reweighting", sections)
+    chosen = [f"{harm}. Chosen: {strength_verdict(of_harm)}." for harm, of_harm in found.items()]
+    sections = [Section(harm, [_pareto(of_harm), strength_table(records, harm)]) for harm, of_harm in found.items()]
+    lead: list[Block] = [Verdict(f"{len(records)} strengths were measured.", chosen), Text(rule, "note")]
+    return page("fairlab: strengths of reweighting", "Strengths of reweighting", lead, sections)
 
 
 def strength_verdict(of_harm: Mapping[str, Any]) -> str:
@@ -90,22 +97,20 @@ def strength_verdict(of_harm: Mapping[str, Any]) -> str:
     return chosen if of_harm["allowed"] else f"{chosen}; all cost more than {MOST_LOST:g} % of AU-PRC"
 
 
-def _pareto(of_harm: Mapping[str, Any]) -> go.Figure:
-    drawn = go.Figure()
-    for name, colour, inside in (("not on the front", BEFORE, False), ("Pareto front", AFTER, True)):
+def _pareto(of_harm: Mapping[str, Any]) -> Figure:
+    marks = []
+    for name, colour, inside in (("not on the front", None, False), ("Pareto front", 0, True)):
         some = [one for one in of_harm["candidates"] if (one["name"] in of_harm["front"]) is inside]
-        some.sort(key=lambda one: one["variance"])
-        drawn.add_scatter(
-            x=[one["variance"] for one in some],
-            y=[one["precision"] for one in some],
-            text=[one["name"] for one in some],
-            mode="lines+markers" if inside else "markers",
-            marker={"color": colour, "size": [14 if one["name"] == of_harm["chosen"] else 8 for one in some]},
-            name=name,
-        )
-    drawn.update_xaxes(title_text="change of ACV, %")
-    drawn.update_yaxes(title_text="change of AU-PRC, %")
-    return laid_out(drawn, 420)
+        marks.append(_candidates(name, some, "both" if inside else "dots", colour, 4))
+    chosen = [one for one in of_harm["candidates"] if one["name"] == of_harm["chosen"]]
+    marks.append(_candidates("chosen", chosen, "dots", 1, 7))
+    return figure([Panel("", marks, "change of ACV, %", "change of AU-PRC, %")])
+
+
+def _candidates(name: str, some: Sequence[Mapping[str, Any]], kind: str, colour: int | None, size: float) -> Marks:
+    listed = sorted(some, key=lambda one: one["variance"])
+    x, y = ([one[part] for one in listed] for part in ("variance", "precision"))
+    return Marks(name, x, y, kind, colour, texts=[one["name"] for one in listed], size=size)
 
 
 def _harms(record: Record) -> list[str]:
@@ -126,7 +131,11 @@ def _is_gap(reading: Reading, harm: str) -> bool:
     return (reading.phase, reading.benchmark, reading.subset, reading.quantity) == place
 
 
-def _shown(reading: Reading | None, digits: int) -> str:
+def _text(reading: Reading | None, digits: int) -> str:
     if reading is None:
         return ""
     return f"{reading.value:.{digits}f} [{reading.low:.{digits}f}, {reading.high:.{digits}f}]"
+
+
+def _shown(reading: Reading | None, digits: int) -> PageCell | str:
+    return "" if reading is None else measured(reading.value, reading.low, reading.high, f".{digits}f")

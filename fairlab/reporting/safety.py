@@ -6,125 +6,114 @@ figures 3 to 5.
 
 from __future__ import annotations
 
-import html
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import plotly.graph_objects as go
 import yaml
 
 from fairlab.record import Reading, Record
-from fairlab.reporting.headlines import title
-from fairlab.reporting.page import Cell, figure, section, table
-from fairlab.reporting.plots import AFTER, BEFORE, laid_out
+from fairlab.reporting.changes import in_words
+from fairlab.reporting.page import Block, Fold, Heading, PageCell, PageTable, Section, Text, measured
 
 PUBLISHED = Path(__file__).parent / "published" / "ensemble.yaml"
 LOOK = "look.json"  # beside the record: what the figures and the look into subgroups show
 LEAST = 0.05  # share below which a source score is left out of figure 4, as in the paper
 
 
-def safety_sections(record: Record) -> list[str]:
+def safety_sections(record: Record) -> list[Section]:
     """Tables 3 and 6 beside the printed ones, figures 3 to 5, and the sets with the largest gaps."""
-    sections = [section("Beside the published numbers", _beside(record))]
+    sections = [Section("Beside the published numbers", _beside(record))]
     file = record.folder / LOOK
     if not file.is_file():
         return sections
     look = json.loads(file.read_text(encoding="utf-8"))
     for harm, of_harm in look.items():
-        sections.append(section(f"Sliced averages, {harm}, safe texts", _heat_maps(of_harm)))
+        sections.append(Section(f"Sliced averages, {harm}, safe texts", _heat_maps(of_harm)))
         if of_harm["contributions"]["before"]:
-            sections.append(section(f"What the models decide by, {harm}", figure(_contributions(of_harm))))
-            sections.append(section(f"Bias of source scores, {harm}", figure(_gaps(of_harm))))
-        sections.append(section(f"Largest gaps, {harm}", _largest(of_harm["largest"])))
+            sections.append(Section(f"What the models decide by, {harm}", [_contributions(of_harm)]))
+            sections.append(Section(f"Bias of source scores, {harm}", _gaps(of_harm)))
+        sections.append(Section(f"Largest gaps, {harm}", _largest(of_harm["largest"])))
     return sections
 
 
-def _beside(record: Record) -> str:
+def _beside(record: Record) -> list[Block]:
     published = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))
     ours = {f"{r.benchmark}/{r.subset}/{r.quantity}": r for r in record.readings if r.phase == "after"}
-    pieces = []
+    blocks: list[Block] = []
     for name in ("table_3", "table_6"):
         printed = published[name]
         values = printed["rows"]["remediated"]
         rows = [
-            [_name(column, ours), f"{value:+.4g}", _percent(ours[column]) if column in ours else "not measured"]
+            [in_words(column), f"{value:+.4g}", _percent(ours[column]) if column in ours else "not measured"]
             for column, value in zip(printed["columns"], values, strict=True)
         ]
-        pieces.append(f"<p>{html.escape(printed['where'])}: {html.escape(printed['title'])}. Printed: ")
-        pieces.append(f"{html.escape(printed['setting'])}.</p>{table(['what was measured', 'printed', 'ours'], rows)}")
+        blocks.append(Text(f"{printed['where']}: {printed['title']}. Printed: {printed['setting']}."))
+        blocks.append(PageTable(["what was measured", "printed", "ours"], rows))
     note = "Other sources, other texts: a direction to compare, not a value. Brackets are 95 % intervals."
-    return "".join(pieces) + f"<p class='note'>{note}</p>"
+    return [*blocks, Text(note, "note")]
 
 
-def _name(column: str, ours: Mapping[str, Reading]) -> Cell:
-    return (title(ours[column]), column) if column in ours else column
+def _percent(reading: Reading) -> PageCell:
+    return measured(reading.value, reading.low, reading.high, "+.3g")
 
 
-def _percent(reading: Reading) -> str:
-    return f"{reading.value:+.3g} [{reading.low:+.3g}, {reading.high:+.3g}]"
-
-
-def _heat_maps(of_harm: dict[str, Any]) -> str:
+def _heat_maps(of_harm: dict[str, Any]) -> list[Block]:
     """Figure 3: a row for each source score and model, a column for each subgroup of a category."""
-    maps = []
+    blocks: list[Block] = []
     for category, averages in of_harm["averages"].items():
-        drawn = go.Figure(
-            go.Heatmap(
-                z=[[np.nan if value is None else value for value in row] for row in averages["values"]],
-                x=averages["subgroups"],
-                y=averages["rows"],
-                colorscale="Blues",
-                texttemplate="%{z:.2f}",
-            )
-        )
-        drawn.update_yaxes(autorange="reversed", automargin=True)
-        drawn.update_layout(title=category)
-        maps.append(figure(laid_out(drawn, 160 + 26 * len(averages["rows"]))))
-    return "".join(maps)
+        rows = [[name, *map(_warm, values)] for name, values in zip(averages["rows"], averages["values"], strict=True)]
+        blocks += [Heading(category), PageTable(["source score or model", *averages["subgroups"]], rows)]
+    return blocks
 
 
-def _contributions(of_harm: dict[str, Any]) -> go.Figure:
+def _warm(value: float | None) -> PageCell | str:
+    return "" if value is None or value != value else PageCell(f"{value:.2f}", heat=min(max(value, 0.0), 1.0))
+
+
+def _contributions(of_harm: dict[str, Any]) -> PageTable:
     """Figure 4."""
     found = of_harm["contributions"]
     shown = [
         k for k in range(len(of_harm["features"])) if max(found[phase][k] for phase in ("before", "after")) >= LEAST
     ]
-    drawn = go.Figure()
-    for phase, colour in (("before", BEFORE), ("after", AFTER)):
-        values = [100 * found[phase][k] for k in shown]
-        drawn.add_bar(x=[of_harm["features"][k] for k in shown], y=values, name=phase, marker_color=colour)
-    drawn.update_yaxes(title_text="contribution, %")
-    return laid_out(drawn, 380)
+    rows = [
+        [
+            of_harm["features"][k],
+            *(PageCell(f"{100 * found[p][k]:.0f} %", heat=found[p][k]) for p in ("before", "after")),
+        ]
+        for k in shown
+    ]
+    return PageTable(["source score", "contribution before", "contribution after"], rows)
 
 
-def _gaps(of_harm: dict[str, Any]) -> go.Figure:
-    """Figure 5: mean over categories of the largest gap of each source score; the models as stars."""
-    drawn = go.Figure()
-    drawn.add_scatter(x=of_harm["features"], y=of_harm["gaps"]["features"], mode="markers", name="source scores")
-    for phase, colour in (("before", BEFORE), ("after", AFTER)):
-        star = {"symbol": "star", "size": 14, "color": colour}
-        drawn.add_scatter(x=[phase], y=[of_harm["gaps"][phase]], mode="markers", name=phase, marker=star)
-    drawn.update_yaxes(title_text="mean of largest gaps between sliced averages")
-    return laid_out(drawn, 420)
+def _of_hundred(share: float) -> PageCell:
+    return PageCell(f"{100 * share:.0f} %", heat=share)
 
 
-def _largest(by_subgroup: dict[str, list[dict[str, Any]]]) -> str:
+def _gaps(of_harm: dict[str, Any]) -> list[Block]:
+    """Figure 5: mean over categories of the largest gap of each source score, and of the models."""
+    of_models = [(f"the model, {phase}", of_harm["gaps"][phase]) for phase in ("before", "after")]
+    of_sources = zip(of_harm["features"], of_harm["gaps"]["features"], strict=True)
+    rows = [[name, PageCell(f"{gap:.3f}", heat=min(abs(gap), 1.0))] for name, gap in (*of_models, *of_sources)]
+    return [PageTable(["source score or model", "mean of largest gaps between sliced averages"], rows)]
+
+
+def _largest(by_subgroup: dict[str, list[dict[str, Any]]]) -> list[Block]:
     """The texts of each subgroup that lie furthest from the mean of their set; a click shows a text."""
-    pieces = []
+    blocks: list[Block] = [Text("Texts may be harmful; they are shown on a click only.", "note")]
     for subgroup, entries in by_subgroup.items():
-        rows = "".join(
-            f"<tr><td><details><summary>{html.escape(str(entry['key']))}</summary>{html.escape(entry['text'])}"
-            f"</details></td><td>{'unsafe' if entry['truth'] else 'safe'}</td><td>{entry['before']:.2f}</td>"
-            f"<td>{entry['after']:.2f}</td><td>{entry['gap']:+.2f}</td></tr>"
+        rows = [
+            [
+                PageCell(str(entry["key"]), folded=entry["text"]),
+                "unsafe" if entry["truth"] else "safe",
+                f"{entry['before']:.2f}",
+                f"{entry['after']:.2f}",
+                f"{entry['gap']:+.2f}",
+            ]
             for entry in entries
+        ]
+        blocks.append(
+            Fold(subgroup, [PageTable(["set", "truth", "before", "after", "after, less its set's mean"], rows)])
         )
-        head = "<tr><th>set</th><th>truth</th><th>before</th><th>after</th><th>after, less its set's mean</th></tr>"
-        pieces.append(
-            f"<details><summary>{html.escape(subgroup)}</summary><table><thead>{head}</thead><tbody>{rows}</tbody>"
-            "</table></details>"
-        )
-    note = "<p class='note'>Texts may be harmful; they are shown on a click only.</p>"
-    return note + "".join(pieces)
+    return blocks

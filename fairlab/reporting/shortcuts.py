@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from fairlab.benchmarks.shortcuts import NAME
 from fairlab.record import Record
-from fairlab.reporting import plots
-from fairlab.reporting.page import figure, section, table
+from fairlab.reporting.charts import Marks, Panel, figure
+from fairlab.reporting.page import Block, Figure, Heading, PageCell, PageTable, Section, Text
 
 Items = Mapping[str, NDArray[np.floating]]
 BINS = 40
 
 
-def shortcuts(record: Record) -> str:
-    """Sections for every data set that was X-rayed, and the first beside the others; nothing where there is none."""
+def shortcuts(record: Record) -> list[Section]:
+    """A section for every data set that was X-rayed, after the first beside the others; none where there is none."""
     found = {
         phase: load_file(file)
         for phase in dict.fromkeys(reading.phase for reading in record.readings if reading.benchmark == NAME)
         if (file := record.folder / "items" / phase / f"{NAME}.safetensors").exists()
     }
-    beside = _beside(found) if len(found) > 1 else ""
-    return beside + "".join(_one(phase, items) for phase, items in found.items())
+    beside = [_beside(found)] if len(found) > 1 else []
+    return [*beside, *(_one(phase, items) for phase, items in found.items())]
 
 
 def _labels(items: Items) -> list[str]:
@@ -41,80 +39,75 @@ def _grams(items: Items, label: str) -> dict[str, NDArray[np.floating]]:
     return dict(sorted(grams.items(), key=lambda pair: -float(pair[1][0])))
 
 
-def _one(phase: str, items: Items) -> str:
-    title = f"Shortcuts of {html.escape(phase)}" if phase else "Shortcuts"
-    body = ""
+def _one(phase: str, items: Items) -> Section:
+    blocks: list[Block] = []
     for label in _labels(items):
         rows = [
-            [gram, f"{value:.0f}", f"{100 * share:.0f} %", f"{int(count):,}"]
+            [PageCell(gram), f"{value:.0f}", f"{100 * share:.0f} %", f"{int(count):,}"]
             for gram, (value, share, count) in _grams(items, label).items()
         ]
-        shown = table(["n-gram", "LMI, x 1e6", "of them with the label", "occurrences"], rows)
-        body += f"<p><b>{html.escape(label)}</b></p>" + (shown if rows else "<p>No n-gram goes with it.</p>")
-    maps = "".join(figure(drawn) for label in _labels(items) if (drawn := _map(label, items)) is not None)
-    note = (
-        "<p class='note'>Local mutual information of n-grams of the last field with a label (Schuster et al. 2019). "
-        "The maps say where in a text a word stands, counted from 1, and what share of its occurrences there has the "
-        "label. Below, shortcut scores of documents by label: 1 less the mean cosine to documents of other labels.</p>"
-    )
-    return section(title, body + note + maps + figure(_gammas(items)))
+        shown = PageTable([PageCell("n-gram"), "LMI, x 1e6", "of them with the label", "occurrences"], rows)
+        blocks += [Heading(label), shown if rows else Text("No n-gram goes with it.")]
+    blocks += [
+        Text(
+            "Local mutual information of n-grams of the last field with a label (Schuster et al. 2019). The maps say "
+            "where in a text a word stands, counted from 1, and what share of its occurrences there has the label. "
+            "Below, shortcut scores of documents by label: 1 less the mean cosine to documents of other labels.",
+            "note",
+        ),
+        *(block for label in _labels(items) for block in _map(label, items)),
+        _gammas(items),
+    ]
+    return Section(f"Shortcuts of {phase}" if phase else "Shortcuts", blocks)
 
 
-def _map(label: str, items: Items) -> go.Figure | None:
-    """Share with the label by word and position; empty where the word never stands there."""
+def _map(label: str, items: Items) -> list[Block]:
+    """Share with the label by word and position; nothing where the words never stand there."""
     start = f"map/{label}/"
     words = [gram for gram in _grams(items, label) if start + gram in items]
     if not words:
-        return None
+        return []
     counts, shares = (np.stack([items[start + word][k] for word in words]) for k in (0, 1))
     places = [str(k + 1) for k in range(counts.shape[1])]
     places[-1] += " on"
-    drawn = go.Figure(
-        go.Heatmap(
-            z=np.where(counts > 0, shares, np.nan),
-            x=places,
-            y=words,
-            customdata=counts,
-            zmin=0,
-            zmax=1,
-            colorscale="RdBu_r",
-            hovertemplate="%{y} at %{x}: %{z:.0%} of %{customdata}<extra></extra>",
-        )
-    )
-    drawn.update_layout(title=f"Share with the label {label} by position")
-    drawn.update_yaxes(autorange="reversed")
-    return plots.laid_out(drawn, 140 + 18 * len(words))
+    rows = [
+        [PageCell(word), *(_at(share, count) for share, count in zip(*of_word, strict=True))]
+        for word, *of_word in zip(words, shares, counts, strict=True)
+    ]
+    return [Heading(f"Share with the label {label} by position"), PageTable([PageCell("word"), *places], rows)]
 
 
-def _gammas(items: Items) -> go.Figure:
+def _at(share: float, count: float) -> PageCell | str:
+    return PageCell(f"{share:.0%}", heat=float(share)) if count else ""
+
+
+def _gammas(items: Items) -> Figure:
     """Distribution of shortcut scores by label, as shares of its documents."""
     values = {label: items[f"gamma/{label}"] for label in _labels(items)}
     edges = np.histogram_bin_edges(np.concatenate(list(values.values())), BINS)
-    drawn = go.Figure()
-    for k, (label, some) in enumerate(values.items()):
-        shares = np.histogram(some, edges)[0] / len(some)
-        colour = plots.COLOURS[k % len(plots.COLOURS)]
-        drawn.add_trace(go.Scatter(x=(edges[:-1] + edges[1:]) / 2, y=shares, name=label, line={"color": colour}))
-    drawn.update_xaxes(title_text="shortcut score gamma")
-    drawn.update_yaxes(title_text="share of documents")
-    return plots.laid_out(drawn, 320)
+    middles = ((edges[:-1] + edges[1:]) / 2).tolist()
+    marks = [
+        Marks(label, middles, (np.histogram(some, edges)[0] / len(some)).tolist(), colour=k)
+        for k, (label, some) in enumerate(values.items())
+    ]
+    return figure([Panel("", marks, "shortcut score gamma", "share of documents", y_held=[0.0])])
 
 
-def _beside(found: Mapping[str, Items]) -> str:
+def _beside(found: Mapping[str, Items]) -> Section:
     """The first data set's n-grams, and what became of them in the others."""
     first = next(iter(found))
-    body = ""
+    blocks: list[Block] = []
     for label in _labels(found[first]):
         rows = [
-            [gram, *(_cell(items.get(f"lmi/{label}/{gram}")) for items in found.values())]
+            [PageCell(gram), *(_cell(items.get(f"lmi/{label}/{gram}")) for items in found.values())]
             for gram in _grams(found[first], label)
         ]
-        body += f"<p><b>{html.escape(label)}</b></p>" + table(["n-gram", *found], rows)
+        blocks += [Heading(label), PageTable([PageCell("n-gram"), *found], rows)]
     note = (
-        "<p class='note'>LMI x 1e6 and share of occurrences with the label, of the n-grams that stand out in "
-        f"{html.escape(first)}; empty where one is not among those that stand out.</p>"
+        "LMI x 1e6 and share of occurrences with the label, of the n-grams that stand out in "
+        f"{first}; empty where one is not among those that stand out."
     )
-    return section("Shortcuts before and after", body + note)
+    return Section("Shortcuts before and after", [*blocks, Text(note, "note")])
 
 
 def _cell(values: NDArray[np.floating] | None) -> str:

@@ -206,3 +206,20 @@ def headlines(records: Sequence[Record]) -> list[str]:
     """Keys of the headline readings of models after training, or as evaluated."""
     readings = [reading for record in records for reading in record.readings]
     return list(dict.fromkeys(r.key for r in readings if r.headline and r.phase not in ("before", DATA)))
+
+
+def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | None:
+    """The choice whose mean is nearest to the ideal, and those whose interval overlaps its own."""
+    having = [choice for choice in choices if key in choice.points and choice.points[key].ideal is not None]
+    if not having:
+        return None
+    first = min(having, key=lambda choice: choice.points[key].distance)
+    top = first.points[key]
+    alike = [c for c in having if c is not first and c.points[key].low <= top.high and c.points[key].high >= top.low]
+    return first, alike
+
+
+def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Places of the points that no other is at least as near in both and nearer in one; by the first coordinate."""
+    kept = [k for k, (x, y) in enumerate(points) if not any(a <= x and b <= y and (a < x or b < y) for a, b in points)]
+    return sorted(kept, key=lambda k: points[k])

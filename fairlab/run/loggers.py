@@ -11,10 +11,11 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from fairlab.record import DATA, Record, redacted, without_secrets
+from fairlab.record import DATA, Comparison, Reading, Record, redacted, without_secrets
 from fairlab.run.build import build_with_some
 from fairlab.types import FairlabError, missing_extra
 
+WORDS = ("what was measured", "what it means")
 COLUMNS = ("phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p")
 SAID = 200  # characters of a logger's error
 DIFFERENCES = ("phase", "benchmark", "subset", "quantity", "difference", "low", "high", "unit", "p", "p_holm", "n")
@@ -172,11 +173,11 @@ def _finish_wandb(run: Any, record: Record) -> None:
 
     from fairlab.reporting import plots
 
-    readings = [[asdict(entry)[column] for column in COLUMNS] for entry in record.readings]
-    differences = [[asdict(entry)[column] for column in DIFFERENCES] for entry in record.comparisons]
+    readings = [_in_words(entry, COLUMNS) for entry in record.readings]
+    differences = [_in_words(entry, DIFFERENCES) for entry in record.comparisons]
     logged: dict[str, Any] = {
-        "tables/readings": wandb.Table(columns=list(COLUMNS), data=readings),
-        "tables/differences": wandb.Table(columns=list(DIFFERENCES), data=differences),
+        "tables/readings": wandb.Table(columns=[*WORDS, *COLUMNS], data=readings),
+        "tables/differences": wandb.Table(columns=[*WORDS, *DIFFERENCES], data=differences),
     }
     if rows := [row for row in record.table() if DATA not in row and next(iter(row.values())).headline]:
         logged["figures/readings"] = wandb.Plotly(plots.bars(rows))
@@ -188,3 +189,10 @@ def _finish_wandb(run: Any, record: Record) -> None:
         artifact.add_dir(str(record.folder / "model"))
         run.log_artifact(artifact)
     run.finish()
+
+
+def _in_words(entry: Reading | Comparison, columns: Sequence[str]) -> list[Any]:
+    """A row of a table: what the number is called, what it means, and its parts."""
+    from fairlab.reporting.headlines import meaning, title
+
+    return [title(entry), meaning(entry), *(asdict(entry)[column] for column in columns)]

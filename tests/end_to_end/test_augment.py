@@ -357,7 +357,7 @@ def test_what_becomes_of_groups_of_the_wrong_polarity(tmp_path, chosen):
         assert by_id["r5"]["fallback_from"].startswith("rewriter: malformed JSON")
         assert not rejects
     report = (tmp_path / "out" / "report.html").read_text()
-    assert ("wrong polarity: &#x27;neutral&#x27; reads as woman" in report) == (chosen == "drop")
+    assert ("wrong polarity: &#39;neutral&#39; reads as woman" in report) == (chosen == "drop")
 
 
 def careless_at_first(payload, nth):

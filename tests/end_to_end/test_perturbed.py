@@ -38,7 +38,7 @@ def test_every_row_is_there_perturbed_or_as_it_was(tmp_path, capsys):
     assert not {"text", "source_text"} & set(choices[0])  # shared without the texts
     assert Record.load(tmp_path / "out").metrics()["perturbation/all/perturbed"] == 75.0
     report = (tmp_path / "out" / "report.html").read_text()
-    assert "<td>gender</td><td>75.0 [" in report
+    assert '<td>gender</td><td class="number">75.0<small>[' in report
     assert "<del>" in report
     assert "6 perturbed" in capsys.readouterr().out
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from fairlab.record import NotRun, Reading, Record
-from fairlab.reporting.sweep import best, report_sweep, trade_off_front, write_sweep
-from fairlab.results.grouping import choices_of, headlines, over_seeds, settings_of
+from fairlab.reporting.sweep import report_sweep, write_sweep
+from fairlab.results.grouping import best, choices_of, headlines, over_seeds, settings_of, trade_off_front
 from fairlab.results.runs import read_runs
 from fairlab.types import FairlabError
 
@@ -155,10 +155,11 @@ def test_the_page_has_every_part(folder):
     for part in ("Runs", "Nearest to the ideal value", "Against each setting", "Trade-offs", "Parallel coordinates"):
         assert f"<h2>{part}</h2>" in page
     assert "6 of 7 runs finished" in page
-    assert "<td>10</td><td>failed</td><td>no space</td>" in page
-    assert "<td>2 [-0.4841, 4.484]</td>" in page
-    assert "<th>CCED gap, mine (u)<br><small>" in page
-    assert f"<small>{GAP}</small>" in page
+    assert '<td class="number">10</td><td>failed</td><td>no space</td>' in page
+    assert '<td class="number">2<small>[-0.4841, 4.484]</small></td>' in page
+    assert '<td class="number better">▲ 1.5<small>[0.5, 2.5]</small></td>' in page  # nearest to the ideal
+    assert 'title="difference of the distances of the versions to the neutral one (0 is fair)' in page
+    assert "CCED gap, mine</span><small>u</small></th>" in page
     found = json.loads((folder / "report.json").read_text())
     assert found[2]["readings"][LOSS]["value"] == 70
 

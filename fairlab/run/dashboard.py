@@ -1,4 +1,4 @@
-"""``python -m fairlab.dashboard TEAM/PROJECT``: lay out a workspace of Weights & Biases for the runs of a project.
+"""``python -m fairlab.run.dashboard TEAM/PROJECT``: lay out a workspace of Weights & Biases for the runs of a project.
 
 ``--dry-run`` prints the layout and needs neither a network nor a key. See ``docs/loggers.md``.
 """
@@ -31,7 +31,7 @@ LAYOUT: Mapping[str, Sequence[tuple[str, list[str]]]] = {
 
 def main(arguments: Sequence[str]) -> None:
     """Print the layout, or send it and print where it is."""
-    parser = argparse.ArgumentParser(prog="python -m fairlab.dashboard", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m fairlab.run.dashboard", description=__doc__)
     parser.add_argument("place", metavar="TEAM/PROJECT")
     parser.add_argument("--dry-run", action="store_true", help="print the layout")
     chosen = parser.parse_args(arguments)

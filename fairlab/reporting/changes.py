@@ -1,0 +1,64 @@
+"""What changed between two models: the verdict, and the forest plot of changes with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlab.record import Reading, Record
+from fairlab.reporting.headlines import bare, key, meaning, title
+from fairlab.reporting.page import SIGNS, Block, Fold, Heading, PageCell, PageTable, Row, Section, Text, measured
+from fairlab.reporting.questions import WIDEST, Shift, by_question, shifts
+
+NOTE = (
+    "The plot shows by how much the distance to the ideal value changed, as a share of the distance before, with its "
+    f"95 % interval: to the left nearer, to the right farther, cut off at {WIDEST:.0%}. ▲ better, ▼ worse: moved "
+    "beyond chance, and nearer to the ideal value, or farther from it. Differences are on the same items, from 2,000 "
+    "paired resamples; p is two-sided, adjusted by Holm over all headline readings. Other readings are not adjusted: "
+    "among many of them some p-values are small by chance."
+)
+
+
+def what_changed(record: Record) -> Section | None:
+    """Every comparison, those of headline readings first and by question; None where there is none."""
+    found = shifts(record)
+    if not found:
+        return None
+    headline = [one for one in found if one.comparison.headline]
+    others = [one for one in found if not one.comparison.headline]
+    blocks: list[Block] = [forest(headline)] if headline else []
+    blocks += [Fold(f"changes of {len(others)} other readings", [forest(others)])] if others else []
+    return Section("What changed", [*blocks, Text(NOTE, "note")])
+
+
+def forest(found: Sequence[Shift]) -> PageTable:
+    """A line for each change, by question: both values, the difference, where it lies in the plot, and its p-value."""
+    several = len({one.comparison.phase for one in found}) > 1
+    named = ["first", "second"] if several else ["before", "after"]
+    columns: Row = ["what was measured", *named, "change", PageCell("", forest="scale"), "p"]
+    rows: list[Row | Heading] = []
+    for name, some in by_question(found, lambda one: one.comparison).items():
+        rows += [Heading(name), *(_line(one, several) for one in some)]
+    return PageTable(columns, rows)
+
+
+def _line(one: Shift, several: bool) -> Row:
+    c = one.comparison
+    name = PageCell(title(c), c.phase if several else "", hover=hover(one.after))
+    sign = f"{SIGNS[one.tone]} " if one.tone else ""
+    change = PageCell(f"{sign}{c.difference:+.3g}", f"[{c.low:+.3g}, {c.high:+.3g}]", tone=one.tone)
+    place = PageCell("", forest=one.drawn, tone=one.tone, hover=one.said) if one.drawn else ""
+    p = f"{c.p:.2g}" if c.p_holm is None else f"{c.p_holm:.2g}"
+    before, after = (measured(r.value, r.low, r.high, ".3g") for r in (one.before, one.after))
+    return [name, before, after, change, place, p]
+
+
+def hover(reading: Reading) -> str:
+    """What a reading means, its unit and ideal value, and its key in ``metrics.json``."""
+    ideal = "" if reading.ideal is None else f"ideal {reading.ideal:g}"
+    return "\n".join(filter(None, (meaning(reading), ", ".join(filter(None, (reading.unit, ideal))), key(reading))))
+
+
+def in_words(column: str) -> PageCell:
+    """What the key of a reading is called, without its phase; its meaning and itself on hover."""
+    found = bare(column)
+    return PageCell(column) if found is None else PageCell(title(found), hover=hover(found))

@@ -1,0 +1,250 @@
+"""Drawings of a page as SVG: lines, points with intervals, steps, and parallel coordinates. They need no script.
+
+Colours are classes that ``templates/page.css`` gives a meaning, so that they suit dark and printed pages.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+from markupsafe import Markup
+
+from fairlab.reporting.page import Drawn, Figure
+
+WIDTH, HEIGHT = 480, 300
+TOP, RIGHT, BOTTOM = 8, 14, 42
+COLOURS = 8
+MOST_POINTS = 1200  # of a line; of more, every so many-th is drawn
+LETTER = 6.2  # width of a letter of a tick
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Points of one name.
+
+    Attributes:
+        name: name in the legend; empty for none.
+        x, y: coordinates of the points.
+        kind: ``line``, ``dots``, ``both`` or ``steps``.
+        colour: number of the colour; None is grey.
+        low, high: bounds of an interval of y around each point; empty where there is none.
+        texts: what each point says when it is pointed at.
+        dashed: whether the line is dashed.
+        size: radius of the dots.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    kind: str = "line"
+    colour: int | None = 0
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    texts: Sequence[str] = ()
+    dashed: bool = False
+    size: float = 3.2
+
+    @property
+    def shade(self) -> str:
+        """Class of the colour."""
+        return "grey" if self.colour is None else f"k{self.colour % COLOURS}"
+
+    @property
+    def swatch(self) -> str:
+        """Classes by which the legend shows it."""
+        return f"dot {self.shade}" if self.kind == "dots" else f"line {self.shade}{' dashed' * self.dashed}"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Marks on one pair of axes.
+
+    Attributes:
+        title: title above the axes; the page breaks it into lines.
+        marks: what is drawn, later ones on top.
+        x, y: titles of the axes.
+        x_held, y_held: values that the axis must hold, such as 0, or those of another panel.
+    """
+
+    title: str
+    marks: Sequence[Marks]
+    x: str = ""
+    y: str = ""
+    x_held: Sequence[float] = ()
+    y_held: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One of several parallel axes: its values, and names for them where they are no numbers."""
+
+    title: str
+    values: Sequence[float]
+    names: Sequence[str] = ()
+
+
+def figure(panels: Sequence[Panel], note: str = "") -> Figure:
+    """Panels side by side under one legend; a single name needs none."""
+    legend = dict.fromkeys((one.name, one.swatch) for panel in panels for one in panel.marks if one.name)
+    return Figure([Drawn(panel.title, drawn(panel)) for panel in panels], list(legend) if len(legend) > 1 else [], note)
+
+
+def drawn(panel: Panel) -> Markup:
+    """A panel as SVG."""
+    x_range = _range([value for one in panel.marks for value in one.x], panel.x_held)
+    y_range = _range([v for one in panel.marks for part in (one.y, one.low, one.high) for v in part], panel.y_held)
+    x_ticks, y_ticks = ticks(*x_range), ticks(*y_range)
+    left = 26 + LETTER * max((len(_number(tick)) for tick in y_ticks), default=1)
+    inner = _Inner(x_range, y_range, left)
+    root = ElementTree.Element("svg", {"class": "chart", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img"})
+    if panel.title:
+        ElementTree.SubElement(root, "title").text = panel.title
+    _axes(root, inner, x_ticks, y_ticks, panel)
+    for one in panel.marks:
+        _marks(root, inner, one)
+    return _markup(root)
+
+
+@dataclass(frozen=True)
+class _Inner:
+    """The square between the axes, and where values lie in it."""
+
+    x_range: Bounds
+    y_range: Bounds
+    left: float
+
+    def x(self, value: float) -> float:
+        low, high = self.x_range
+        return self.left + (value - low) / (high - low) * (WIDTH - RIGHT - self.left)
+
+    def y(self, value: float) -> float:
+        low, high = self.y_range
+        return HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - BOTTOM - TOP)
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round values within a range, at most so many.
+
+    Example:
+        >>> ticks(0, 1)
+        [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+        >>> ticks(-3, 12)
+        [0.0, 5.0, 10.0]
+    """
+    step = 10 ** math.floor(math.log10((high - low) / most))
+    step = next(step * more for more in (1, 2, 5, 10, 20) if (high - low) / (step * more) <= most - 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [round(number * step, 12) + 0.0 for number in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _range(values: Sequence[float], held: Sequence[float]) -> Bounds:
+    """From the lowest to the highest value with some room, but none beyond a 0 that is held."""
+    found = [float(value) for value in (*values, *held) if math.isfinite(value)]
+    low, high = min(found, default=0.0), max(found, default=1.0)
+    if low == high:
+        return low - (abs(low) / 10 or 1.0), high + (abs(high) / 10 or 1.0)
+    room = 0.05 * (high - low)
+    return (low if low == 0 and 0 in held else low - room, high if high == 0 and 0 in held else high + room)
+
+
+def _axes(root: ElementTree.Element, inner: _Inner, x_ticks: list[float], y_ticks: list[float], panel: Panel) -> None:
+    bottom, end = HEIGHT - BOTTOM, WIDTH - RIGHT
+    for tick in y_ticks:
+        place = inner.y(tick)
+        _line(root, inner.left, place, end, place, "grid")
+        _text(root, inner.left - 5, place + 4, _number(tick), "end")
+    for tick in x_ticks:
+        _line(root, inner.x(tick), bottom, inner.x(tick), bottom + 4, "axis")
+        _text(root, inner.x(tick), bottom + 16, _number(tick), "middle")
+    _line(root, inner.left, bottom, end, bottom, "axis")
+    _text(root, (inner.left + end) / 2, HEIGHT - 6, _short(panel.x, 72), "middle")
+    middle = (TOP + bottom) / 2
+    title = _text(root, 11, middle, _short(panel.y, 42), "middle")
+    title.set("transform", f"rotate(-90 11 {middle:g})")
+
+
+def _marks(root: ElementTree.Element, inner: _Inner, one: Marks) -> None:
+    points = [(inner.x(x), inner.y(y)) for x, y in zip(one.x, one.y, strict=True) if math.isfinite(x + y)]
+    for x, low, high in zip(one.x, one.low, one.high, strict=False):
+        _line(root, inner.x(x), inner.y(low), inner.x(x), inner.y(high), f"band {one.shade}")
+    if one.kind != "dots" and len(points) > 1:
+        shown = points[:: math.ceil(len(points) / MOST_POINTS)]
+        corners = _steps(shown) if one.kind == "steps" else shown
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+        classes = f"line {one.shade}{' dashed' * one.dashed}"
+        ElementTree.SubElement(root, "polyline", {"points": path, "class": classes})
+    if one.kind in ("dots", "both") or len(points) == 1:
+        for number, (x, y) in enumerate(points):
+            place = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": f"{one.size:g}", "class": f"dot {one.shade}"}
+            dot = ElementTree.SubElement(root, "circle", place)
+            if number < len(one.texts):
+                ElementTree.SubElement(dot, "title").text = one.texts[number]
+
+
+def _steps(points: Sequence[Bounds]) -> list[Bounds]:
+    """Corners of a line that goes across first, then up or down."""
+    corners = [points[0]]
+    for x, y in points[1:]:
+        corners += [(x, corners[-1][1]), (x, y)]
+    return corners
+
+
+def parallel(axes: Sequence[Axis], shades: Sequence[int | None]) -> Figure:
+    """A line for each run through its values on parallel axes.
+
+    Args:
+        axes: the axes from left to right, each with a value for every run.
+        shades: number of each run's colour; None is grey.
+    """
+    width, top, bottom = 960, 12, 230
+    gap = (width - 130) / max(len(axes) - 1, 1)
+    letters = max(int(gap / LETTER) - 1, 8)
+    root = ElementTree.Element("svg", {"class": "chart", "viewBox": f"0 0 {width} 300", "role": "img"})
+    ranges = [_range(axis.values, ()) for axis in axes]
+
+    def place(number: int, value: float) -> Bounds:
+        low, high = ranges[number]
+        return 40 + number * gap, bottom - (value - low) / (high - low) * (bottom - top)
+
+    for run, shade in enumerate(shades):
+        points = " ".join("{:.1f},{:.1f}".format(*place(k, axis.values[run])) for k, axis in enumerate(axes))
+        classes = "line band " + ("grey" if shade is None else f"k{shade % COLOURS}")
+        ElementTree.SubElement(root, "polyline", {"points": points, "class": classes})
+    for number, axis in enumerate(axes):
+        x = 40 + number * gap
+        _line(root, x, top, x, bottom, "axis")
+        named: list[tuple[float, str]] = [(float(k), name) for k, name in enumerate(axis.names)]
+        named = named or [(tick, _number(tick)) for tick in ticks(*ranges[number], most=5)]
+        for value, name in named:
+            _text(root, x + 5, place(number, value)[1] + 4, _short(name, letters), "start")
+        for line, words in enumerate(textwrap.wrap(axis.title, letters)[:5]):
+            _text(root, max(x - 36, 2), bottom + 18 + 13 * line, words, "start")
+    return Figure([Drawn("", _markup(root))], wide=True)
+
+
+def _line(root: ElementTree.Element, x1: float, y1: float, x2: float, y2: float, classes: str) -> None:
+    ends = {name: f"{value:.1f}" for name, value in (("x1", x1), ("y1", y1), ("x2", x2), ("y2", y2))}
+    ElementTree.SubElement(root, "line", ends | {"class": classes})
+
+
+def _text(root: ElementTree.Element, x: float, y: float, text: str, anchor: str) -> ElementTree.Element:
+    element = ElementTree.SubElement(root, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor})
+    element.text = text
+    return element
+
+
+def _short(text: str, letters: int) -> str:
+    return text if len(text) <= letters else text[: letters - 1] + "…"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _markup(root: ElementTree.Element) -> Markup:
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # which has escaped what it was given

@@ -1,0 +1,147 @@
+"""The embeddings of a held-out set before and after training: projections of them, and their distances to neutral."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from fairlab.benchmarks.cced import distances, held_out_groups, set_name
+from fairlab.record import Record
+from fairlab.reporting.charts import Marks, Panel, figure
+from fairlab.reporting.page import Figure, PageCell, PageTable, Section, Text
+from fairlab.types import NEUTRAL, Group
+
+MAX_PROJECTED = 150
+MOST_REMAINING = 8
+Array = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """The first CCED set whose embeddings of both phases lie beside a record.
+
+    Attributes:
+        subset: name of the set in readings.
+        groups: the N groups of the set.
+        before, after: embeddings (N, 1 + A, D), the neutral version first.
+    """
+
+    subset: str
+    groups: list[Group]
+    before: Array
+    after: Array
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Names of the versions but the neutral one."""
+        return self.groups[0].attributes
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """What to show at each point: the text."""
+        return [group.texts for group in self.groups]
+
+
+def embedded(record: Record) -> Embedded | None:
+    """The embeddings to draw; None where there are none."""
+    files = [record.folder / "items" / phase / "cced.safetensors" for phase in ("before", "after")]
+    if not all(file.exists() for file in files):
+        return None
+    before, after = (load_file(file) for file in files)
+    name = next((name for name in record.config["benchmark"]["cced"]["sets"] if set_name(name) in after), None)
+    if name is None:
+        return None
+    return Embedded(set_name(name), held_out_groups(name), before[set_name(name)], after[set_name(name)])
+
+
+def tsne_figure(record: Record) -> Figure | None:
+    """One t-SNE map of embeddings before and after together; None where there are none."""
+    found = embedded(record)
+    if found is None:
+        return None
+    shown = slice(0, MAX_PROJECTED)
+    mapped = tsne(found.before[shown], found.after[shown], seed=record.config["seed"])
+    return projection(found.attributes, *mapped, found.texts[shown])
+
+
+def embedding_sections(record: Record) -> list[Section]:
+    """Distances, offsets and the map; none where no embeddings lie beside the record."""
+    found = embedded(record)
+    mapped = tsne_figure(record)
+    if found is None or mapped is None:
+        return []
+    earlier, later = distances(found.before), distances(found.after)
+    worst = np.argsort(-np.ptp(later, axis=1))[:MOST_REMAINING]
+    remaining = [[found.groups[k].texts[0], *(f"{value:.3f}" for value in later[k])] for k in worst]
+    shares = projection(found.attributes, *offsets(found.before, found.after), found.texts)
+    of_map = f"versions of {min(MAX_PROJECTED, len(found.groups))} groups, before and after together."
+    of_version = "f(version) - f(neutral), on its first two principal components before; neutral is the origin."
+    return [
+        Section(
+            f"Distances to neutral, {found.subset}",
+            [
+                distance_figure(found.attributes, earlier, later, [row[0] for row in found.texts]),
+                Text("Largest remaining gaps (neutral version; distance of each attribute after):"),
+                PageTable([PageCell("text"), *found.attributes], remaining),
+            ],
+        ),
+        Section("What the attribute adds to an embedding", [Text(of_version, "note"), shares]),
+        Section("Embeddings", [Text(f"One t-SNE map of the {of_map}", "note"), mapped]),
+    ]
+
+
+def distance_figure(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[str]) -> Figure:
+    """Distance to neutral of the first attribute against the second, a point for each group; the diagonal is fair."""
+    top = float(max(before.max(), after.max())) * 1.05
+    marks = [Marks("equal distance", [0, top], [0, top], colour=None, dashed=True)]
+    for values, name, colour in ((before, "before", None), (after, "after", 0)):
+        said = [f"{name}: {text} ({x:.3f}, {y:.3f})" for text, (x, y) in zip(texts, values[:, :2], strict=True)]
+        marks.append(Marks(name, values[:, 0].tolist(), values[:, 1].tolist(), "dots", colour, texts=said))
+    axes = [f"distance of '{name}' to neutral" for name in attributes[:2]]
+    return figure([Panel("", marks, *axes, x_held=[0.0], y_held=[0.0])])
+
+
+def offsets(before: Array, after: Array) -> tuple[Array, Array]:
+    """First two principal components of f(S^a) - f(S^n), fitted before, applied to both: (N, 1 + A, 2)."""
+    centred = [embeddings - embeddings[:, :1] for embeddings in (before, after)]
+    _, _, directions = np.linalg.svd(centred[0].reshape(-1, before.shape[-1]), full_matrices=False)
+    return centred[0] @ directions[:2].T, centred[1] @ directions[:2].T
+
+
+def tsne(before: Array, after: Array, seed: int) -> tuple[Array, Array]:
+    """One t-SNE map of the embeddings before and after together, as in figure 2 of the CCD paper."""
+    from sklearn.manifold import TSNE
+
+    stacked = np.concatenate([before, after])
+    flat = stacked.reshape(-1, before.shape[-1])
+    points = TSNE(perplexity=min(30, (len(flat) - 1) / 3), init="pca", random_state=seed).fit_transform(flat)
+    shaped = points.reshape(*stacked.shape[:-1], 2)
+    return shaped[: len(before)], shaped[len(before) :]
+
+
+def projection(attributes: Sequence[str], before: Array, after: Array, texts: Sequence[Sequence[str]]) -> Figure:
+    """Two panels on one scale, before and after, of points (N, 1 + A, 2): a colour per version, text on hover."""
+    flat = np.concatenate([before, after]).reshape(-1, 2)
+    scale = {"x_held": flat[:, 0].tolist(), "y_held": flat[:, 1].tolist()}
+    names = [NEUTRAL, *attributes]
+    panels = []
+    for title, points in (("before", before), ("after", after)):
+        marks = []
+        for version in [*range(1, len(names)), 0]:
+            of_version = points[:, version]
+            marks.append(
+                Marks(
+                    names[version],
+                    of_version[:, 0].tolist(),
+                    of_version[:, 1].tolist(),
+                    "dots",
+                    version - 1 if version else None,
+                    texts=[row[version] for row in texts],
+                )
+            )
+        panels.append(Panel(title, marks, **scale))
+    return figure(panels)

@@ -1,0 +1,182 @@
+"""The questions that readings answer, what answers each, and whether a change is for the better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.headlines import Named, key, title
+from fairlab.reporting.page import BETTER, WORSE, Whisker
+from fairlab.reporting.summary import ALPHA
+
+T = TypeVar("T")
+
+EQUAL = "Are embeddings equal?"
+PERSIST = "Do associations persist?"
+ALIKE = "Are people treated alike?"
+KEPT = "Is utility kept?"
+ELSE = "What else was measured?"
+QUESTIONS = (EQUAL, PERSIST, ALIKE, KEPT, ELSE)
+# By benchmark, or kind of benchmark.
+ASKED = {
+    "cced": EQUAL,
+    "seat": PERSIST,
+    "bias_ir": PERSIST,
+    "crows_pairs": PERSIST,
+    "stereoset": PERSIST,
+    "holistic_bias": PERSIST,
+    "winobias": PERSIST,
+    "winogender": PERSIST,
+    "mb_index": PERSIST,
+    "db_index": PERSIST,
+    "shortcuts": PERSIST,
+    "fairscore": ALIKE,
+    "safety": ALIKE,
+    "probe": KEPT,
+    "perplexity": KEPT,
+    "perturber": KEPT,
+}
+# Quantities that tell of usefulness, whatever the benchmark.
+USEFUL = (
+    "accuracy f1 macro_f1 matthews pearson spearman lms reciprocal_rank average_precision perplexity pseudo_perplexity "
+    "average_precision_change average_precision_counterfactual gain_over_best_source"
+).split()
+WIDEST = 1.5  # of a forest plot: changes by more than this share of the distance to the ideal are cut off
+
+
+def question(named: Named) -> str:
+    """The question that a reading answers.
+
+    Example:
+        >>> question(Reading("stereoset@meade", "gender", "ss", 50.0, "%", 50.0, 9, 49.0, 51.0))
+        'Do associations persist?'
+        >>> question(Reading("mnli", "dev", "accuracy", 80.0, "%", 100.0, 9, 79.0, 81.0))
+        'Is utility kept?'
+    """
+    benchmark = named.benchmark.partition("@")[0]
+    kind = next((name for name in ("fairscore", "probe") if benchmark.endswith(f"_{name}")), benchmark)
+    kind = "safety" if kind.startswith("safety_") else kind
+    if kind in ("shortcuts", "mb_index"):  # an accuracy of words alone, the perplexity that the index is made with
+        return ASKED[kind]
+    return KEPT if named.quantity in USEFUL else ASKED.get(kind, ELSE)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A change of one reading beside its ideal value.
+
+    Attributes:
+        comparison: the change.
+        before, after: the readings it is between.
+    """
+
+    comparison: Comparison
+    before: Reading
+    after: Reading
+
+    @property
+    def significant(self) -> bool:
+        """Whether the change is beyond chance: by the adjusted p-value where there is one."""
+        return (self.comparison.p if self.comparison.p_holm is None else self.comparison.p_holm) < ALPHA
+
+    @property
+    def span(self) -> tuple[float, float, float] | None:
+        """The change of the distance to the ideal value with its interval, as shares of the distance before.
+
+        -1 is no distance left, 0 no change; None where there is no ideal value, or no distance before.
+        """
+        ideal = self.before.ideal
+        if ideal is None or not abs(self.before.value - ideal):
+            return None
+        start = self.before.value - ideal
+        ends = [start + self.comparison.low, start + self.comparison.high]
+        low = 0.0 if min(ends) <= 0 <= max(ends) else min(map(abs, ends))
+        centre, high = abs(start + self.comparison.difference), max(map(abs, ends))
+        return low / abs(start) - 1, centre / abs(start) - 1, high / abs(start) - 1
+
+    @property
+    def tone(self) -> str:
+        """``better`` or ``worse`` where the reading moved beyond chance, nearer to its ideal value or farther."""
+        if self.span is None or not self.significant:
+            return ""
+        low, _, high = self.span
+        return BETTER if high < 0 else WORSE if low > 0 else ""
+
+    @property
+    def drawn(self) -> Whisker | None:
+        """The change in a forest plot whose middle is no change and whose left is nearer to the ideal."""
+        if self.span is None:
+            return None
+        return Whisker(*((max(-WIDEST, min(WIDEST, value)) / WIDEST + 1) / 2 for value in self.span))
+
+    @property
+    def said(self) -> str:
+        """``−76 %`` of the distance to the ideal, or the plain difference where there is none."""
+        if self.span is None:
+            return f"{self.comparison.difference:+.3g} {self.comparison.unit}".strip()
+        return f"{self.span[1]:+.0%} of its distance to {self.before.ideal:g}".replace("%", " %")
+
+
+def shifts(record: Record) -> list[Shift]:
+    """The comparisons of a record whose readings it holds, headlines first, else in their order."""
+    by_key = {reading.key: reading for reading in record.readings}
+    found = []
+    for comparison in sorted(record.comparisons, key=lambda comparison: not comparison.headline):
+        earlier, later = _phases(comparison.phase)
+        before, after = (by_key.get(f"{phase}/{key(comparison)}") for phase in (earlier, later))
+        if before is not None and after is not None:
+            found.append(Shift(comparison, before, after))
+    return found
+
+
+def _phases(change: str) -> tuple[str, str]:
+    """The earlier and the later model of a comparison's phase: ``change``, or ``B less A``."""
+    if change == "change":
+        return "before", "after"
+    later, _, earlier = change.rpartition(" less ")
+    return earlier, later
+
+
+def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, list[T]]:
+    """Anything about readings by the question that it answers, in the order of the questions.
+
+    Args:
+        found: what is to be sorted.
+        named: the reading or comparison that each is about.
+    """
+    sorted_: dict[str, list[T]] = {name: [] for name in QUESTIONS}
+    for one in found:
+        sorted_[question(named(one))].append(one)
+    return {name: some for name, some in sorted_.items() if some}
+
+
+def verdict(found: Sequence[Shift]) -> tuple[str, list[str]]:
+    """What headline changes say: a sentence over all, and a line for each question.
+
+    Args:
+        found: changes; those of headline readings are told.
+    """
+    told = [one for one in found if one.comparison.headline]
+    better, worse = (sum(one.tone == tone for one in told) for tone in (BETTER, WORSE))
+    sentence = (
+        f"Of {len(told)} headline readings, {better or 'none'} moved nearer to the ideal value beyond chance, "
+        f"{worse or 'none'} moved away from it, and {len(told) - better - worse or 'none'} did neither."
+    )
+    return sentence, [f"{name} {_line(some)}" for name, some in by_question(told, lambda one: one.comparison).items()]
+
+
+def _line(some: Sequence[Shift]) -> str:
+    parts = []
+    for tone, words in (
+        (BETTER, "better"),
+        (WORSE, "worse"),
+        ("", "neither better nor worse beyond chance"),
+    ):
+        named = [one for one in some if one.tone == tone]
+        if named and tone:
+            parts.append(f"{words}: " + "; ".join(f"{title(one.comparison)} ({one.said})" for one in named))
+        elif named:
+            parts.append(f"{words}: " + "; ".join(title(one.comparison) for one in named))
+    return ". ".join(part[0].upper() + part[1:] for part in parts) + "."

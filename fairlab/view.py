@@ -1,0 +1,69 @@
+"""``python -m fairlab.view DIR...``: all runs below folders on one page, to sort, filter, compare and look into.
+
+Writes ``view.html`` into the first folder. Of many runs the page holds the table and the trade-off alone; with
+``--serve`` a server on this machine gives the rest, and texts that no page may hold, until Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairlab.files import write_whole
+from fairlab.record import without_secrets
+from fairlab.reporting.browsing import MOST_WHOLE, Browser, browse, view_page
+from fairlab.reporting.serving import LOCAL, server
+from fairlab.run.cli import explain, stop
+from fairlab.types import FairlabError
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the page and print where it is, or serve it."""
+    parser = argparse.ArgumentParser(prog="python -m fairlab.view", description=__doc__)
+    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="a folder that holds runs at any depth")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="where to write the page (default: DIR/view.html)")
+    parser.add_argument("--serve", action="store_true", help="serve the page on this machine instead of writing it")
+    parser.add_argument("--port", type=int, default=0, help="port to serve on (default: any that is free)")
+    chosen = parser.parse_args(arguments)
+    browser = browse(chosen.folders)
+    if chosen.serve:
+        serve(browser, chosen.port)
+        return
+    path = chosen.output or chosen.folders[0] / "view.html"
+    if not path.parent.is_dir():
+        raise FairlabError(f"{path.parent} is no folder; give --output a file in one that is there")
+    write_whole(path, without_secrets(view_page(browser, served=False)))
+    print(f"view: {path} ({len(browser.records)} runs)")
+    if len(browser.records) > MOST_WHOLE:
+        print(f"more than {MOST_WHOLE} runs: items and curves of each are shown with --serve")
+
+
+def serve(browser: Browser, port: int) -> None:
+    """Serve until Ctrl-C.
+
+    Raises:
+        FairlabError: the port cannot be had.
+    """
+    try:
+        serving = server(browser, port)
+    except (OSError, OverflowError) as error:
+        raise FairlabError(f"--port {port} cannot be had ({error}); give another, or leave it out") from error
+    with serving:
+        print(f"view: http://{LOCAL}:{serving.server_port}/ ({len(browser.records)} runs); Ctrl-C ends it", flush=True)
+        serving.serve_forever()
+
+
+def command() -> None:
+    """The console script's entry."""
+    try:
+        main(sys.argv[1:])
+    except KeyboardInterrupt:
+        stop("interrupted", code=130)
+    except FairlabError as error:
+        stop(explain(error) or str(error))
+
+
+if __name__ == "__main__":
+    command()

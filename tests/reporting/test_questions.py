@@ -1,0 +1,91 @@
+"""Changes beside their ideal value, against values computed by hand."""
+
+import pytest
+
+from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.page import Whisker
+from fairlab.reporting.questions import ALIKE, EQUAL, KEPT, PERSIST, Shift, question, shifts, verdict
+
+GAP, SCORE, LIKE = ("cced", "mine", "gap"), ("crows_pairs", "all", "metric_score"), ("stsb", "dev", "spearman")
+
+
+def shift(place, before, change, low, high, ideal, p=0.001):
+    readings = [
+        Reading(*place, value, "u", ideal, 9, value - 1, value + 1, headline=True, phase=phase)
+        for phase, value in (("before", before), ("after", before + change))
+    ]
+    comparison = Comparison(*place, change, "u", low, high, p, 9, headline=True, p_holm=p, phase="change")
+    return Shift(comparison, *readings)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cced/mine/gap", EQUAL),
+        ("crows_pairs@meade/gender/metric_score", PERSIST),
+        ("stereoset/gender/lms", KEPT),
+        ("rte_fairscore/dev/fairscore", ALIKE),
+        ("sst2_probe/dev/accuracy", KEPT),
+        ("safety_hatecheck/hate/acv", ALIKE),
+        ("safety/hate/average_precision", KEPT),
+        ("shortcuts/all/accuracy", PERSIST),
+        ("lengths/all/mean_norm", "What else was measured?"),
+    ],
+)
+def test_the_question_that_a_reading_answers(name, expected):
+    assert question(Reading(*name.split("/"), 0.0, "", None, 1, 0.0, 0.0)) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "span", "tone"),
+    [
+        (shift(GAP, 0.5, -0.4, -0.45, -0.3, 0.0), (-0.9, -0.8, -0.6), "better"),
+        (shift(LIKE, 80.0, -4.0, -5.0, -2.0, 100.0), (0.1, 0.2, 0.25), "worse"),
+        (shift(LIKE, 80.0, 4.0, 2.0, 5.0, 100.0), (-0.25, -0.2, -0.1), "better"),
+        (shift(SCORE, 55.0, -10.0, -12.0, -8.0, 50.0), (-0.4, 0.0, 0.4), ""),  # as far off on the other side
+        (shift(SCORE, 55.0, -6.0, -7.0, -4.0, 50.0), (-1.0, -0.8, -0.6), "better"),  # the ideal lies within
+        (shift(GAP, 0.5, -0.4, -0.45, -0.3, 0.0, p=0.06), (-0.9, -0.8, -0.6), ""),  # not beyond chance
+    ],
+)
+def test_a_change_is_told_by_the_distance_to_the_ideal_value(one, span, tone):
+    assert one.span == pytest.approx(span)
+    assert one.tone == tone
+
+
+def test_what_has_no_ideal_value_or_began_there_is_neither_better_nor_worse():
+    for one in (shift(GAP, 0.5, -0.4, -0.45, -0.3, None), shift(GAP, 0.0, 0.4, 0.3, 0.45, 0.0)):
+        assert (one.span, one.tone, one.drawn) == (None, "", None)
+
+
+def test_the_place_in_the_plot():
+    assert shift(GAP, 1.0, -0.75, -1.0, -0.3, 0.0).drawn == Whisker(pytest.approx(1 / 6), 0.25, pytest.approx(0.4))
+    assert shift(GAP, 1.0, 9.0, 3.0, 12.0, 0.0).drawn == Whisker(1.0, 1.0, 1.0)  # cut off
+
+
+def test_the_verdict_counts_headlines_and_names_them():
+    found = [
+        shift(GAP, 0.5, -0.4, -0.45, -0.3, 0.0),
+        shift(SCORE, 55.0, -1.0, -3.0, 1.0, 50.0, p=0.5),
+        shift(LIKE, 80.0, -4.0, -5.0, -2.0, 100.0),
+    ]
+    sentence, lines = verdict(found)
+    assert sentence == (
+        "Of 3 headline readings, 1 moved nearer to the ideal value beyond chance, 1 moved away from it, and 1 did "
+        "neither."
+    )
+    assert lines == [
+        "Are embeddings equal? Better: CCED gap, mine (-80 % of its distance to 0).",
+        "Do associations persist? Neither better nor worse beyond chance: CrowS-Pairs score.",
+        "Is utility kept? Worse: STS-B Spearman correlation, development set (+20 % of its distance to 100).",
+    ]
+
+
+def test_changes_between_several_models_find_their_readings(tmp_path):
+    one = shift(GAP, 0.5, -0.4, -0.45, -0.3, 0.0)
+    readings = [Reading(*GAP, value, "u", 0.0, 9, 0, 1, phase=name) for name, value in (("a less b", 0.5), ("c", 0.1))]
+    comparison = Comparison(*GAP, -0.4, "u", -0.45, -0.3, 0.01, 9, phase="c less a less b")
+    record = Record(tmp_path, {}, "", readings=readings, comparisons=[comparison, one.comparison])
+    assert shifts(record) == []  # the label is read from its end
+    record.readings[0] = Reading(*GAP, 0.5, "u", 0.0, 9, 0, 1, phase="b")
+    record.comparisons[0] = Comparison(*GAP, -0.4, "u", -0.45, -0.3, 0.01, 9, phase="c less b")
+    assert [found.before.value for found in shifts(record)] == [0.5]
