@@ -23,7 +23,7 @@ DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 SETTINGS = {
     "fairlab.ensemble.sources.Profanity": set[str](),
     "fairlab.ensemble.sources.Sentiment": set[str](),
-    "fairlab.ensemble.sources.WordList": {"path"},
+    "fairlab.ensemble.sources.WordList": {"path", "name"},
     "fairlab.ensemble.sources.StoredScores": {"path", "name", "version", "column"},
     "fairlab.ensemble.bilstm.BiLSTM": {"package", "folder"},
     "fairlab.ensemble.transformer.TransformersClassifier": {"name"},
