@@ -13,42 +13,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-RIDGE = 1e-2  # of each coefficient, in units of the mean loss: as much as keeps correlated scores apart
+RIDGE = 1e-4  # of each coefficient, in units of the mean loss
+WIDTH = 0.5  # of the kernel: exp(-WIDTH * the mean squared difference of two texts' standardised scores)
+LANDMARKS = 200  # training texts that the kernel compares a text with
 
 
 def paired_logistic(
-    features: Array, truth: NDArray[np.int64], sets: NDArray[np.int64], share: Array, weight: float
+    features: Array,
+    truth: NDArray[np.int64],
+    sets: NDArray[np.int64],
+    weights: Array,
+    penalty: float,
+    state: int = 0,
 ) -> Any:
     r"""A pipeline of scikit-learn that minimises the loss and the variance of logits within sets.
 
     .. math:: \frac1S \sum_i s_i\, \ell(y_i, w^\top x_i) + w^\top(\lambda C + \mathrm{RIDGE}\, I) w
 
-    Here s is the share of a text in its set, lambda the weight, and C the mean covariance of the standardised features
-    within a set, so that the penalty is the mean variance of the logits. With a Cholesky factor of the penalty it is an
-    ordinary ridge regression in other coordinates, whose solution is put back.
+    Here s are the weights and S their sum, lambda is the penalty, and x are kernel values of the ranks of a text's
+    scores (Nystroem's approximation of a Gaussian kernel), so that the model need not be a line. C is the mean
+    covariance of x within a set, so that the penalty is the mean variance of the logits. With a Cholesky factor of the
+    second term it is an ordinary ridge regression in other coordinates, whose solution is put back.
 
     Args:
         features: source scores, (N, F); nan where one is missing.
         truth: true label of each text, (N,), 0 or 1.
         sets: number of each text's set, (N,).
-        share: what part of its set each text is, (N,).
-        weight: of the variance in the loss, at least 0.
+        weights: weight of each text, (N,).
+        penalty: of the variance, at least 0.
+        state: seed of the kernel's landmarks.
     """
     from sklearn.impute import SimpleImputer
+    from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import StandardScaler
+    from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-    missing = SimpleImputer(strategy="median", keep_empty_features=True)
-    scale = StandardScaler()
-    values = scale.fit_transform(missing.fit_transform(features), sample_weight=share)
+    kernel = Pipeline(
+        [
+            ("missing", SimpleImputer(strategy="median", keep_empty_features=True)),
+            ("ranks", QuantileTransformer(n_quantiles=min(200, len(features)), random_state=state)),
+            ("scale", StandardScaler()),
+            (
+                "kernel",
+                Nystroem(
+                    gamma=WIDTH / features.shape[1], n_components=min(LANDMARKS, len(features)), random_state=state
+                ),
+            ),
+        ]
+    )
+    values = kernel.fit_transform(features)
     within = covariance_within(values, sets)
-    root = np.linalg.cholesky(weight * within + RIDGE * np.eye(values.shape[1]))
+    root = np.linalg.cholesky(penalty * within + RIDGE * np.eye(values.shape[1]))
     turned = np.linalg.solve(root, values.T).T
     # scikit-learn minimises C * sum(loss) + |u|^2 / 2.
-    model = LogisticRegression(C=1 / (2 * share.sum()), max_iter=1000).fit(turned, truth, sample_weight=share)
+    model = LogisticRegression(C=1 / (2 * weights.sum()), max_iter=2000).fit(turned, truth, sample_weight=weights)
     model.coef_ = np.linalg.solve(root.T, model.coef_.T).T
-    return Pipeline([("missing", missing), ("scale", scale), ("model", model)])
+    return Pipeline([*kernel.steps, ("model", model)])
 
 
 def covariance_within(values: Array, sets: NDArray[np.int64]) -> Array:

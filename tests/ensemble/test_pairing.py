@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.optimize import minimize
 
 from fairlab.ensemble.pairing import RIDGE, covariance_within, paired_logistic
@@ -25,14 +26,19 @@ def test_it_is_the_minimum_of_loss_and_variance():
     values = pipeline[:-1].transform(features)
     within = covariance_within(values, SETS)
 
-    def objective(weights):
-        logits = values @ weights[:3] + weights[3]
-        loss = (share * np.logaddexp(0, -(2 * truth - 1) * logits)).sum() / share.sum()
-        return loss + weights[:3] @ (2.0 * within + RIDGE * np.eye(3)) @ weights[:3]
+    sign = 2 * truth - 1
+    penalty = 2.0 * within + RIDGE * np.eye(values.shape[1])
 
-    best = minimize(objective, np.zeros(4), tol=1e-10)
+    def objective(weights):
+        logits = values @ weights[:-1] + weights[-1]
+        loss = (share * np.logaddexp(0, -sign * logits)).sum() / share.sum()
+        pull = -share * sign / (1 + np.exp(sign * logits)) / share.sum()
+        slope = np.r_[values.T @ pull + 2 * penalty @ weights[:-1], pull.sum()]
+        return loss + weights[:-1] @ penalty @ weights[:-1], slope
+
+    best = minimize(objective, np.zeros(values.shape[1] + 1), jac=True, tol=1e-12)
     model = pipeline[-1]
-    np.testing.assert_allclose(np.r_[model.coef_[0], model.intercept_], best.x, atol=2e-3)
+    assert objective(np.r_[model.coef_[0], model.intercept_])[0] == pytest.approx(best.fun, abs=1e-5)
 
 
 def test_the_penalty_is_the_mean_variance_of_logits():
