@@ -89,6 +89,8 @@ class Safety:
                     continue
             now = of_harm.quantities(scores, part.uncalibrated.get(harm))
             earlier = of_harm.quantities(before[harm], before.get(_raw(harm))) if before is not None else []
+            if harm in judged.thresholds and len(set(truth[truth >= 0])) == 2:
+                now += of_harm.at(part.scores[harm], judged.thresholds[harm])
             changes = [_relative(entry, other) for entry, other in _paired(now, earlier, CHANGED, harm)]
             for name, other in judged.beside.items() if earlier else ():
                 changes += _of_other(of_harm, name, other.parts[self.of], now, earlier)
@@ -171,6 +173,27 @@ class OfHarm:
         scores = part.scores[self.harm]
         found = [self.precision(scores, self.seeds)] if len(set(self.truth[self.all])) == 2 else []
         return [*found, *self._variances(scores)[:1], *self.uncalibrated(part.uncalibrated[self.harm])[:1]]
+
+    def at(self, scores_RN: Array, cut: float) -> list[Quantity]:
+        """What a chosen threshold gives on the seeds, by their mean scores: precision, recall, false-positive rate."""
+        named, unsafe = scores_RN.mean(axis=0)[self.seeds] >= cut, self.truth[self.seeds] == UNSAFE
+        keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
+
+        def share(of: Array, among: Array, name: str, ideal: float) -> Quantity:
+            def statistic(weights: Array) -> Array:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    return np.asarray(weights @ (of & among) / (weights @ among))
+
+            value = float(statistic(np.ones(len(of))))
+            draws = weighted_draws(statistic, keys)
+            return Quantity(self.harm, f"{name}_at_threshold", value, draws, int(among.sum()), "share", ideal)
+
+        return [
+            Quantity(self.harm, "threshold", cut, np.full(RESAMPLES, cut), len(named), "score", None),
+            share(unsafe, named, "precision", 1.0),
+            share(named, unsafe, "recall", 1.0),
+            share(named, ~unsafe, "false_positive_rate", 0.0),
+        ]
 
     def _calibrated(self, scores_RN: Array) -> list[Quantity]:
         if len(set(self.truth[self.all])) < 2:

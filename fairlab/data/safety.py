@@ -338,6 +338,7 @@ class Judged:
         features: names of the F source scores.
         source_scores: source scores (N, F) of the texts of ``test``.
         contributions: for each harm, the weight of each source (F,), in [0, 1]; empty for a model that has none.
+        thresholds: for each harm, the score from which a text is named unsafe; empty where none was chosen.
         beside: other models that were trained on the same divisions, by name: controls and rivals.
     """
 
@@ -345,4 +346,5 @@ class Judged:
     features: Sequence[str]
     source_scores: NDArray[np.float64]
     contributions: Mapping[str, NDArray[np.float64]]
+    thresholds: Mapping[str, float] = field(default_factory=dict)
     beside: Mapping[str, Judged] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from fairlab.ensemble.fair_reweighting import Reweighted, Strength
 from fairlab.ensemble.model import Array, HarmModel
 from fairlab.ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, Part, Trainer
 from fairlab.ensemble.sources import Source, Sources
+from fairlab.ensemble.thresholds import Target, read_target, threshold
 from fairlab.ensemble.views import RIVALS, Shown, Views, seen
 from fairlab.files import write_whole
 from fairlab.types import FairlabError
@@ -56,6 +57,8 @@ class SafetyEnsemble:
         pairing: weights of rivals that pay for the variance of logits within sets (Garg et al. 2019), each a model.
         rivals: further rivals that are measured beside: ``blind``, which sees no identity words, and ``average``, the
             mean over the versions of a text; both score many texts more.
+        target: ``precision`` or ``false_positive_rate`` that a threshold of each harm must meet on the validation
+            seeds, where the most harm is found; None gives no thresholds.
         reweighting: lambdas and betas of each harm.
         cache: file of source scores; None keeps none.
         seed: seed of the models and of the reweighting.
@@ -87,6 +90,7 @@ class SafetyEnsemble:
         leaf: int,
         pairing: Sequence[float],
         rivals: Sequence[str],
+        target: Mapping[str, float] | None,
         reweighting: Mapping[str, Mapping[str, float]],
         cache: str | None,
         seed: int,
@@ -110,6 +114,8 @@ class SafetyEnsemble:
         self.trainer = Trainer(kind, trees, baseline_leaf, leaf, tuple(pairing), self.rivals)
         self.strengths = {harm: Strength(**reweighting[harm]) for harm in harms}
         self.seed = seed
+        self.target = read_target(target)
+        self.thresholds: dict[str, float] = {}
         self.judged: dict[str, Judged] = {}
         self.models: dict[str, dict[str, HarmModel]] = {}
         self.sampled: dict[str, Reweighted] = {}
@@ -137,7 +143,9 @@ class SafetyEnsemble:
                         rows.contributions.setdefault(harm, []).append(model.model.contributions)
         judged = {name: self._judged(parts, folds, views.text, rows) for name, rows in kept.items()}
         self.judged = {phase: judged.pop(phase) for phase in (BASELINE, DEBIASED)}
-        self.judged[DEBIASED] = replace(self.judged[DEBIASED], beside=judged)
+        if self.target:
+            self.thresholds = {harm: self._threshold(harm, self.target) for harm in self.harms}
+        self.judged[DEBIASED] = replace(self.judged[DEBIASED], beside=judged, thresholds=self.thresholds)
         whole = _parts(folds[0], 0, data.folds)
         whole.train |= whole.test
         for harm in self.harms:
@@ -180,7 +188,7 @@ class SafetyEnsemble:
         from fairlab.ensemble.export import save_ensemble
         from fairlab.ensemble.trust import DESCRIPTION
 
-        save_ensemble(self.models[DEBIASED], self.sources, folder)
+        save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds)
         return folder / DESCRIPTION
 
     def _views(self, texts: Sequence[SafetyText]) -> Views:
@@ -202,6 +210,13 @@ class SafetyEnsemble:
         sets = np.array([numbers[text.key] for text in texts])
         state = int(np.random.SeedSequence([self.seed, *place]).generate_state(1)[0])
         return self.trainer.models(Examples(views, truth, seed, slices, sets), part, self.strengths[harm], state)
+
+    def _threshold(self, harm: str, target: Target) -> float:
+        """The threshold of a harm by the validation scores of its seeds, each a mean over repeats."""
+        part = self.judged[DEBIASED].parts["validation"]
+        truth = np.array([text.labels.get(harm, -1) if text.seed else -1 for text in part.texts])
+        judged = truth >= 0
+        return threshold(part.scores[harm].mean(axis=0)[judged], truth[judged], target, harm)
 
     def _judged(
         self, parts: Mapping[str, Sequence[SafetyText]], folds: NDArray[np.int64], features: Array, rows: _Kept

@@ -38,7 +38,7 @@ def ensemble(strength=MUCH, *, sources=None, **more):
         "cache": None,
         "seed": 0,
     }
-    settings |= {"pairing": [], "rivals": []}
+    settings |= {"pairing": [], "rivals": [], "target": None}
     return SafetyEnsemble(sources or [Biased()], **{"reweighting": {"toxicity": strength}} | settings | more)
 
 
