@@ -138,6 +138,14 @@ QUANTITIES = {
     ("polarity", "union_accuracy"): ("union accuracy", "groups all of whose versions show their own attribute"),
     ("probe", "accuracy"): ("accuracy of a linear probe", "examples that a linear classifier on embeddings gets right"),
     ("safety", "acv"): ("counterfactual variance", "variance of a text's score over its versions (0 is fair)"),
+    ("safety", "acv_uncalibrated"): (
+        "counterfactual variance before calibration",
+        "variance of a text's score over its versions (0 is fair)",
+    ),
+    ("safety", "acv_uncalibrated_change"): (
+        "change of counterfactual variance before calibration",
+        "per cent of the baseline's (negative is fairer)",
+    ),
     ("safety", "acv_change"): ("change of counterfactual variance", "per cent of the baseline's (negative is fairer)"),
     ("safety", "average_precision"): ("average precision", "how well scores find unsafe texts (1 is best)"),
     ("safety", "average_precision_change"): ("change of average precision", "per cent of the baseline's"),

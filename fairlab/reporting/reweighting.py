@@ -79,7 +79,7 @@ def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> s
     sections = [f"<h1>Strengths of reweighting</h1><p>{rule}</p>"]
     for harm, of_harm in found.items():
         chosen = f"<p>Chosen: {html.escape(strength_verdict(of_harm))}</p>"
-        body = f"{chosen}{figure(_pareto(of_harm))}{table(*strength_lines(records, harm))}"
+        body = f"{chosen}{figure(pareto_plot(of_harm))}{table(*strength_lines(records, harm))}"
         sections.append(section(harm, body))
     return page("fairlab: strengths of reweighting", sections)
 
@@ -90,7 +90,12 @@ def strength_verdict(of_harm: Mapping[str, Any]) -> str:
     return chosen if of_harm["allowed"] else f"{chosen}; all cost more than {MOST_LOST:g} % of AU-PRC"
 
 
-def _pareto(of_harm: Mapping[str, Any]) -> go.Figure:
+def pareto_plot(of_harm: Mapping[str, Any]) -> go.Figure:
+    """AU-PRC against ACV of several models of a harm, with those that none beats.
+
+    Args:
+        of_harm: what :func:`compare_strengths` gives of a harm.
+    """
     drawn = go.Figure()
     for name, colour, inside in (("not on the front", BEFORE, False), ("Pareto front", AFTER, True)):
         some = [one for one in of_harm["candidates"] if (one["name"] in of_harm["front"]) is inside]
