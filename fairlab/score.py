@@ -75,9 +75,8 @@ def score(config: DictConfig) -> None:
 
 def _kept(row: Row, columns: Sequence[str]) -> dict[str, Any]:
     if missing := [name for name in columns if name not in row.extra]:
-        raise FairlabError(
-            f"{row.place} has no column '{missing[0]}' to keep; it has: {', '.join(row.extra) or 'none'}"
-        )
+        has = ", ".join(row.extra) or "none"
+        raise FairlabError(f"{row.place} has no column '{missing[0]}' to keep; beside the text and the id it has: {has}")
     return {name: row.extra[name] for name in columns}
 
 
