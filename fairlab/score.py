@@ -76,7 +76,7 @@ def score(config: DictConfig) -> None:
 def _kept(row: Row, columns: Sequence[str]) -> dict[str, Any]:
     if missing := [name for name in columns if name not in row.extra]:
         has = ", ".join(row.extra) or "none"
-        raise FairlabError(f"{row.place} has no column '{missing[0]}' to keep; beside the text and the id it has: {has}")
+        raise FairlabError(f"{row.place} has no column '{missing[0]}' to keep; beside text and id it has: {has}")
     return {name: row.extra[name] for name in columns}
 
 

@@ -179,7 +179,7 @@ class OfHarm:
         named, unsafe = scores_RN.mean(axis=0)[self.seeds] >= cut, self.truth[self.seeds] == UNSAFE
         keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
 
-        def share(of: Array, among: Array, name: str, ideal: float) -> Quantity:
+        def share(of: NDArray[np.bool_], among: NDArray[np.bool_], name: str, ideal: float) -> Quantity:
             def statistic(weights: Array) -> Array:
                 with np.errstate(invalid="ignore", divide="ignore"):
                     return np.asarray(weights @ (of & among) / (weights @ among))

@@ -106,8 +106,8 @@ class Trainer:
             fitted = self._fitted(text, examples.truth, rows, weights, state, sets=count)
             found[name] = _calibrated(fitted, examples, held)
         for weight in self.pairing:
-            rows = (text[balanced], examples.truth[balanced], examples.sets[balanced])
-            fitted = paired_logistic(*rows, share, weight, state % 2**31)
+            taught = (text[balanced], examples.truth[balanced], examples.sets[balanced])
+            fitted = paired_logistic(*taught, share, weight, state % 2**31)
             found[f"{PAIRED} {weight:g}"] = _calibrated(fitted, examples, held)
         if AVERAGE in self.rivals:
             found[AVERAGE] = _calibrated(base, examples, held, AVERAGE)
