@@ -20,7 +20,7 @@ from fairlab.ensemble.fair_reweighting import Reweighted, Strength
 from fairlab.ensemble.model import Array, HarmModel
 from fairlab.ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, Part, Trainer
 from fairlab.ensemble.sources import Source, Sources
-from fairlab.ensemble.thresholds import Target, read_target, threshold
+from fairlab.ensemble.thresholds import ThresholdTarget, read_target, threshold
 from fairlab.ensemble.views import RIVALS, Shown, Views, seen
 from fairlab.files import write_whole
 from fairlab.types import FairlabError
@@ -211,7 +211,7 @@ class SafetyEnsemble:
         state = int(np.random.SeedSequence([self.seed, *place]).generate_state(1)[0])
         return self.trainer.models(Examples(views, truth, seed, slices, sets), part, self.strengths[harm], state)
 
-    def _threshold(self, harm: str, target: Target) -> float:
+    def _threshold(self, harm: str, target: ThresholdTarget) -> float:
         """The threshold of a harm by the validation scores of its seeds, each a mean over repeats."""
         part = self.judged[DEBIASED].parts["validation"]
         truth = np.array([text.labels.get(harm, -1) if text.seed else -1 for text in part.texts])

@@ -15,7 +15,7 @@ TARGETS = (PRECISION, FALSE_POSITIVES)
 
 
 @dataclass(frozen=True)
-class Target:
+class ThresholdTarget:
     """What a threshold must meet.
 
     Attributes:
@@ -36,7 +36,7 @@ class Target:
             raise FairlabError(f"method.target: {self.of} must lie above 0 and below 1, not {self.value}")
 
 
-def read_target(given: Mapping[str, float] | None) -> Target | None:
+def read_target(given: Mapping[str, float] | None) -> ThresholdTarget | None:
     """The target of a configuration, ``{precision: 0.8}``; None where there is none.
 
     Raises:
@@ -47,10 +47,10 @@ def read_target(given: Mapping[str, float] | None) -> Target | None:
     if len(given) != 1:
         raise FairlabError(f"method.target must give one of {', '.join(TARGETS)}, such as {{precision: 0.8}}")
     ((of, value),) = given.items()
-    return Target(str(of), float(value))
+    return ThresholdTarget(str(of), float(value))
 
 
-def threshold(scores: ArrayLike, truth: ArrayLike, target: Target, harm: str) -> float:
+def threshold(scores: ArrayLike, truth: ArrayLike, target: ThresholdTarget, harm: str) -> float:
     """The lowest of the scores from which naming texts unsafe meets a target.
 
     Args:
@@ -63,7 +63,7 @@ def threshold(scores: ArrayLike, truth: ArrayLike, target: Target, harm: str) ->
         FairlabError: a label does not occur, or no score meets the target.
 
     Example:
-        >>> threshold([0.1, 0.4, 0.6, 0.9], [0, 0, 1, 1], Target("precision", 0.6), "hate")
+        >>> threshold([0.1, 0.4, 0.6, 0.9], [0, 0, 1, 1], ThresholdTarget("precision", 0.6), "hate")
         0.4
     """
     values, labels = np.asarray(scores, dtype=np.float64), np.asarray(truth)

@@ -9,7 +9,7 @@ import pytest
 
 from fairlab.benchmarks.safety import Safety
 from fairlab.ensemble.export import load_ensemble
-from fairlab.ensemble.thresholds import Target, rates_at, read_target, threshold
+from fairlab.ensemble.thresholds import ThresholdTarget, rates_at, read_target, threshold
 from fairlab.types import FairlabError
 from tests.ensemble.conftest import data, ensemble
 
@@ -26,7 +26,7 @@ SCORES, TRUTH = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 0, 1, 0, 1, 1]
     ],
 )
 def test_the_lowest_score_that_meets_the_target(of, value, cut):
-    assert threshold(SCORES, TRUTH, Target(of, value), "hate") == cut
+    assert threshold(SCORES, TRUTH, ThresholdTarget(of, value), "hate") == cut
 
 
 def test_rates_by_hand():
@@ -36,9 +36,9 @@ def test_rates_by_hand():
 
 def test_targets_that_cannot_be():
     with pytest.raises(FairlabError, match=r"no threshold gives hate a precision of 0.9 .*the best is 0.50"):
-        threshold([0.1, 0.9], [1, 0], Target("precision", 0.9), "hate")
+        threshold([0.1, 0.9], [1, 0], ThresholdTarget("precision", 0.9), "hate")
     with pytest.raises(FairlabError, match="fewer than two labels for hate"):
-        threshold([0.1, 0.9], [0, 0], Target("precision", 0.9), "hate")
+        threshold([0.1, 0.9], [0, 0], ThresholdTarget("precision", 0.9), "hate")
     for given, sentence in (
         ({"recall": 0.5}, "must give precision or false_positive_rate, not recall"),
         ({"precision": 1.5}, "precision must lie above 0 and below 1"),
