@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,9 @@ if TYPE_CHECKING:  # imported where they are used: --help answers at once
     from fairlab.ensemble.sources import Sources
 
 
+STDIN = "-"
+
+
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="score")
 def main(config: DictConfig) -> None:
     """Hydra's entry."""
@@ -32,10 +35,12 @@ def main(config: DictConfig) -> None:
 def score(config: DictConfig) -> None:
     """Write one JSON line a row of the input, in order: its id, and its score by harm or why it has none.
 
+    A harm with an exported threshold has a label as well: ``hate_label``, 1 from the threshold upwards and else 0.
+
     Raises:
         FairlabError: there is no such ensemble or input, or the output is there already.
     """
-    from fairlab.data.stream.rows import read_rows
+    from fairlab.data.stream.rows import read_rows, stdin_rows
     from fairlab.ensemble.scoring import score_stream
     from fairlab.files import no_space_is_one_sentence, replaced_when_written
 
@@ -44,7 +49,7 @@ def score(config: DictConfig) -> None:
     if output.exists():
         raise FairlabError(f"{output} is there already; give another output")
     load = partial(scorer, str(model_folder(Path(config.model))), config.cache, plain(config.sources))
-    rows = read_rows(config.input, config.field)
+    rows = stdin_rows(config.field) if config.input == STDIN else read_rows(config.input, config.field)
     started, count, bad = time.perf_counter(), 0, 0
     output.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -58,7 +63,7 @@ def score(config: DictConfig) -> None:
         for row, scores in scored:
             count += 1
             if isinstance(row, Row):
-                line: dict[str, Any] = {"id": row.id} | scores
+                line: dict[str, Any] = {"id": row.id, **_kept(row, config.keep), **scores}
             else:
                 bad += 1
                 line = {"id": row.place, "error": row.reason}
@@ -66,6 +71,13 @@ def score(config: DictConfig) -> None:
     seconds = time.perf_counter() - started
     unread = f", {bad} of them could not be read" if bad else ""
     print(f"{count:,} texts{unread}: {output} ({count / seconds:,.0f} a second, starting included)")
+
+
+def _kept(row: Row, columns: Sequence[str]) -> dict[str, Any]:
+    if missing := [name for name in columns if name not in row.extra]:
+        has = ", ".join(row.extra) or "none"
+        raise FairlabError(f"{row.place} has no column '{missing[0]}' to keep; beside text and id it has: {has}")
+    return {name: row.extra[name] for name in columns}
 
 
 def model_folder(path: Path) -> Path:
@@ -81,7 +93,12 @@ def scorer(
 
     def scores(texts: list[str]) -> list[dict[str, float]]:
         by_harm = ensemble.score(sources, texts)
-        return [{harm: round(float(values[k]), 6) for harm, values in by_harm.items()} for k in range(len(texts))]
+        columns: dict[str, list[float]] = {}
+        for harm, values in by_harm.items():
+            columns[harm] = [round(float(value), 6) for value in values]
+            if harm in ensemble.thresholds:
+                columns[f"{harm}_label"] = [int(value >= ensemble.thresholds[harm]) for value in values]
+        return [{name: values[k] for name, values in columns.items()} for k in range(len(texts))]
 
     return scores
 

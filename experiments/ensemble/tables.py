@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import yaml
 
 from experiments.rendering import interval, markdown
-from fairlab.record import Record
+from fairlab.ensemble.strengths import Candidate, pareto_front
+from fairlab.record import Reading, Record
 from fairlab.reporting.report import PUBLISHED
 from fairlab.reporting.reweighting import compare_strengths, strength_lines, strength_verdict
+from fairlab.reporting.seeds import median_run
 
 RECORDS = Path(__file__).parent / "records"
+QUANTITIES = {
+    "AU-PRC, seeds": "average_precision_change",
+    "AU-PRC, counterfactual": "average_precision_counterfactual_change",
+    "ACV": "acv_change",
+    "ACV uncalibrated": "acv_uncalibrated_change",
+    "ACV, safe": "acv_safe_change",
+    "ACV, unsafe": "acv_unsafe_change",
+    "ACV from the equally smooth": "acv_change_from_smooth",
+    "the same uncalibrated": "acv_uncalibrated_change_from_smooth",
+    "above the best source": "gain_over_best_source",
+}
+PLACES = {
+    "hate": "safety/hate",
+    "violence": "safety/violence",
+    "hate on HateCheck": "safety_hatecheck/hate",
+    "hate on the madlibs": "safety_bias_madlibs/hate",
+    "violence on HateCheck": "safety_hatecheck/violence",
+    "violence on the madlibs": "safety_bias_madlibs/violence",
+}
 
 
 def strengths(harm: str) -> str:
@@ -23,47 +45,92 @@ def strengths(harm: str) -> str:
     )
 
 
+def over_seeds() -> list[dict[str, Reading]]:
+    """Readings of the committed runs on the test folds, one mapping a seed, by benchmark, subset and quantity."""
+    found = []
+    for folder in sorted((RECORDS / "sets").glob("seed_*")):
+        readings = [one for one in Record.load(folder).readings if one.phase == "after"]
+        found.append({f"{one.benchmark}/{one.subset}/{one.quantity}": one for one in readings})
+    return found
+
+
+def cell(seeds: list[dict[str, Reading]], key: str) -> str:
+    """The median over seeds with its interval, and how far the seeds lie apart; empty where nothing was measured."""
+    found = [readings[key] for readings in seeds if key in readings]
+    if not found:
+        return ""
+    values = [one.value for one in found]
+    apart = f" ({min(values):.1f} to {max(values):.1f})" if len(values) > 1 else ""
+    return interval(median_run(found), 1) + apart
+
+
 def safety_changes() -> str:
-    """Table 3 and what stands beside it, per cent of the baseline, from the committed run on the test folds."""
-    record = Record.load(RECORDS / "four_sources")
-    after = {f"{r.benchmark}/{r.subset}/{r.quantity}": r for r in record.readings if r.phase == "after"}
-    quantities = {
-        "AU-PRC, seeds": "average_precision_change",
-        "AU-PRC, counterfactual": "average_precision_counterfactual_change",
-        "ACV": "acv_change",
-        "ACV, safe": "acv_safe_change",
-        "ACV, unsafe": "acv_unsafe_change",
-        "above the best source": "gain_over_best_source",
-    }
-    places = {
-        "hate": "safety/hate",
-        "violence": "safety/violence",
-        "hate on HateCheck": "safety_hatecheck/hate",
-        "hate on the madlibs": "safety_bias_madlibs/hate",
-        "violence on HateCheck": "safety_hatecheck/violence",
-        "violence on the madlibs": "safety_bias_madlibs/violence",
-    }
+    """Table 3 and what stands beside it, per cent of the baseline, from the committed runs on the test folds."""
+    seeds = over_seeds()
     table = yaml.safe_load((PUBLISHED / "ensemble.yaml").read_text(encoding="utf-8"))
     printed = {}
     for name in ("table_3", "table_6"):
         printed |= dict(zip(table[name]["columns"], table[name]["rows"]["remediated"], strict=True))
     rows = []
-    for label, place in places.items():
-        keys = [f"{place}/{quantity}" for quantity in quantities.values()]
-        rows.append([label, *(interval(after[key], 1) if key in after else "" for key in keys)])
+    for label, place in PLACES.items():
+        keys = [f"{place}/{quantity}" for quantity in QUANTITIES.values()]
+        rows.append([label, *(cell(seeds, key) for key in keys)])
         if any(key in printed for key in keys):
             rows.append([f"{label}, printed", *(f"{printed[key]:.1f}" if key in printed else "" for key in keys)])
-    facts = record.provenance
+    records = [Record.load(folder) for folder in sorted((RECORDS / "sets").glob("seed_*"))]
+    seconds = ", ".join(f"{record.provenance['wall_seconds']:,.0f}" for record in records)
+    facts = records[0].provenance
     note = (
-        f"Revision `{facts['revision'][:12]}`, {facts['hardware']['cores']} cores; {facts['wall_seconds']:.0f} s, on a "
-        "machine busy with other work."
+        f"Revision `{facts['revision'][:12]}`, {facts['hardware']['cores']} cores; {seconds} s, on a machine that was "
+        "busy with much other work."
     )
-    return markdown(["", *quantities], rows) + f"\n\n{note}"
+    return markdown(["", *QUANTITIES], rows) + f"\n\n{note}"
+
+
+def rival_changes() -> str:
+    """Controls and rivals of both harms by what they do to the baseline, on validation and on the test folds."""
+    seeds = over_seeds()
+    rows = []
+    for harm in ("hate", "violence"):
+        suffixes = {"debiased": ""} | {
+            key.rpartition("_change_of_")[2].replace("_", " "): "_of_" + key.rpartition("_change_of_")[2]
+            for key in seeds[0]
+            if key.startswith(f"safety/{harm}/acv_change_of_")
+        }
+        medians = {
+            name: [
+                median_run([readings[f"safety/{harm}/{quantity}_change{suffix}"] for readings in seeds]).value
+                for quantity in ("average_precision", "acv")
+            ]
+            for name, suffix in suffixes.items()
+        }
+        front = [one.name for one in pareto_front([Candidate(name, *pair) for name, pair in medians.items()])]
+        for name, suffix in suffixes.items():
+            keys = [
+                f"{place}/{harm}/{quantity}_change{suffix}"
+                for place in ("safety_validation", "safety")
+                for quantity in ("average_precision", "acv", "acv_uncalibrated")
+            ]
+            rows.append([harm, name, *(cell(seeds, key) for key in keys), "yes" if name in front else ""])
+    head = ["AU-PRC", "ACV", "ACV uncalibrated"]
+    columns = [f"{name}, {part}" for part in ("validation", "test") for name in head]
+    return markdown(["harm", "model", *columns, "none beats it on test"], rows)
+
+
+def versions_read() -> str:
+    """How many of the versions that a person read were sound."""
+    with (Path(__file__).parent / "versions_read.csv").open(encoding="utf-8", newline="") as lines:
+        read = list(csv.DictReader(lines))
+    broken = [row for row in read if row["verdict"] != "sound"]
+    reasons = "; ".join(f"{row['changed']}: {row['note']}" for row in broken)
+    return f"{len(read)} versions read, {len(broken)} broken ({reasons})."
 
 
 PAGES = {
     "experiments/ensemble/README.md": {
         "changes": safety_changes,
+        "rivals": rival_changes,
+        "read": versions_read,
         "hate": lambda: strengths("hate"),
         "violence": lambda: strengths("violence"),
     },

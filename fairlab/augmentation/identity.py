@@ -17,7 +17,7 @@ from fairlab.lexicons import FOLDER, load_lexicon
 from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation, refuse_axis
 from fairlab.rewriting.injection import Injection, Version
-from fairlab.rewriting.word_swap import WordSwap
+from fairlab.rewriting.subgroup_swap import NO_WORD, SubgroupSwap
 from fairlab.text.agreement import article
 from fairlab.text.difference import changes
 from fairlab.text.json_text import from_json
@@ -33,10 +33,12 @@ FLAGGED = "flagged for review"
 class Identity(RowAugmentation):
     """Turns a text of one subgroup to every other subgroup of its category.
 
-    By rules, the words of the text's own subgroup are turned to those of another; other subgroups it mentions stay as
-    they are. They see words, not syntax, but for *a* and *an*, which follow what comes after, and know listed words
-    only: a text without one gets no version. With a language model every version is corrected and then judged, and
-    what is flagged is left out and put beside the data for a person to review.
+    By rules, the words of the text's own subgroup are turned to those of another, with agreement; other subgroups it
+    mentions stay as they are. They see words, not syntax, and know listed words only: a text without one gets no
+    version, and none for a subgroup that lacks a counterpart of one of its words or that the text names already; see
+    :class:`fairlab.rewriting.subgroup_swap.SubgroupSwap`. With a language model every
+    version is corrected and then judged, and what is flagged is left out and put beside the data for a person to
+    review.
 
     Args:
         inject: what makes the versions: ``rules`` or ``llm``.
@@ -71,23 +73,30 @@ class Identity(RowAugmentation):
         self.kept = read_review(Path(review)) if review is not None else {}
         self.injection = Injection(llm) if llm is not None else None
         lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
-        self.swaps = {lexicon.axis: WordSwap(lexicon) for lexicon in lexicons}
+        self.swaps = {lexicon.axis: SubgroupSwap(lexicon) for lexicon in lexicons}
         forms = (form for lexicon in lexicons for row in lexicon.rows for form in row if form)
         self.first_words = {word_pieces(form)[0] for form in forms}
 
     def versions(self, text: str, category: str, subgroup: str) -> dict[str, str]:
-        """The text of every other subgroup that differs from the seed's; none where no listed word marks its subgroup.
+        """The text turned to every other subgroup of its category that it can be turned to.
 
         Raises:
             FairlabError: there is no such category or subgroup.
         """
+        return self._turned(text, category, subgroup)[0]
+
+    def _turned(self, text: str, category: str, subgroup: str) -> tuple[dict[str, str], Counter[str]]:
+        """The versions, and how often there was none for which reason; a text without a listed word counts once."""
         if category not in self.swaps:
             raise FairlabError(f"no words for the identity category '{category}'; there are: {', '.join(self.swaps)}")
         swap = self.swaps[category]
         if subgroup not in swap.attributes:
             raise FairlabError(f"{category} has no subgroup '{subgroup}'; it has {', '.join(swap.attributes)}")
-        made = {other: swap.turned(text, {subgroup: other}) for other in swap.attributes if other != subgroup}
-        return {other: self._with_articles(version) for other, version in made.items() if version != text}
+        made = {other: swap.turned(text, subgroup, other) for other in swap.attributes if other != subgroup}
+        reasons = Counter(f"versions left out: {one.reason}" for one in made.values() if one.reason)
+        if all(one.reason == NO_WORD for one in made.values()):
+            reasons = Counter([NO_WORD])
+        return {other: self._with_articles(one.text) for other, one in made.items() if one.text}, reasons
 
     def make(self, rows: Sequence[Row]) -> list[Made]:
         """Every row and after it its versions, with all of its other columns; in order."""
@@ -100,11 +109,11 @@ class Identity(RowAugmentation):
                 counts[k]["about no subgroup"] += 1
                 continue
             try:
-                found = self._started(row.text, *subgroup.partition(":")[::2])
+                found, left_out = self._started(row.text, *subgroup.partition(":")[::2])
             except FairlabError as error:
                 faults[k] = str(error)
                 continue
-            counts[k]["without a listed word"] += not found
+            counts[k] += left_out
             versions += [(k, one) for one in found]
         done: dict[int, list[Version]] = {}
         for (k, _), one in zip(versions, self._finished([one for _, one in versions]), strict=True):
@@ -132,13 +141,13 @@ class Identity(RowAugmentation):
             "lexicon_sha256": [lexicon.sha256 for lexicon in lexicons],
         }
 
-    def _started(self, text: str, category: str, subgroup: str) -> list[Version]:
-        """Versions of a text: with their texts by rules, without for a language model."""
-        made = self.versions(text, category, subgroup)  # for a language model too: it refuses unknown subgroups
+    def _started(self, text: str, category: str, subgroup: str) -> tuple[list[Version], Counter[str]]:
+        """Versions of a text, with their texts by rules, without for a language model; and why there are no others."""
+        made, left_out = self._turned(text, category, subgroup)  # a language model's too: it refuses
         if self.inject == "rules":
-            return [Version(text, category, subgroup, other, version) for other, version in made.items()]
+            return [Version(text, category, subgroup, other, version) for other, version in made.items()], left_out
         others = (other for other in self.swaps[category].attributes if other != subgroup)
-        return [Version(text, category, subgroup, other) for other in others]
+        return [Version(text, category, subgroup, other) for other in others], Counter()
 
     def _finished(self, versions: Sequence[Version]) -> list[Version]:
         """All versions after what the language model has to say of them."""

@@ -32,7 +32,18 @@ from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
 TRUTHS = {"safe": SAFE, "unsafe": UNSAFE}
-CHANGED = ("average_precision", "average_precision_counterfactual", "acv", "acv_safe", "acv_unsafe")
+CHANGED = (
+    "average_precision",
+    "average_precision_counterfactual",
+    "acv",
+    "acv_safe",
+    "acv_unsafe",
+    "acv_uncalibrated",
+    "acv_safe_uncalibrated",
+    "acv_unsafe_uncalibrated",
+)
+OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are given of other models beside
+UNCALIBRATED = "uncalibrated"
 
 
 class Safety:
@@ -69,7 +80,7 @@ class Safety:
             )
         judged = self._limited(judged)
         part = judged.parts[self.of]
-        result = Outcome(items=dict(part.scores))
+        result = Outcome(items=_items(part))
         for harm, scores in part.scores.items():
             truth = np.array([text.labels.get(harm, -1) for text in part.texts])
             of_harm = OfHarm(part, harm, truth, self.threshold)
@@ -79,13 +90,13 @@ class Safety:
                 result.not_run.append(NotRun(self.name, harm, f"the texts have {have} for {harm}{rest}"))
                 if not of_harm.sets:
                     continue
-            now = of_harm.quantities(scores)
-            earlier = of_harm.quantities(np.asarray(before[harm])) if before is not None else []
-            changes = [
-                _relative(entry, other)
-                for entry, other in zip(now, earlier, strict=False)
-                if entry.subset == harm and entry.name in CHANGED
-            ]
+            now = of_harm.quantities(scores, part.uncalibrated.get(harm))
+            earlier = of_harm.quantities(before[harm], before.get(_raw(harm))) if before is not None else []
+            if harm in judged.thresholds and len(set(truth[truth >= 0])) == 2:
+                now += of_harm.at(part.scores[harm], judged.thresholds[harm])
+            changes = [_relative(entry, other) for entry, other in _paired(now, earlier, CHANGED, harm)]
+            for name, other in judged.beside.items() if earlier else ():
+                changes += _of_other(of_harm, name, other.parts[self.of], now, earlier)
             if self.of == "test" and now[0].name == "average_precision":
                 source, note = self._best_source(judged, of_harm, now[0])
                 now.append(source)
@@ -155,8 +166,52 @@ class OfHarm:
         where = [first[str(name)] for name in self.sets]
         self.set_truth, self.set_category = truth[where], self.categories[where]
 
-    def quantities(self, scores_RN: Array) -> list[Quantity]:
-        """All of them; the first one is the average precision of the seeds. Without both labels, the variances."""
+    def quantities(self, scores_RN: Array, uncalibrated_RN: Array | None = None) -> list[Quantity]:
+        """All of them; the first one is the average precision of the seeds. Without both labels, the variances.
+
+        Args:
+            scores_RN: calibrated scores.
+            uncalibrated_RN: the scores before calibration, whose variances are given as well.
+        """
+        found = self._calibrated(scores_RN)
+        if uncalibrated_RN is not None:
+            found += self.uncalibrated(uncalibrated_RN)
+        return found
+
+    def uncalibrated(self, scores_RN: Array) -> list[Quantity]:
+        """Variances of the harm by scores before calibration."""
+        kept = ("acv", "acv_safe", "acv_unsafe")
+        some = [one for one in self._variances(scores_RN) if one.subset == self.harm and one.name in kept]
+        return [replace(one, name=f"{one.name}_{UNCALIBRATED}", headline=False) for one in some]
+
+    def compared(self, part: Predicted) -> list[Quantity]:
+        """The few quantities that are compared of other models: average precision, and variance by both scores."""
+        scores = part.scores[self.harm]
+        found = [self.precision(scores, self.seeds)] if len(set(self.truth[self.all])) == 2 else []
+        return [*found, *self._variances(scores)[:1], *self.uncalibrated(part.uncalibrated[self.harm])[:1]]
+
+    def at(self, scores_RN: Array, cut: float) -> list[Quantity]:
+        """What a chosen threshold gives on the seeds, by their mean scores: precision, recall, false-positive rate."""
+        named, unsafe = scores_RN.mean(axis=0)[self.seeds] >= cut, self.truth[self.seeds] == UNSAFE
+        keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
+
+        def share(of: NDArray[np.bool_], among: NDArray[np.bool_], name: str, ideal: float) -> Quantity:
+            def statistic(weights: Array) -> Array:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    return np.asarray(weights @ (of & among) / (weights @ among))
+
+            value = float(statistic(np.ones(len(of))))
+            draws = weighted_draws(statistic, keys)
+            return Quantity(self.harm, f"{name}_at_threshold", value, draws, int(among.sum()), "share", ideal)
+
+        return [
+            Quantity(self.harm, "threshold", cut, np.full(RESAMPLES, cut), len(named), "score", None),
+            share(unsafe, named, "precision", 1.0),
+            share(named, unsafe, "recall", 1.0),
+            share(named, ~unsafe, "false_positive_rate", 0.0),
+        ]
+
+    def _calibrated(self, scores_RN: Array) -> list[Quantity]:
         if len(set(self.truth[self.all])) < 2:
             return self._variances(scores_RN)
         found = [self.precision(scores_RN, self.seeds)]
@@ -273,6 +328,43 @@ class OfHarm:
 
 
 MOST_SHOWN = 18  # subgroups of a category whose averages are readings of their own; of more only the gap is
+
+
+def _items(part: Predicted) -> dict[str, Array]:
+    """Scores by harm, calibrated, and before calibration under another name."""
+    return dict(part.scores) | {_raw(harm): scores for harm, scores in part.uncalibrated.items()}
+
+
+def _raw(harm: str) -> str:
+    return f"{harm}_{UNCALIBRATED}"
+
+
+def _of_other(
+    of_harm: OfHarm, name: str, part: Predicted, now: list[Quantity], earlier: list[Quantity]
+) -> list[Quantity]:
+    """Changes of another model from the baseline, and of this model from the other one."""
+    word = name.replace(" ", "_")
+    others = of_harm.compared(part)
+    return [
+        *(
+            _ratio(other, one, f"{other.name}_change_of_{word}")
+            for other, one in _paired(others, earlier, OF_OTHERS, of_harm.harm)
+        ),
+        *(
+            _ratio(one, other, f"{one.name}_change_from_{word}")
+            for one, other in _paired(now, others, OF_OTHERS, of_harm.harm)
+        ),
+    ]
+
+
+def _paired(
+    some: list[Quantity], others: list[Quantity], names: tuple[str, ...], harm: str
+) -> list[tuple[Quantity, Quantity]]:
+    """Quantities of a harm that both have, one beside the other."""
+    by_name = {one.name: one for one in others if one.subset == harm}
+    return [
+        (one, by_name[one.name]) for one in some if one.subset == harm and one.name in names and one.name in by_name
+    ]
 
 
 def _mean_of_defined(values: Array) -> Array:

@@ -15,7 +15,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -286,9 +286,15 @@ class SafetyData(TrainingData):
             "seeds_with_a_subgroup": sum(bool(text.subgroup) for text in seeds),
             "seeds_with_versions": len({text.key for text in self.made}),
             "versions": dict(Counter(text.subgroup for text in self.made)),
+            "versions_left_out": self._left_out(seeds) if self.made else 0,
             "unsafe_seeds": {harm: sum(text.labels.get(harm, 0) for text in seeds) for harm in HARMS},
             "held_out": {name: len(texts) for name, texts in self.others.items()},
         }
+
+    def _left_out(self, seeds: Sequence[SafetyText]) -> int:
+        """Versions that seeds with others lack, as a word of theirs has no counterpart in a subgroup."""
+        made = Counter(text.key for text in self.made)
+        return sum(len(CATEGORIES[text.category]) - 1 - made[text.key] for text in seeds if made[text.key])
 
 
 def made_of(seeds: Sequence[SafetyText], augmentation: SubgroupAugmentation) -> list[SafetyText]:
@@ -319,11 +325,13 @@ class Predicted:
         texts: the N texts that were scored.
         folds: fold of each text in each repeat, (R, N); scores of one fold come from one model.
         scores: for each harm, the scores (R, N), in [0, 1].
+        uncalibrated: the same before calibration; empty where nobody asked.
     """
 
     texts: Sequence[SafetyText]
     folds: NDArray[np.int64]
     scores: Mapping[str, NDArray[np.float64]]
+    uncalibrated: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -335,9 +343,13 @@ class Judged:
         features: names of the F source scores.
         source_scores: source scores (N, F) of the texts of ``test``.
         contributions: for each harm, the weight of each source (F,), in [0, 1]; empty for a model that has none.
+        thresholds: for each harm, the score from which a text is named unsafe; empty where none was chosen.
+        beside: other models that were trained on the same divisions, by name: controls and rivals.
     """
 
     parts: Mapping[str, Predicted]
     features: Sequence[str]
     source_scores: NDArray[np.float64]
     contributions: Mapping[str, NDArray[np.float64]]
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    beside: Mapping[str, Judged] = field(default_factory=dict)

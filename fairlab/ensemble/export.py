@@ -31,6 +31,11 @@ class Ensemble:
     models: Mapping[str, Any]
     description: Mapping[str, Any]
 
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Score from which a text is named unsafe, of the harms that have one."""
+        return {harm: entry["threshold"] for harm, entry in self.description["harms"].items() if "threshold" in entry}
+
     def score(self, sources: Sources, texts: list[str]) -> dict[str, Array]:
         """Scores (N,) of texts by harm.
 
@@ -47,8 +52,10 @@ class Ensemble:
         return {harm: model.score(features) if texts else np.empty(0) for harm, model in self.models.items()}
 
 
-def save_ensemble(models: Mapping[str, Any], sources: Sources, folder: Path) -> None:
-    """Write one skops file a harm and the description, which comes last."""
+def save_ensemble(
+    models: Mapping[str, Any], sources: Sources, folder: Path, thresholds: Mapping[str, float] | None = None
+) -> None:
+    """Write one skops file a harm and the description, which comes last, with the thresholds that were chosen."""
     import skops.io
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,6 +70,8 @@ def save_ensemble(models: Mapping[str, Any], sources: Sources, folder: Path) -> 
             "slope": model.slope,
             "intercept": model.intercept,
         }
+        if thresholds and harm in thresholds:
+            harms[harm]["threshold"] = thresholds[harm]
     write_whole(folder / DESCRIPTION, json.dumps(sources.facts() | {"harms": harms}, indent=1) + "\n")
 
 

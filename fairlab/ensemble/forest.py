@@ -8,43 +8,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
 from fairlab.data.safety import SUBGROUPS, Judged, Predicted, SafetyData, SafetyText
-from fairlab.ensemble.fair_reweighting import Reweighted, Strength, reweight
-from fairlab.ensemble.model import Array, HarmModel, _logits
+from fairlab.ensemble.fair_reweighting import Reweighted, Strength
+from fairlab.ensemble.model import Array, HarmModel
+from fairlab.ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, Part, Trainer
 from fairlab.ensemble.sources import Source, Sources
+from fairlab.ensemble.thresholds import ThresholdTarget, read_target, threshold
+from fairlab.ensemble.views import RIVALS, Shown, Views, seen
 from fairlab.files import write_whole
-from fairlab.metrics.safety import sliced_averages
 from fairlab.types import FairlabError, Texts, need_extra
 
-KINDS = ("forest", "boosting", "logistic")
-BASELINE, DEBIASED = "before", "after"
+CALIBRATED, UNCALIBRATED = 0, 1
+Scores = dict[str, NDArray[np.float64]]
 
 
-@dataclass
-class _Part:
-    """The three parts of the texts in one fold of one repeat, as masks (N,)."""
-
-    train: NDArray[np.bool_]
-    validation: NDArray[np.bool_]
-    test: NDArray[np.bool_]
-
-
-@dataclass
 class _Kept:
-    """Scores of the models of one phase as they come in; nan where no model was asked."""
+    """Scores of one model as they come in, by part of the texts and harm: (2, R, N), calibrated and not."""
 
-    test: dict[str, Array]
-    validation: dict[str, Array]
-    others: dict[str, dict[str, Array]]
-    contributions: dict[str, list[Array]] = field(default_factory=dict)
+    def __init__(self, harms: Sequence[str], repeats: int, sizes: Mapping[str, int]) -> None:
+        self.scores: dict[str, Scores] = {
+            part: {harm: np.zeros((2, repeats, size)) for harm in harms} for part, size in sizes.items()
+        }
+        self.contributions: dict[str, list[Array]] = {}
 
 
 class SafetyEnsemble:
@@ -60,7 +52,13 @@ class SafetyEnsemble:
         harms: names of the harms to train models for.
         kind: kind of model: ``forest``, ``boosting`` or ``logistic``.
         trees: number of trees of the forest, or of rounds of boosting; at least 1.
-        leaf: least number of examples in a leaf, at least 1.
+        baseline_leaf: least number of seeds in a leaf of the baseline, at least 1.
+        leaf: least number of seeds in a leaf of the debiased model, all versions of a seed counted as one; at least 1.
+        pairing: weights of rivals that pay for the variance of logits within sets (Garg et al. 2019), each a model.
+        rivals: further rivals that are measured beside: ``blind``, which sees no identity words, and ``average``, the
+            mean over the versions of a text; both score many texts more.
+        target: ``precision`` or ``false_positive_rate`` that a threshold of each harm must meet on the validation
+            seeds, where the most harm is found; None gives no thresholds.
         reweighting: lambdas and betas of each harm.
         cache: file of source scores; None keeps none.
         seed: seed of the models and of the reweighting.
@@ -88,7 +86,11 @@ class SafetyEnsemble:
         harms: Texts,
         kind: str,
         trees: int,
+        baseline_leaf: int,
         leaf: int,
+        pairing: Sequence[float],
+        rivals: Sequence[str],
+        target: Mapping[str, float] | None,
         reweighting: Mapping[str, Mapping[str, float]],
         cache: str | None,
         seed: int,
@@ -97,44 +99,60 @@ class SafetyEnsemble:
             raise FairlabError(f"method.kind must be {', '.join(KINDS)}, not {kind}")
         if missing := [harm for harm in harms if harm not in reweighting]:
             raise FairlabError(f"method.reweighting has no values for {missing[0]}; give lambdas and betas")
-        if trees < 1 or leaf < 1:
-            raise FairlabError(f"method.trees and method.leaf must be at least 1: {trees}, {leaf}")
+        if min(trees, baseline_leaf, leaf) < 1:
+            raise FairlabError(
+                "method.trees, method.baseline_leaf and method.leaf must be at least 1: "
+                f"{trees}, {baseline_leaf}, {leaf}"
+            )
+        if unknown := sorted(set(rivals) - set(RIVALS)):
+            raise FairlabError(f"method.rivals may be {', '.join(RIVALS)}, not {unknown[0]}")
+        if any(not weight >= 0 for weight in pairing):
+            raise FairlabError(f"method.pairing must hold weights of at least 0, not {list(pairing)}")
         need_extra("safety", "the export of a safety ensemble", "skops")  # said before an hour's training, not after
         self.sources = Sources(sources, cache=cache)
         self.harms = list(harms)
-        self.kind = kind
-        self.trees = trees
-        self.leaf = leaf
+        self.rivals = tuple(rivals)
+        self.trainer = Trainer(kind, trees, baseline_leaf, leaf, tuple(pairing), self.rivals)
         self.strengths = {harm: Strength(**reweighting[harm]) for harm in harms}
         self.seed = seed
+        self.target = read_target(target)
+        self.thresholds: dict[str, float] = {}
         self.judged: dict[str, Judged] = {}
         self.models: dict[str, dict[str, HarmModel]] = {}
         self.sampled: dict[str, Reweighted] = {}
 
     def fit(self, data: SafetyData) -> None:
         """Score the texts by all sources, train in every fold, and train the models to export."""
-        features = self.sources.score([text.text for text in data.texts])
-        others = {name: self.sources.score([text.text for text in texts]) for name, texts in data.others.items()}
+        views = self._views(data.texts)
+        others = {name: self._views(texts) for name, texts in data.others.items()}
         folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
-        kept = {phase: self._empty(data, folds.shape) for phase in (BASELINE, DEBIASED)}
+        parts = {"test": data.texts, "validation": data.texts, **data.others}
+        kept: dict[str, _Kept] = {}
         jobs = [(repeat, fold) for repeat in range(data.repeats) for fold in range(data.folds)]
         for repeat, fold in track(jobs, "folds", transient=True):
             part = _parts(folds[repeat], fold, data.folds)
             for harm in self.harms:
-                for phase, model in self._pair(harm, data.texts, features, part, (repeat, fold)).items():
-                    rows = kept[phase]
-                    rows.test[harm][repeat, part.test] = model.score(features[part.test])
-                    rows.validation[harm][repeat, part.validation] = model.score(features[part.validation])
-                    for name, scores in others.items():
-                        rows.others[name][harm][repeat] += model.score(scores) / data.folds
-                    if model.contributions is not None:
-                        rows.contributions.setdefault(harm, []).append(model.contributions)
-        self.judged = {phase: self._judged(data, folds, features, rows) for phase, rows in kept.items()}
+                models, _ = self._trained(harm, data.texts, views, part, (repeat, fold))
+                for name, model in models.items():
+                    sizes = {of: len(texts) for of, texts in parts.items()}
+                    rows = kept.setdefault(name, _Kept(self.harms, data.repeats, sizes))
+                    for of, mask in (("test", part.test), ("validation", part.validation)):
+                        rows.scores[of][harm][:, repeat, mask] = model.scores(views.only(mask))
+                    for of, shown in others.items():
+                        rows.scores[of][harm][:, repeat] += np.stack(model.scores(shown)) / data.folds
+                    if model.model.contributions is not None:
+                        rows.contributions.setdefault(harm, []).append(model.model.contributions)
+        judged = {name: self._judged(parts, folds, views.text, rows) for name, rows in kept.items()}
+        self.judged = {phase: judged.pop(phase) for phase in (BASELINE, DEBIASED)}
+        if self.target:
+            self.thresholds = {harm: self._threshold(harm, self.target) for harm in self.harms}
+        self.judged[DEBIASED] = replace(self.judged[DEBIASED], beside=judged, thresholds=self.thresholds)
         whole = _parts(folds[0], 0, data.folds)
         whole.train |= whole.test
         for harm in self.harms:
-            for phase, model in self._pair(harm, data.texts, features, whole, (data.repeats, 0), keep=True).items():
-                self.models.setdefault(phase, {})[harm] = model
+            models, self.sampled[harm] = self._trained(harm, data.texts, views, whole, (data.repeats, 0))
+            for phase in (BASELINE, DEBIASED):
+                self.models.setdefault(phase, {})[harm] = models[phase].model
 
     def measured(self, phase: str) -> Judged:
         """The scores of the models of a phase: ``before``, the baseline's, or ``after``, the debiased ones'."""
@@ -171,102 +189,50 @@ class SafetyEnsemble:
         from fairlab.ensemble.export import save_ensemble
         from fairlab.ensemble.trust import DESCRIPTION
 
-        save_ensemble(self.models[DEBIASED], self.sources, folder)
+        save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds)
         return folder / DESCRIPTION
 
-    def _pair(
-        self,
-        harm: str,
-        texts: Sequence[SafetyText],
-        features: Array,
-        part: _Part,
-        place: tuple[int, int],
-        keep: bool = False,
-    ) -> dict[str, HarmModel]:
-        """Baseline and debiased model of one harm: the two passes."""
+    def _views(self, texts: Sequence[SafetyText]) -> Views:
+        return seen(self.sources.score, [text.text for text in texts], self.rivals)
+
+    def _trained(
+        self, harm: str, texts: Sequence[SafetyText], views: Views, part: Part, place: tuple[int, int]
+    ) -> tuple[dict[str, Shown], Reweighted]:
+        """All models of one harm on one division."""
         truth = np.array([text.labels.get(harm, -1) for text in texts])
         seed = np.array([text.seed for text in texts])
-        slices = np.array([SUBGROUPS.index(text.subgroup) if text.subgroup else -1 for text in texts])
-        judged = truth >= 0
-        if len(set(truth[part.train & judged & seed])) < 2:
+        if len(set(truth[part.train & (truth >= 0) & seed])) < 2:
             raise FairlabError(
                 f"the training seeds have fewer than two labels for {harm}; leave it out of method.harms, or give "
                 "data with safe and unsafe texts"
             )
+        slices = np.array([SUBGROUPS.index(text.subgroup) if text.subgroup else -1 for text in texts])
+        numbers = {key: k for k, key in enumerate(dict.fromkeys(text.key for text in texts))}
+        sets = np.array([numbers[text.key] for text in texts])
         state = int(np.random.SeedSequence([self.seed, *place]).generate_state(1)[0])
-        held = part.validation & judged
+        return self.trainer.models(Examples(views, truth, seed, slices, sets), part, self.strengths[harm], state)
 
-        def fitted(rows: NDArray[np.bool_], weights: Array) -> HarmModel:
-            pipeline = self._pipeline(state % 2**31)
-            # Without weights where all are 1: a forest draws weighted examples by another way of chance.
-            more = {} if (weights == 1).all() else {"model__sample_weight": weights}
-            pipeline.fit(features[rows], truth[rows], **more)
-            return _calibrated(pipeline, features[held & seed], truth[held & seed])
+    def _threshold(self, harm: str, target: ThresholdTarget) -> float:
+        """The threshold of a harm by the validation scores of its seeds, each a mean over repeats."""
+        part = self.judged[DEBIASED].parts["validation"]
+        truth = np.array([text.labels.get(harm, -1) if text.seed else -1 for text in part.texts])
+        judged = truth >= 0
+        return threshold(part.scores[harm].mean(axis=0)[judged], truth[judged], target, harm)
 
-        original, balanced = part.train & judged & seed, part.train & judged
-        baseline = fitted(original, np.ones(original.sum()))
-        scores = baseline.score(features[held])
-        averages = np.stack(
-            [sliced_averages(scores, slices[held], truth[held], of, len(SUBGROUPS))[0] for of in (0, 1)]
-        )
-        rng = np.random.default_rng(state)
-        made = reweight(slices[balanced], truth[balanced], averages, self.strengths[harm], rng)
-        if keep:
-            self.sampled[harm] = made
-        return {BASELINE: baseline, DEBIASED: fitted(balanced, made.weights)}
-
-    def _pipeline(self, state: int) -> Any:
-        from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-        from sklearn.impute import SimpleImputer
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.pipeline import Pipeline
-        from sklearn.preprocessing import StandardScaler
-
-        models = {
-            "forest": lambda: RandomForestClassifier(
-                self.trees, min_samples_leaf=self.leaf, random_state=state, n_jobs=1
-            ),
-            "boosting": lambda: HistGradientBoostingClassifier(
-                max_iter=self.trees, min_samples_leaf=self.leaf, random_state=state
-            ),
-            "logistic": lambda: LogisticRegression(max_iter=1000),
-        }
-        steps: list[tuple[str, Any]] = [("missing", SimpleImputer(strategy="median", keep_empty_features=True))]
-        steps += [("scale", StandardScaler())] if self.kind == "logistic" else []
-        return Pipeline([*steps, ("model", models[self.kind]())])
-
-    def _empty(self, data: SafetyData, shape: tuple[int, ...]) -> _Kept:
-        def blank() -> dict[str, Array]:
-            return {harm: np.full(shape, np.nan) for harm in self.harms}
-
-        others = {
-            name: {harm: np.zeros((shape[0], len(texts))) for harm in self.harms} for name, texts in data.others.items()
-        }
-        return _Kept(blank(), blank(), others)
-
-    def _judged(self, data: SafetyData, folds: NDArray[np.int64], features: Array, rows: _Kept) -> Judged:
-        parts = {
-            "test": Predicted(data.texts, folds, rows.test),
-            "validation": Predicted(data.texts, folds, rows.validation),
-        }
-        for name, texts in data.others.items():
-            parts[name] = Predicted(texts, np.zeros((len(folds), len(texts)), dtype=np.int64), rows.others[name])
+    def _judged(
+        self, parts: Mapping[str, Sequence[SafetyText]], folds: NDArray[np.int64], features: Array, rows: _Kept
+    ) -> Judged:
+        predicted = {}
+        for name, texts in parts.items():
+            calibrated = {harm: scores[CALIBRATED] for harm, scores in rows.scores[name].items()}
+            uncalibrated = {harm: scores[UNCALIBRATED] for harm, scores in rows.scores[name].items()}
+            own = folds if name in ("test", "validation") else np.zeros((len(folds), len(texts)), dtype=np.int64)
+            predicted[name] = Predicted(texts, own, calibrated, uncalibrated)
         contributions = {harm: np.mean(found, axis=0) for harm, found in rows.contributions.items()}
-        return Judged(parts, self.sources.features, features, contributions)
+        return Judged(predicted, self.sources.features, features, contributions)
 
 
-def _parts(folds: NDArray[np.int64], fold: int, count: int) -> _Part:
+def _parts(folds: NDArray[np.int64], fold: int, count: int) -> Part:
     """A fold for testing, the next one for validation, the others for training."""
     test, validation = folds == fold, folds == (fold + 1) % count
-    return _Part(~(test | validation), validation, test)
-
-
-def _calibrated(pipeline: Any, features: Array, truth: NDArray[np.int64]) -> HarmModel:
-    """The model with a line through its logits; as it is where the held-out seeds have one label, or rank backwards."""
-    from sklearn.linear_model import LogisticRegression
-
-    if len(set(truth)) < 2:
-        return HarmModel(pipeline, 1.0, 0.0)
-    line = LogisticRegression(C=1e6).fit(_logits(pipeline, features)[:, None], truth)
-    slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
-    return HarmModel(pipeline, slope, intercept) if slope > 0 else HarmModel(pipeline, 1.0, 0.0)
+    return Part(~(test | validation), validation, test)

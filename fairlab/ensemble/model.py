@@ -29,7 +29,7 @@ class HarmModel:
 
     def score(self, features: Array) -> Array:
         """Scores (N,) in [0, 1] of source scores (N, F)."""
-        return 1 / (1 + np.exp(-(self.slope * _logits(self.pipeline, features) + self.intercept)))
+        return 1 / (1 + np.exp(-(self.slope * logits(self.pipeline, features) + self.intercept)))
 
     @property
     def contributions(self) -> Array | None:
@@ -37,6 +37,7 @@ class HarmModel:
         return getattr(self.pipeline[-1], "feature_importances_", None)
 
 
-def _logits(pipeline: Any, features: Array) -> Array:
+def logits(pipeline: Any, features: Array) -> Array:
+    """Log odds (N,) that a pipeline gives source scores (N, F), before calibration."""
     probabilities = np.clip(pipeline.predict_proba(features)[:, 1], LEAST, 1 - LEAST)
     return np.log(probabilities) - np.log1p(-probabilities)

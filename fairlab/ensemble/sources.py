@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 LONGEST = 20_000  # characters of a text that are scored; a classifier reads far fewer
 MOST_FAILED = 10  # texts of a batch that a source may fail on, one by one, before it is given up
 BATCH = 2_000  # texts handed to a source at a time, after which the cache is written
+LISTS = Path(__file__).parent / "lists"  # word lists that come with fairlab
+BUILT_IN = ("violence",)
 
 
 class Source(Protocol):
@@ -199,21 +201,28 @@ class WordList:
     """Share of a text's words that a list holds, and whether it holds any.
 
     Args:
-        path: path of a file of one term a line.
+        path: path of a file of one term a line, in which a line that begins with ``# `` says something of the list; or
+            the name of a list that comes with fairlab: ``violence``.
+        name: name of the source, unique within an ensemble.
 
     Raises:
         DataUnavailable: there is no such file.
+        FairlabError: it holds no term.
     """
 
-    name = "word_list"
     outputs = ("share", "any")
 
-    def __init__(self, *, path: str) -> None:
-        if not Path(path).is_file():
-            raise DataUnavailable(f"{path} is no word list; give a file of one term a line")
-        terms = Path(path).read_text(encoding="utf-8").splitlines()
-        self.finder = TermFinder([term for term in terms if word_pieces(term)])
-        self.version = sha256(Path(path))
+    def __init__(self, *, path: str, name: str = "word_list") -> None:
+        self.name = name
+        file = LISTS / f"{path}.txt" if path in BUILT_IN else Path(path)
+        if not file.is_file():
+            raise DataUnavailable(f"{path} is no word list; give a file of one term a line, or {', '.join(BUILT_IN)}")
+        lines = file.read_text(encoding="utf-8").splitlines()
+        terms = [line for line in lines if word_pieces(line) and not line.startswith("# ")]
+        if not terms:
+            raise FairlabError(f"{file} holds no term; give a file of one term a line")
+        self.finder = TermFinder(terms)
+        self.version = sha256(file)
 
     def score(self, texts: Sequence[str]) -> Array:
         """Scores (N, 2) in [0, 1]."""

@@ -23,7 +23,7 @@ DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 SETTINGS = {
     "fairlab.ensemble.sources.Profanity": set[str](),
     "fairlab.ensemble.sources.Sentiment": set[str](),
-    "fairlab.ensemble.sources.WordList": {"path"},
+    "fairlab.ensemble.sources.WordList": {"path", "name"},
     "fairlab.ensemble.sources.StoredScores": {"path", "name", "version", "column"},
     "fairlab.ensemble.bilstm.BiLSTM": {"package", "folder"},
     "fairlab.ensemble.transformer.TransformersClassifier": {"name"},
@@ -89,6 +89,9 @@ def read_description(folder: Path) -> dict[str, Any]:
         numbers = [entry.get(key) for key in ("slope", "intercept")] if isinstance(entry, dict) else [None]
         if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
             raise FairlabError(f"{file} gives {harm} no slope and intercept that are numbers; export the ensemble anew")
+        cut = entry.get("threshold", 0.5)
+        if not isinstance(cut, int | float) or not 0 <= cut <= 1:
+            raise FairlabError(f"{file} gives {harm} a threshold that is no score; export the ensemble anew")
         name = entry.get("file")
         if not isinstance(name, str) or Path(name).name != name or not name.endswith(".skops"):
             raise FairlabError(f"{file} names {name!r} for {harm}, which is no skops file beside it; do not use it")

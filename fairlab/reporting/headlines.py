@@ -140,6 +140,14 @@ QUANTITIES = {
     ("razor", "association"): ("association with the label", "Cramer's V of negations and labels (0: none)"),
     ("razor", "share"): ("texts with a negation", "share of all texts"),
     ("safety", "acv"): ("counterfactual variance", "variance of a text's score over its versions (0 is fair)"),
+    ("safety", "acv_uncalibrated"): (
+        "counterfactual variance before calibration",
+        "variance of a text's score over its versions (0 is fair)",
+    ),
+    ("safety", "acv_uncalibrated_change"): (
+        "change of counterfactual variance before calibration",
+        "per cent of the baseline's (negative is fairer)",
+    ),
     ("safety", "acv_change"): ("change of counterfactual variance", "per cent of the baseline's (negative is fairer)"),
     ("safety", "acv_safe"): ("counterfactual variance of safe texts", "variance of a score over versions (0 is fair)"),
     ("safety", "acv_unsafe"): (

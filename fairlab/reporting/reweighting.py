@@ -86,7 +86,7 @@ def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> s
         f"no more than {MOST_LOST:g} % of AU-PRC; if all cost more, the one that costs least."
     )
     chosen = [f"{harm}. Chosen: {strength_verdict(of_harm)}." for harm, of_harm in found.items()]
-    sections = [Section(harm, [_pareto(of_harm), strength_table(records, harm)]) for harm, of_harm in found.items()]
+    sections = [Section(harm, [pareto_plot(of_harm), strength_table(records, harm)]) for harm, of_harm in found.items()]
     lead: list[Block] = [Verdict(f"{len(records)} strengths were measured.", chosen), Text(rule, "note")]
     return page("fairlab: strengths of reweighting", "Strengths of reweighting", lead, sections)
 
@@ -97,7 +97,12 @@ def strength_verdict(of_harm: Mapping[str, Any]) -> str:
     return chosen if of_harm["allowed"] else f"{chosen}; all cost more than {MOST_LOST:g} % of AU-PRC"
 
 
-def _pareto(of_harm: Mapping[str, Any]) -> Figure:
+def pareto_plot(of_harm: Mapping[str, Any]) -> Figure:
+    """AU-PRC against ACV of several models of a harm, with those that none beats.
+
+    Args:
+        of_harm: what :func:`compare_strengths` gives of a harm.
+    """
     marks = []
     for name, colour, inside in (("not on the front", None, False), ("Pareto front", 0, True)):
         some = [one for one in of_harm["candidates"] if (one["name"] in of_harm["front"]) is inside]

@@ -12,18 +12,30 @@ from typing import Any
 
 import yaml
 
+from fairlab.ensemble.strengths import Candidate, pareto_front
 from fairlab.record import Reading, Record
 from fairlab.reporting.changes import in_words
-from fairlab.reporting.page import Block, Fold, Heading, PageCell, PageTable, Section, Text, measured
+from fairlab.reporting.page import (
+    Block,
+    Fold,
+    Heading,
+    PageCell,
+    PageTable,
+    Section,
+    Text,
+    measured,
+)
+from fairlab.reporting.reweighting import pareto_plot
 
 PUBLISHED = Path(__file__).parent / "published" / "ensemble.yaml"
 LOOK = "look.json"  # beside the record: what the figures and the look into subgroups show
+OF = "acv_change_of_"  # before the name of another model
 LEAST = 0.05  # share below which a source score is left out of figure 4, as in the paper
 
 
 def safety_sections(record: Record) -> list[Section]:
     """Tables 3 and 6 beside the printed ones, figures 3 to 5, and the sets with the largest gaps."""
-    sections = [Section("Beside the published numbers", _beside(record))]
+    sections = [Section("Beside the published numbers", _beside(record)), *_rivals(record)]
     file = record.folder / LOOK
     if not file.is_file():
         return sections
@@ -34,6 +46,42 @@ def safety_sections(record: Record) -> list[Section]:
             sections.append(Section(f"What the models decide by, {harm}", [_contributions(of_harm)]))
             sections.append(Section(f"Bias of source scores, {harm}", _gaps(of_harm)))
         sections.append(Section(f"Largest gaps, {harm}", _largest(of_harm["largest"])))
+    return sections
+
+
+def rivals(record: Record, benchmark: str, harm: str) -> list[Candidate]:
+    """The debiased model, its controls and its rivals by what each does to the baseline, in per cent.
+
+    Args:
+        record: of a run that measured the benchmark.
+        benchmark: ``safety`` or another part of the texts.
+        harm: name of the harm.
+    """
+    found = {
+        one.quantity: one.value
+        for one in record.readings
+        if (one.phase, one.benchmark, one.subset) == ("after", benchmark, harm)
+    }
+    names = [name.removeprefix(OF) for name in found if name.startswith(OF)]
+    pairs = {"debiased": ("average_precision_change", "acv_change")}
+    pairs |= {name.replace("_", " "): (f"average_precision_change_of_{name}", OF + name) for name in names}
+    return [
+        Candidate(name, found[precision], found[variance])
+        for name, (precision, variance) in pairs.items()
+        if precision in found and variance in found
+    ]
+
+
+def _rivals(record: Record) -> list[Section]:
+    """ACV against AU-PRC on the test folds of all models of a harm."""
+    sections = []
+    for harm in record.config["method"]["harms"]:
+        candidates = rivals(record, "safety", harm)
+        if len(candidates) > 1:
+            front = [one.name for one in pareto_front(candidates)]
+            drawn = {"candidates": [vars(one) for one in candidates], "front": front, "chosen": "debiased"}
+            note = Text("Changes from the baseline on the test folds; no model beats one on the front.", "note")
+            sections.append(Section(f"Controls and rivals, {harm}", [note, pareto_plot(drawn)]))
     return sections
 
 

@@ -38,7 +38,7 @@ class Steps(TypedDict):
     compile: bool
     device_batch_size: Count | None
     num_nodes: NotRequired[Count]
-    max_steps: NotRequired[Count]
+    max_steps: NotRequired[Count | None]
 
 
 class Train(TypedDict):
@@ -65,6 +65,8 @@ class Train(TypedDict):
     before: Name | None
     search: NotRequired[Node]
     biaser_set: NotRequired[Node]
+    limit: Count | None
+    debug: NotRequired[Mapping[str, Any]]
 
 
 class Evaluate(TypedDict):
@@ -82,6 +84,8 @@ class Evaluate(TypedDict):
     seed: Seed
     processes: Count
     ckpt: Name | None
+    limit: Count | None
+    debug: NotRequired[Mapping[str, Any]]
 
 
 class Augment(TypedDict):
@@ -111,6 +115,7 @@ class Score(TypedDict):
     input: str
     output: str
     field: str | Texts
+    keep: Sequence[str]
     num_proc: Count
     sources: Mapping[str, Mapping[str, Any]]
     cache: str | None

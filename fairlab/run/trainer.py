@@ -70,13 +70,8 @@ def make_trainer(
 
     hardware = {name: built(value) for name, value in plain(config.trainer).items()}
     every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
-    most = hardware.pop("max_steps")
+    most = hardware.pop("max_steps", None)
     del hardware["device_batch_size"]
-    if "accumulate_grad_batches" in hardware:
-        raise FairlabError(
-            "trainer.accumulate_grad_batches follows from data.batch_size, the items of a step, and "
-            "trainer.device_batch_size, the most that a device takes at once; give these"
-        )
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     total_batches = data.total_batches

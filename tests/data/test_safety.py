@@ -90,7 +90,6 @@ def test_versions_go_to_every_other_subgroup_and_labels_go_along():
         "Atheism": "An Atheist baker and a Jewish baker.",
         "Christianity": "A Christian baker and a Jewish baker.",
         "Hinduism": "A Hindu baker and a Jewish baker.",
-        "Judaism": "A Jewish baker and a Jewish baker.",
         "Buddhism": "A Buddhist baker and a Jewish baker.",
         "Others": "A Sikh baker and a Jewish baker.",
     }

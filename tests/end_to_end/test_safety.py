@@ -18,6 +18,7 @@ SMALL = [
     "method.harms=[toxicity]",
     "method.trees=5",
     "benchmark=[safety]",
+    "method.target={false_positive_rate: 0.3}",
 ]
 
 
@@ -39,6 +40,8 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     assert scored.returncode == 0, scored.stderr
     rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
     assert rows[0]["toxicity"] < rows[1]["toxicity"]
+    cut = record.metrics()["after/safety/toxicity/threshold"]
+    assert [row["toxicity_label"] for row in rows[:2]] == [int(row["toxicity"] >= cut) for row in rows[:2]]
     again = run(f"model={folder}", "input=new.csv", "output=scores.jsonl", entry="score")
     assert again.returncode == 1
     assert again.stderr == "fairlab: scores.jsonl is there already; give another output\n"

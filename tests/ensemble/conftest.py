@@ -28,9 +28,18 @@ def data(**more):
     return SafetyData(**settings | {"augmentation": Identity()} | more)
 
 
-def ensemble(strength=MUCH, **more):
-    settings = {"harms": ["toxicity"], "kind": "forest", "trees": 8, "leaf": 3, "cache": None, "seed": 0}
-    return SafetyEnsemble([Biased()], reweighting={"toxicity": strength}, **settings | more)
+def ensemble(strength=MUCH, *, sources=None, **more):
+    settings = {
+        "harms": ["toxicity"],
+        "kind": "forest",
+        "trees": 8,
+        "baseline_leaf": 3,
+        "leaf": 3,
+        "cache": None,
+        "seed": 0,
+    }
+    settings |= {"pairing": [], "rivals": [], "target": None}
+    return SafetyEnsemble(sources or [Biased()], **{"reweighting": {"toxicity": strength}} | settings | more)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 
 from fairlab.ensemble import sources as module
 from fairlab.ensemble.sources import LONGEST, Profanity, Sentiment, Sources, StoredScores, WordList
+from fairlab.rewriting.identities import Identities
 from fairlab.types import DataUnavailable, FairlabError
 
 
@@ -121,6 +122,20 @@ def test_a_word_list_by_hand(tmp_path):
     listed = WordList(path=str(tmp_path / "words.txt"))
     scores = listed.score(["The kettle by the garden gate.", "Nothing here.", ""])
     np.testing.assert_allclose(scores, [[2 / 6, 1], [0, 0], [0, 0]])
+
+
+def test_the_list_of_violence_names_no_group_and_its_head_is_no_term(tmp_path):
+    listed = WordList(path="violence", name="violence")
+    assert (listed.name, listed.outputs) == ("violence", ("share", "any"))
+    scores = listed.score(["They murdered him.", "Words of violence, by hand.", "A quiet garden."])
+    np.testing.assert_allclose(scores, [[1 / 3, 1], [1 / 5, 1], [0, 0]])
+    swaps = Identities().swaps
+    assert not [term for term in listed.finder.terms.values() if any(term in swap.marks for swap in swaps)]
+    (tmp_path / "empty.txt").write_text("# nothing\n\n", encoding="utf-8")
+    with pytest.raises(FairlabError, match="holds no term"):
+        WordList(path=str(tmp_path / "empty.txt"))
+    with pytest.raises(DataUnavailable, match="is no word list"):
+        WordList(path=str(tmp_path / "none.txt"))
 
 
 def test_the_packages_give_sane_scores():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -77,6 +77,15 @@ def read_rows(source: str, field: str | Sequence[str] = "text") -> Iterator[Row 
     if path.suffix not in readers:
         raise FairlabError(f"{source} has an unknown ending; give a file ending in {', '.join(FORMATS)}")
     return _rows(readers[path.suffix](path), "text" if path.suffix == ".txt" else field)
+
+
+def stdin_rows(field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
+    """Rows of JSON lines that come by the standard input, one at a time.
+
+    Args:
+        field: the column of the text, or several that are joined by ``<SEP>``.
+    """
+    return _rows(_json_of(_numbered(sys.stdin.buffer)), field)
 
 
 def fields_of(source: str, field: str | Sequence[str]) -> str | list[str]:
@@ -177,16 +186,24 @@ def _rows(found: Iterator[tuple[str, dict[str, Any]] | BadRow], field: str | Seq
 def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
     """Numbered lines; one that is not UTF-8 is a bad row."""
     with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                content = line.decode("utf-8", errors="replace")[:SHOWN]
-                yield number, BadRow(f"line {number}", f"not UTF-8 (byte {error.start} of the line)", content)
+        yield from _numbered(file)
+
+
+def _numbered(file: Iterable[bytes]) -> Iterator[tuple[int, str | BadRow]]:
+    for number, line in enumerate(file, start=1):
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            content = line.decode("utf-8", errors="replace")[:SHOWN]
+            yield number, BadRow(f"line {number}", f"not UTF-8 (byte {error.start} of the line)", content)
 
 
 def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
-    for number, line in _lines(path):
+    return _json_of(_lines(path))
+
+
+def _json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+    for number, line in lines:
         place = f"line {number}"
         if isinstance(line, BadRow):
             yield line

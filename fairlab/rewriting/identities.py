@@ -1,0 +1,38 @@
+"""Identities of any text, whoever it is about: the text without them, and its versions for every other subgroup."""
+
+from __future__ import annotations
+
+import re
+
+from fairlab.lexicons import FOLDER, load_lexicon
+from fairlab.rewriting.subgroup_swap import SubgroupSwap
+from fairlab.rewriting.word_swap import WordSwap
+
+BLANKS = re.compile(r"(?<=\S) {2,}(?=\S)")
+
+
+class Identities:
+    """Listed words of all subgroups, found without being told which subgroup a text is about."""
+
+    def __init__(self) -> None:
+        lexicons = [load_lexicon(str(path)) for path in sorted((FOLDER / "subgroups").glob("*.yaml"))]
+        self.neutral = [WordSwap(lexicon) for lexicon in lexicons]
+        self.swaps = [SubgroupSwap(lexicon) for lexicon in lexicons]
+
+    def blinded(self, text: str) -> str:
+        """The text with the neutral form of every listed word; an adjective without one falls away."""
+        found = text
+        for swap in self.neutral:
+            found = swap(found, "neutral")
+        return text if found == text else BLANKS.sub(" ", found)
+
+    def versions(self, text: str) -> list[str]:
+        """The text turned from every subgroup that it mentions to every other one of the category, each once."""
+        found = [
+            swap.turned(text, source, target).text
+            for swap in self.swaps
+            for source in sorted({swap.marks[span.term] for span in swap.finder.find(text)})
+            for target in swap.attributes
+            if target != source
+        ]
+        return [version for version in dict.fromkeys(found) if version and version != text]
