@@ -60,8 +60,10 @@ def test_a_limit_draws_training_examples_reproducibly(sentiment):
         Probe("sst2", limit=100, seed=3).measure(Seeing())
     assert len(seen[0]) == 100
     assert seen[0] == seen[2]
-    with pytest.raises(FairlabError, match=r"sst2_probe\.limit must be at least 100"):
-        Probe("sst2", limit=5)
+    Probe("sst2", limit=3, seed=3).measure(Seeing())
+    assert [len(texts) for texts in seen[4:]] == [100, 3]  # of training examples there are 100 at least
+    with pytest.raises(FairlabError, match=r"sst2_probe\.limit must be at least 1 "):
+        Probe("sst2", limit=0)
 
 
 def test_features_of_pairs_by_hand():
