@@ -31,8 +31,14 @@ _PARTICLES = frozenset("de del della di du van von der bin ibn al el".split())
 # A capitalised word before one of these, capitalised too, is part of a place's name: "Charlotte Street".
 _PLACES = frozenset(
     "street road avenue square county island islands college university hospital airport cathedral stadium theatre "
-    "theater museum library river valley township".split()
+    "theater museum library river valley township city park beach bay bridge tower hall center centre hotel inn lake "
+    "mountain mountains hills falls creek canyon district province state station line prize award awards cup trophy "
+    "medal school institute foundation company corporation corp inc ltd plc bank brothers bros group holdings airlines "
+    "airways motors press books records pictures studios act bill amendment day mission railway railroad canal".split()
 )
+# A name after one of these belongs to a place, a storm or a church; after an article, to a thing ("the Oscar").
+_BEFORE_THINGS = frozenset("san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port".split())
+_ARTICLES = frozenset(("the", "a", "an"))
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,13 @@ class Neighbours:
         """Whether a capitalised word that can be its surname stands after it."""
         surname = _capitalised(self.after) and self.after.casefold() not in _NO_NAMES
         return self.gap_after == " " and (surname or self.after in _PARTICLES)
+
+    @property
+    def follows_thing(self) -> bool:
+        """Whether the word before it makes both the name of a place or thing: *San Juan*, *the Oscar*."""
+        return self.gap_before in (" ", ". ") and (
+            self.before.casefold() in _ARTICLES or (_capitalised(self.before) and self.before.casefold() in _BEFORE_THINGS)
+        )
 
     @property
     def precedes_place(self) -> bool:

@@ -27,6 +27,12 @@ _PEOPLE = frozenset(
     american americans briton britons canadian canadians african africans bystander chairperson janitor applicant
     accountant technician engineer mechanic plumber paramedic pathologist veterinarian psychologist dietitian
     homeowner
+    wife husband mother father brother sister son daughter aunt uncle nephew niece grandmother grandfather grandson
+    granddaughter grandparent widow bride groom lady gentleman girl boy lad lass dude chap bloke gal surgeon detective
+    priest monk nun thief criminal sailor clown magician poet monarch spy ace champ individual someone bachelor
+    virgin mum mom dad twins teammate classmate inhabitant native nanny maid butler servant vendor pedestrian cyclist
+    drummer guitarist pianist violinist cellist saxophonist skateboarder toddler infant newborn astronaut cowboy bandit
+    hipster protester demonstrator shopper bride bridegroom goalkeeper athlete gymnast acrobat
     everyone somebody anybody anyone nobody everybody artists nurse cashier electrician architect physician onlooker
     """.split()
 )
@@ -61,6 +67,38 @@ _THINGS = frozenset(
     exist assist resist insist consist fist wrist mexican open specimen omen amen acumen abdomen ten written human's
     """.split()
 )
+
+# Who speaks or acts for a state, a team or a people: *a Chinese minister* tells of the country.
+_OFFICES = frozenset(
+    """
+    minister ministers premier president presidents chancellor ambassador ambassadors diplomat diplomats official
+    officials leader leaders envoy envoys spokesman spokeswoman spokesperson troops soldier soldiers general generals
+    commander commanders authority authorities regulator regulators police emperor king queen citizen citizens national
+    nationals player players swimmer athlete athletes champion champions delegate delegates governor senator competitor
+    competitors negotiator negotiators rival rivals officer officers manufacturer manufacturers producer producers
+    maker makers exporter exporters importer importers investor investors supplier suppliers buyer buyers consumer
+    consumers carmaker carmakers
+    """.split()
+)
+KIN = frozenset(
+    """
+    brother brothers sister sisters son sons daughter daughters sibling siblings cousin cousins child children kid kids
+    wife husband spouse mother father parent parents grandmother grandfather grandparents grandson granddaughter
+    grandchild grandchildren uncle aunt nephew niece
+    """.split()
+)
+ANIMALS_AND_THINGS = frozenset(
+    """
+    plug plugs socket connector connectors bird birds dog dogs cat cats lion lions bear bears animal animals plant
+    plants flower flowers spider spiders fish elephant elephants horse horses penguin penguins frog frogs insect
+    insects bee bees mosquito mosquitoes mouse mice rat rats monkey monkeys ape apes wolf wolves cow cows
+    """.split()
+)
+
+
+def is_private_person(word: str) -> bool:
+    """Whether a common noun names people who speak for themselves, not for a state, a firm or a team."""
+    return word not in _OFFICES and is_person(word)
 
 
 @lru_cache(maxsize=20_000)
