@@ -13,6 +13,7 @@ from fairlab.rewriting.edits import Edit, apply_edits, recase
 from fairlab.rewriting.lexical import LexicalRules
 from fairlab.rewriting.mentions import Mention, MentionFinder
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
+from fairlab.text.ages import age_in_years, written_like
 from fairlab.text.agreement import plural_verb, singular_verb
 from fairlab.text.coreference import Coreference, chain_of
 from fairlab.text.fields import SEPARATOR
@@ -169,7 +170,11 @@ class RuleRewriter:
         named = any(mention.sense.pos == "name" for mention, _ in turned)
         taken = {word.casefold() for word in re.findall(r"\w+", text)} if named else set()
         edits: list[Edit] = []
+        figures = self.vocabulary.lexicon.figures
+        ages = [(mention, to) for mention, to in turned if mention.sense.pos == "age" and to in figures]
         for mention, target in turned:
+            if mention.sense.pos == "age":
+                continue
             if mention.sense.pos == "pronoun":
                 edits += self._turn_pronoun(mention, target, syntax)
             elif mention.sense.pos == "name":
@@ -178,6 +183,10 @@ class RuleRewriter:
                     edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
             else:
                 edits.append(self._turn_word(mention, target, syntax))
+        said = [edit.new for edit in edits]  # what an age must fit
+        for mention, target in ages:
+            years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
+            edits.append(Edit(mention.start, mention.end, written_like(mention.found, years)))
         return apply_edits(text, edits) if edits else text
 
     def _turn_word(self, mention: Mention, target: str, syntax: Syntax) -> Edit:

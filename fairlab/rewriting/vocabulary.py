@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairlab.lexicons import Entry, Lexicon
@@ -51,6 +52,9 @@ class Vocabulary:
             )
         self.pronouns = dict(zip(CASES, pronouns, strict=False))
         self._list_forms()
+        # An age in figures or words: it has a form of every attribute that has ages, made where it stands.
+        forms = tuple(name if name in lexicon.figures else "" for name in self.columns)
+        self.age = Entry(forms, "figures", "age", "", "")
 
     def _attribute(self, name: Name) -> str:
         """The attribute of this axis that a first name marks, or empty."""
@@ -71,6 +75,20 @@ class Vocabulary:
         for form, name in self.names.items():
             if not any(sense.attribute != NEUTRAL for sense in self.senses.get(form, [])):
                 self.senses.setdefault(form, []).append(Sense(self._attribute(name), None))
+
+    def age_sense(self, years: int) -> Sense | None:
+        """The sense of an age; None where no attribute has it."""
+        found = (name for name, (low, high) in self.lexicon.figures.items() if low <= years <= high)
+        attribute = next(found, None)
+        return None if attribute is None else Sense(attribute, self.age)
+
+    def fitting_age(self, years: int, target: str, words: Iterable[str]) -> int:
+        """The age nearest to another one that a target has, and that the words said of the same person allow."""
+        low, high = self.lexicon.figures[target]
+        for word in words:
+            least, most = self.lexicon.ages.get(word.casefold(), (low, high))
+            low, high = (least, most) if least > high or most < low else (max(low, least), min(high, most))
+        return min(max(years, low), high)
 
     def column(self, target: str) -> int:
         """The place of a target's form in an entry.

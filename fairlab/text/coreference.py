@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairlab.text.ages import whose_age
 from fairlab.text.people import is_person
 from fairlab.text.syntax import SUBJECTS
 from fairlab.types import NEUTRAL
@@ -69,12 +70,13 @@ class Coreference:
         self.person_at: dict[int, Person] = {}  # by token index
         self.history: list[tuple[Any, Person]] = []
         self.by_word: dict[str, Person] = {}
+        self.said_later: list[tuple[Any, Any]] = []  # nouns said of somebody who is named after them
         self._read()
 
     def _read(self) -> None:
         names = _name_runs(self.doc)
         inside = {token.i: run for run in names for token in run}
-        waiting = []
+        waiting: list[tuple[Any, Person]] = []
         for token in self.doc:
             run = inside.get(token.i)
             if run is not None:
@@ -90,6 +92,17 @@ class Coreference:
                 self._add_noun(token)
         for token, person in waiting:
             self._join_later_name(token, person)
+        for token, subject in self.said_later:
+            self._merge(self.person_at[token.i], self.person_at.get(subject.i))
+
+    def _merge(self, person: Person, other: Person | None) -> None:
+        """Make one person of two whose attributes do not contradict each other."""
+        if other is None or other is person or (person.attribute and other.attribute not in ("", person.attribute)):
+            return
+        for token in person.tokens:
+            self.person_at[token.i] = other
+        other.tokens += person.tokens
+        other.attribute = other.attribute or person.attribute
 
     def _new(self, attribute: str) -> Person:
         person = Person("" if attribute == NEUTRAL else attribute)
@@ -131,7 +144,9 @@ class Coreference:
 
     def _add_noun(self, token: Any) -> None:
         shown = self.attributes.get(token.idx, "")
-        subject = _said_of(token)
+        subject = _said_of(token) or (token.head if token.dep_ == "appos" else None)
+        if subject is not None and subject.i > token.i:
+            self.said_later.append((token, subject))
         person = self.person_at.get(subject.i) if subject is not None else None
         if person is None and (token.tag_ == "NNS" or _is_definite(token)):
             person = self.by_word.get(token.lower_)
@@ -210,7 +225,8 @@ class Coreference:
             token = next((t for t in self.doc if t.idx <= start < t.idx + len(t)), None)
         if token is None:
             return None
-        return self.person_at.get(token.i) or self.person_at.get(_owner(token).i)
+        owner = whose_age(token) if token.like_num else _owner(token)
+        return self.person_at.get(token.i) or (self.person_at.get(owner.i) if owner is not None else None)
 
     def spans(self, person: Person | None) -> list[tuple[int, int]]:
         """Start and end of every word that means a person."""
@@ -246,7 +262,7 @@ def _said_of(token: Any) -> Any:
     for _ in range(4):
         subject = next((child for child in verb.children if child.dep_ in SUBJECTS), None)
         if subject is not None:
-            return subject
+            return verb.head if subject.lower_ == "who" and verb.dep_ == "relcl" else subject
         if verb.dep_ not in _CLIMB:
             return None
         verb = verb.head

@@ -70,6 +70,13 @@ class Neighbours:
         return self.gap_after == " " and (surname or self.after in _PARTICLES)
 
     @property
+    def follows_first_name(self) -> bool:
+        """Whether a word that goes before first names stands before it: *Uncle James*."""
+        return self.gap_before in (" ", ". ") and _capitalised(self.before) and (
+            self.before.casefold() in BEFORE_FIRST_NAMES
+        )
+
+    @property
     def follows_thing(self) -> bool:
         """Whether the word before it makes both the name of a place or thing: *San Juan*, *the Oscar*."""
         return self.gap_before in (" ", ". ") and (
@@ -95,6 +102,8 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
         before_is_first: whether the word before it is listed as a first name too.
     """
     title = beside.gap_before in (" ", ". ") and beside.before.casefold() in BEFORE_FIRST_NAMES
+    if beside.follows_thing:
+        return False
     if beside.follows_title:
         return beside.precedes_name
     if title:

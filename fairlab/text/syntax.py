@@ -7,6 +7,7 @@ from typing import Any
 
 from fairlab.text.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.text.people import is_people, is_person
+from fairlab.text.pipeline import name_entities
 
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
 _AUXILIARIES = ("aux", "auxpass")
@@ -23,10 +24,18 @@ class Syntax:
     def __init__(self, doc: Any) -> None:
         self.doc = doc
         self.tokens = {token.idx: token for token in doc}
+        self.has_entities = False
 
     def at(self, start: int) -> Any:
         """The token that begins at an offset, or None."""
         return self.tokens.get(start)
+
+    def entity(self, token: Any) -> Any:
+        """The named entity that holds a token, or None; entities are looked for when first asked for."""
+        if not self.has_entities:
+            name_entities(self.doc)
+            self.has_entities = True
+        return next((entity for entity in self.doc.ents if entity.start <= token.i < entity.end), None)
 
     def verbs(self, subject: Any, *, third_person: bool) -> list[Any]:
         """Finite verbs that agree with a subject pronoun: its own, coordinated ones, and those of *who* after it.

@@ -1,0 +1,216 @@
+"""Whether a listed word of a parsed text stands for people there, not for a thing, a place, a work or a language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlab.lexicons.names import Name
+from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.text.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
+from fairlab.text.syntax import SUBJECTS, Syntax
+
+_NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
+# What people alone do: enough for a word with another sense to be a name.
+_HUMAN_VERBS = frozenset(
+    """
+    said says say saying asked asks told tells thinks think thought knew knows know smiled smiles laughed laughs cried
+    cries loves loved likes liked hates hated wants wanted hopes hoped felt feels believes believed walked walks ran
+    runs sat sits stood stands went goes came comes looked looks wrote writes read reads replied replies answered
+    answers married marries wondered wonders remembered remembers agreed agrees shouted shouts whispered nodded shook
+    ate eats drank drinks slept sleeps drove drives bought buys met meets wore wears lied lies kissed kisses hugged
+    fixed fixes cooked cooks painted paints played plays sang sings danced dances taught teaches forgot forgets
+    lost borrowed lent gave gives visited visits saw sees watched watches heard hears
+    """.split()
+)
+_PERSONS_AFTER = frozenset("told asked met married kissed hugged phoned thanked asks tells meets thanks invited".split())
+_OLD_BUT_NOT_OF_AGE = KIN | frozenset(
+    "friend friends hand hands guard flame boy boys pal pals chap mate mates foe foes enemy enemies rival rivals "
+    "colleague colleagues master masters fan fans member members".split()
+)
+_HAVING = frozenset("have has had having expect expects expecting expected raise raised raising raises bear bore".split())
+_HAVING |= frozenset("adopt adopted adopting conceive conceived want wants rear reared".split())
+_FOR_THE_YOUNG = frozenset(
+    "hospital hospitals book books school schools network clothes club clubs home homes toys literature choir menu show "
+    "shows programme program play game games theatre theater museum ward rights television tv fund day".split()
+)
+
+
+def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, syntax: Syntax, first: bool) -> bool:
+    """Whether a capitalised word that is listed as a first name is the first name of a person here.
+
+    Args:
+        word: the word as it stands in the text.
+        known: its line of the list of names; None for a name of a lexicon's own rows.
+        beside: its neighbours.
+        token: its token.
+        syntax: the parsed text.
+        first: whether the word before it is listed as a first name too, or goes before first names.
+    """
+    if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
+        return False
+    if token.tag_.startswith(("VB", "MD", "RB")) or _names_a_thing(token) or _is_owner_of_verb(token):
+        return False
+    sense = known.other_sense if known else ""
+    entity = syntax.entity(token) if sense or beside.precedes_name or beside.follows_name else None
+    person = entity is not None and entity.label_ == "PERSON"
+    if entity is not None and entity.label_ in _NOT_PERSONS and (sense or len(entity) > 1):
+        return False
+    if sense and not (token.tag_ == "NNP" and (person or beside.follows_first_name) and _shows_person(sense, beside, token)):
+        return False
+    return is_first_name(beside, other_sense=False, before_is_first=first)
+
+
+def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
+    """Whether a word that is more often something else shows itself a name, as far as its other sense asks."""
+    if beside.precedes_name or sense == "surname" or beside.follows_first_name:
+        return True
+    if sense == "rarely":
+        return False
+    return _acts(token) or (sense == "word" and not token.is_sent_start)
+
+
+def _acts(token: Any) -> bool:
+    """Whether a word does, or is done to, what people alone are."""
+    head = token.head
+    if token.dep_ in SUBJECTS and head.lower_ in _HUMAN_VERBS:
+        return True
+    if token.dep_ in ("dobj", "dative") and head.lower_ in _PERSONS_AFTER:
+        return True
+    if token.dep_ == "appos" and is_person(head.lower_):
+        return True
+    return any(child.dep_ == "appos" and is_person(child.lower_) for child in token.children)
+
+
+def _names_a_thing(token: Any) -> bool:
+    """Whether the word stands before a common noun that it makes the name of: *the Victoria line*."""
+    head = token
+    while head.dep_ in ("compound", "nmod", "amod") and head.head.i > head.i:
+        head = head.head
+    return head is not token and head.tag_ in ("NN", "NNS") and not is_person(head.lower_)
+
+
+def _is_owner_of_verb(token: Any) -> bool:
+    """Whether a shop is meant: *Wendy's sells burgers*."""
+    ending = token.nbor() if token.i + 1 < len(token.doc) else None
+    if ending is None or ending.tag_ != "POS" or ending.i + 1 >= len(token.doc):
+        return ending is not None and ending.lower_ in ("'s", "’s") and ending.i + 1 < len(token.doc) and (
+            ending.nbor().tag_ in ("VBZ", "VBD")
+        )
+    return bool(ending.nbor().tag_ in ("VBZ", "VBD", "MD"))
+
+
+def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    """Whether a noun or adjective stands here for people.
+
+    Args:
+        word: the word as it stands in the text.
+        pos: ``noun`` or ``adjective``: the sense that is asked for.
+        other: its other sense by the lexicon; None where it has none.
+        beside: its neighbours.
+        token: its token.
+        syntax: the parsed text.
+    """
+    capitalised = word[:1].isupper() and word[1:].islower()
+    if capitalised and (
+        beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)
+    ):
+        return False
+    if other == "verb" and (syntax.is_verb(token) or (word.casefold() == "miss" and not beside.precedes_name)):
+        return False
+    if other == "deity":
+        return not capitalised or beside.precedes_name
+    if pos == "noun":
+        return _noun_stands(word, other, beside, token, syntax)
+    return _adjective_stands(word, other, beside, token, syntax)
+
+
+def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside)):
+        return False
+    if token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i:
+        head = token.head
+        if head.tag_ in ("NN", "NNS", "NNP", "NNPS") and not is_person(head.lower_):
+            return False
+        if other in ("rank", "thing", "kin", "colour", "nation", "region"):
+            return False
+    if other == "kin":
+        return not (_is_kin(token) or syntax.is_verb(token))
+    if other in ("colour", "of India or Native American", "plant or speaker", "of any island", "language"):
+        return syntax.means_people(token)
+    if other in ("nation", "region"):
+        return token.tag_ in ("NNS", "NNPS") or any(child.tag_ in ("DT", "PRP$", "CD") for child in token.children)
+    if other in ("small", "baseball", "school year"):
+        return token.tag_ == "NN" and any(child.lower_ in ("a", "the") for child in token.children)
+    return True
+
+
+def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    if word[:1].isupper() and beside.precedes_name and not word.isupper():
+        following = beside.after.casefold()
+        if not is_person(following) and following not in ("people", "man", "woman"):
+            return False
+    head = token.head if token.dep_ in ("amod", "compound", "nmod") else None
+    if head is not None and head.lower_ in ANIMALS_AND_THINGS:
+        return False
+    if other in (None, "surname", "verb"):
+        return True
+    if other == "rank":
+        return False
+    if _joined_to_participle(token):
+        return True
+    if other == "thing" and head is not None and head.lower_ in _OLD_BUT_NOT_OF_AGE:
+        return False
+    if other == "nation" and head is not None and not is_private_person(head.lower_):
+        return False
+    return syntax.means_people(token)
+
+
+def _is_proper(word: str, beside: Neighbours) -> bool:
+    """Whether a capitalised noun is part of a name: *the Spice Girls*, *Boy Scouts*; not *Uncle George*."""
+    if word.isupper() and len(word) > 1:
+        return False
+    return beside.follows_name or (beside.precedes_name and word.casefold() not in BEFORE_FIRST_NAMES)
+
+
+def _is_kin(token: Any) -> bool:
+    """Whether somebody's child is meant, whatever its age: *her children*, *they have three kids*."""
+    if any(child.dep_ == "poss" and child.tag_ in ("PRP$", "NNP", "NN", "NNS") for child in token.children):
+        return True
+    if token.dep_ == "poss" and token.tag_ == "NNS" and token.head.lower_ in _FOR_THE_YOUNG:
+        return True
+    head = token.head
+    if token.dep_ in ("dobj", "attr") and head.lower_ in _HAVING:
+        return True
+    return token.dep_ == "conj" and head.lower_ in KIN and head.lower_ not in ("child", "children", "kid", "kids")
+
+
+def _joined_to_participle(token: Any) -> bool:
+    """Whether the word is joined to one that makes people of it: *Black-owned*."""
+    place = token.i + 2
+    return place < len(token.doc) and token.nbor().text == "-" and token.nbor(2).lower_ in ("owned", "led", "run", "born")
+
+
+def word_stands_beside(word: str, pos: str, other: str, beside: Neighbours) -> bool:
+    """Whether a word with another sense stands for people, as far as its neighbours alone tell."""
+    following = beside.after.casefold()
+    before_person = beside.gap_after == " " and is_person(following)
+    if other == "rank":
+        return pos == "noun" and not before_person
+    if other == "kin":
+        kin = beside.before.casefold() in _POSSESSIVES or beside.before.casefold() in _HAVING
+        return not kin and (beside.gap_after != " " or before_person or following in _AFTER_NOUNS)
+    if other == "nation" and pos == "noun":
+        return word.endswith("s") and not before_person
+    if other == "thing" and following in _OLD_BUT_NOT_OF_AGE:
+        return False
+    return before_person and (other != "nation" or is_private_person(following))
+
+
+_POSSESSIVES = frozenset("my your his her its our their s".split())
+_AFTER_NOUNS = frozenset(
+    """
+    is are was were be has have had do does did will would can could may might must in on at of to with and or who that
+    from for by as s said says walks runs sits stands plays looks wears holds jumps rides sings sleeps walking running
+    sitting standing playing looking wearing holding jumping riding singing sleeping
+    """.split()
+)
