@@ -10,6 +10,9 @@ from fairlab.text.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_p
 from fairlab.text.syntax import SUBJECTS, Syntax
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
+# With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
+ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
+_TEAMS = frozenset("kings queens princes dukes barons lords brothers sisters saints".split())
 # What people alone do: enough for a word with another sense to be a name.
 _HUMAN_VERBS = frozenset(
     """
@@ -47,6 +50,8 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
         first: whether the word before it is listed as a first name too, or goes before first names.
     """
     if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
+        return False
+    if beside.before.casefold() in ROYAL and beside.before[:1].isupper():
         return False
     if token.tag_.startswith(("VB", "MD", "RB")) or _names_a_thing(token) or _is_owner_of_verb(token):
         return False
@@ -111,6 +116,10 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
         syntax: the parsed text.
     """
     capitalised = word[:1].isupper() and word[1:].islower()
+    if beside.before.casefold() in ("year", "years", "month", "months", "weeks", "days", "how"):  # an age, not an adjective
+        return False
+    if capitalised and word.casefold() in ROYAL and beside.precedes_name:
+        return False
     if capitalised and (
         beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)
     ):
@@ -129,7 +138,8 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
         return False
     if token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i:
         head = token.head
-        if head.tag_ in ("NN", "NNS", "NNP", "NNPS") and not is_person(head.lower_):
+        titled = beside.precedes_name and word.casefold() in BEFORE_FIRST_NAMES
+        if not (titled and head.tag_ == "NNP") and head.tag_.startswith("NN") and not is_person(head.lower_):
             return False
         if other in ("rank", "thing", "kin", "colour", "nation", "region"):
             return False
@@ -169,6 +179,8 @@ def _is_proper(word: str, beside: Neighbours) -> bool:
     """Whether a capitalised noun is part of a name: *the Spice Girls*, *Boy Scouts*; not *Uncle George*."""
     if word.isupper() and len(word) > 1:
         return False
+    if beside.before and word.casefold() in _TEAMS:
+        return True
     return beside.follows_name or (beside.precedes_name and word.casefold() not in BEFORE_FIRST_NAMES)
 
 

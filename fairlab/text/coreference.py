@@ -7,7 +7,7 @@ manner of Lappin and Leass 1994, "An Algorithm for Pronominal Anaphora Resolutio
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,7 +74,7 @@ class Coreference:
         self._read()
 
     def _read(self) -> None:
-        names = _name_runs(self.doc)
+        names = _name_runs(self.doc, self.attributes)
         inside = {token.i: run for run in names for token in run}
         waiting: list[tuple[Any, Person]] = []
         for token in self.doc:
@@ -275,11 +275,13 @@ def _is_definite(token: Any) -> bool:
     return not determiners or any(word in ("the", "this", "that") for word in determiners)
 
 
-def _name_runs(doc: Any) -> list[list[Any]]:
-    """Stretches of proper nouns, titles included, that are not split by anything."""
+def _name_runs(doc: Any, attributes: Container[int]) -> list[list[Any]]:
+    """Stretches of proper nouns, titles included, that are not split by anything; *Latino* in *a Latino student* is none."""
     runs: list[list[Any]] = []
     for token in doc:
         if token.tag_ not in ("NNP", "NNPS"):
+            continue
+        if token.idx in attributes and token.dep_ in ("amod", "compound") and token.head.tag_ in ("NN", "NNS"):
             continue
         if runs and runs[-1][-1].i == token.i - 1:
             runs[-1].append(token)

@@ -11,6 +11,9 @@ from fairlab.text.pipeline import name_entities
 
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
 _AUXILIARIES = ("aux", "auxpass")
+_COPULAS = frozenset("is are was were be been being am 's ’s 're ’re 'm ’m m s re become becomes became seem seems".split())
+_COPULAS |= frozenset("seemed look looks looked feel feels felt remain remains remained stay stayed getting got".split())
+_QUANTITIES = frozenset("both all some many most few several one two three each none half either neither".split())
 _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody everybody nobody".split())
 
 
@@ -98,6 +101,8 @@ class Syntax:
         if token.dep_ == "conj":
             return self.means_people(token.head) or (token.head.tag_ in ("NNPS", "NNS") and token.tag_ == "NNS")
         if token.dep_ in ("acomp", "attr", "oprd") and token.tag_ in ("JJ", "NN", "NNP"):
+            if token.head.lower_ not in _COPULAS:
+                return False
             return any(_is_person(child) for child in token.head.children if child.dep_ in SUBJECTS)
         if token.tag_ in ("NNS", "NNPS"):
             return token.dep_ in (*SUBJECTS, "pobj", "dobj", "poss")
@@ -118,6 +123,9 @@ class Syntax:
 def _is_person(token: Any) -> bool:
     if token.lower_ in _PERSONAL or token.tag_ == "PRP":
         return token.lower_ != "it"
+    if token.lower_ in _QUANTITIES:
+        of = next((child for child in token.children if child.lower_ == "of"), None)
+        return of is None or any(_is_person(child) for child in of.children if child.dep_ == "pobj")
     return token.tag_.startswith("NN") and (token.tag_ == "NNP" or is_person(token.lower_))
 
 
