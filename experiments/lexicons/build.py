@@ -47,13 +47,13 @@ PLACES = """
     Clayton Cleveland Cornell Dakota Dallas Denver Diego Florence Florida France Francisco Geneva Georgia Guadalupe
     Hamilton
     Houston India Ireland Israel Jackson Jamaica Jordan Kent Lincoln London Lourdes Lowell Madison Marion Mecca Memphis
-    Milan Modesto Monroe Nevada Odessa Orlando Paris Phoenix Preston Regina Richmond Rochester Roosevelt Salem Salvador
+    Milan Modesto Monroe Nevada Odessa Orlando Oscar Paris Phoenix Preston Regina Richmond Rochester Roosevelt Salem Salvador
     San Santa Santiago Santana Savannah Stanford Sydney Tahoma Tennessee Trinidad Valencia Victoria Vienna Virginia
     Washington Wilmington Winona Yuma
     """.split()
 RARELY = """
     Alba Ama An Asia Be Chang Chi China Chong Chung Concepcion Destiny Do Dong Dulce Early Elan Flor Friday German Ha
-    Hai Hong Hung India Israel In Jae Jung Kenya Lan Le Long Love Lu Ma Mai Major Man Manu Many Mato Mele Mi Minh My
+    Hai Hong Hung India Israel In Jae Jesus Jung Kenya Lan Le Long Love Lu Ma Mai Major Man Manu Many Mato Mele Mi Minh My
     Noble Nova Ok Pok Refugio Royal Sang See Sha Shan Sina So Socorro Sol Son Song Soon Su Sun Sunday Sung Tai Thanh
     Tiger Tu Un Yong Young
     """.split()
@@ -61,8 +61,8 @@ WORDS = """
     Amber Angel April Art August Autumn Bill Bob Brook Brooke Candy Carol Chance Charity Chase Christian Clay Cliff
     Colt Crystal Daisy Dale Dawn Dean Dee Dick Dolly Drew Duke Dusty Earl Ebony Esperanza Eve Faith Fern Flora Forest
     Frank Gay Gene Ginger Glen Glory Grace Grant Guy Hazel Heath Heather Hope House Hunter Iris Ivory Ivy Jack Jade
-    Jasmine Jesus Jewel Jimmy Joy June King Kit Lance Les Lily Luz Mark Mason Max May Melody Mercedes Mercy Merry Mike
-    Miles Misty Norm Olive Opal Oscar Pat Patience Pearl Peg Penny Pilar Piper Poppy Price Prince Queen Raven Ray Red
+    Jasmine Jewel Jimmy Joy June King Kit Lance Les Lily Luz Mark Mason Max May Melody Mercedes Mercy Merry Mike
+    Miles Misty Norm Olive Opal Pat Patience Pearl Peg Penny Pilar Piper Poppy Price Prince Queen Raven Ray Red
     Reed Rich Rob Robin Rock Rocky Rod Roman Rosario Rose Ruby Rusty Sandy Season Shelby Sherry Star Sterling Stormy
     Sue Summer Sunny Tad Tiffany Trey Trinity Van Vi Violet Wade Ward Will Willow Woody
     """.split()

@@ -19,6 +19,7 @@ from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, TermFinder
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
+_SEVERAL = re.compile(r"[,;:()]")
 _NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
 # Before one of these words, a noun that is a verb too is a verb.
 BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
@@ -79,6 +80,8 @@ class MentionFinder:
         found = list(self._ages(text, syntax))
         for span in self.finder.find(text):
             if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
+                continue
+            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
                 continue
             token = _last_token(syntax, span.start, span.end)
             if token is None:

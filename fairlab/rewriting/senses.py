@@ -159,7 +159,12 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
         following = beside.after.casefold()
         if not is_person(following) and following not in ("people", "man", "woman"):
             return False
-    head = token.head if token.dep_ in ("amod", "compound", "nmod") else None
+    if other in ("nation", "region") and (beside.before.casefold() in ("pro", "anti") or beside.after.casefold() == "born"):
+        return False
+    shared = token
+    while shared.dep_ == "conj" and shared.head.tag_ in ("JJ", "NN", "NNP"):  # Italian and Chinese buyers
+        shared = shared.head
+    head = shared.head if shared.dep_ in ("amod", "compound", "nmod") else None
     if head is not None and head.lower_ in ANIMALS_AND_THINGS:
         return False
     if other in (None, "surname", "verb"):
@@ -170,9 +175,17 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
         return True
     if other == "thing" and head is not None and head.lower_ in _OLD_BUT_NOT_OF_AGE:
         return False
-    if other == "nation" and head is not None and not is_private_person(head.lower_):
-        return False
+    if other == "nation":
+        if head is None:
+            return shared.dep_ in ("acomp", "attr") and syntax.means_people(shared)
+        if not is_private_person(head.lower_) or (head.lower_ == "people" and _has_article(head)):
+            return False
     return syntax.means_people(token)
+
+
+def _has_article(noun: Any) -> bool:
+    """Whether *the* stands before a noun: *the Cuban people* are a nation."""
+    return any(child.lower_ == "the" for child in noun.children)
 
 
 def _is_proper(word: str, beside: Neighbours) -> bool:

@@ -246,6 +246,8 @@ def chain_of(doc: Any, start: int, marked: list[tuple[int, int, str]]) -> set[in
 
 def _owner(token: Any) -> Any:
     """The noun an adjective is said of: the *subordinate* of *female subordinate*."""
+    while token.dep_ == "conj" and token.head.tag_ in ("JJ", "NN", "NNP", "NNPS"):  # both American and Mexican
+        token = token.head
     if token.dep_ in ("amod", "compound", "nmod"):
         return token.head
     return _said_of(token) or token

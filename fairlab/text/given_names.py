@@ -8,7 +8,7 @@ from dataclasses import dataclass
 BEFORE_SURNAMES = frozenset(
     "mr mrs ms miss mx dr prof professor president senator justice judge mayor governor captain colonel general major "
     "sergeant lieutenant officer detective inspector coach congressman congresswoman st saint mt mount lake fort port "
-    "van von de".split()
+    "van von de da do dos das del della di du la le al bin ibn".split()
 )
 # A name after one of these is a first name even where none follows: "Uncle James", "King James".
 BEFORE_FIRST_NAMES = frozenset(

@@ -77,7 +77,12 @@ _OFFICES = frozenset(
     nationals player players swimmer athlete athletes champion champions delegate delegates governor senator competitor
     competitors negotiator negotiators rival rivals officer officers manufacturer manufacturers producer producers
     maker makers exporter exporters importer importers investor investors supplier suppliers buyer buyers consumer
-    consumers carmaker carmakers
+    consumers carmaker carmakers director directors filmmaker filmmakers engineer engineers adviser advisers advisor
+    advisors executive executives scientist scientists researcher researchers dictator dictators physicist physicists
+    tourist tourists traveler travelers traveller travellers trader traders farmer farmers fisherman fishermen settlers
+    invaders occupiers forces pilot pilots sailor sailors astronaut astronauts politician politicians lawmaker lawmakers
+    counterpart counterparts businessman businessmen businesspeople banker bankers voters voter residents resident
+    nationalist nationalists communist communists rulers ruler prisoners detainees hostages hostage
     """.split()
 )
 KIN = frozenset(

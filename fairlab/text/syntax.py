@@ -97,7 +97,9 @@ class Syntax:
     def means_people(self, token: Any) -> bool:
         """Whether an adjective or noun with another sense (*black*, *old*) is said of people here."""
         if token.dep_ in ("amod", "compound", "nmod"):
-            return token.head.tag_ in ("NN", "NNS") and is_person(token.head.lower_)
+            head = token.head
+            named = head.dep_ == "compound" and head.head.i > head.i and not is_person(head.head.lower_)
+            return head.tag_ in ("NN", "NNS") and is_person(head.lower_) and not named  # a black messenger bag
         if token.dep_ == "conj":
             return self.means_people(token.head) or (token.head.tag_ in ("NNPS", "NNS") and token.tag_ == "NNS")
         if token.dep_ in ("acomp", "attr", "oprd") and token.tag_ in ("JJ", "NN", "NNP"):
