@@ -55,7 +55,7 @@ RARELY = """
     Alba Ama An Asia Be Chang Chi China Chong Chung Concepcion Destiny Do Dong Dulce Early Elan Flor Friday German Ha
     Hai Hong Hung India Israel In Jae Jesus Jung Kenya Lan Le Long Love Lu Ma Mai Major Man Manu Many Mato Mele Mi Minh My
     Noble Nova Ok Pok Refugio Royal Sang See Sha Shan Sina So Socorro Sol Son Song Soon Su Sun Sunday Sung Tai Thanh
-    Tiger Tu Un Yong Young
+    Tiger Tu Un Yong Young Cruz Santos Reyes Garcia Lopez Martinez Ramirez Rivera Rodriguez
     """.split()
 WORDS = """
     Amber Angel April Art August Autumn Bill Bob Brook Brooke Candy Carol Chance Charity Chase Christian Clay Cliff
@@ -68,14 +68,14 @@ WORDS = """
     """.split()
 SURNAMES = """
     Allen Anderson Arnold Bailey Baker Barry Bernard Booker Brady Brown Bryant Burton Byrd Byron Carroll Carter Clark
-    Clinton Cole Collins Cooper Crawford Cruz Curry Dalton Davis Dewey Dixon Douglas Duncan Edwards Elliott Ellis Evans
-    Everett Ferguson Fletcher Ford Foster Franklin Garcia Garfield Garrison Gibson Gordon Graham Grady Green Griffin
+    Clinton Cole Collins Cooper Crawford Curry Dalton Davis Dewey Dixon Douglas Duncan Edwards Elliott Ellis Evans
+    Everett Ferguson Fletcher Ford Foster Franklin Garfield Garrison Gibson Gordon Graham Grady Green Griffin
     Hall Harlan Harley Harper Harris Harrison Harvey Hayes Henderson Henry Herman Hill Holland Hollis Howard Hubert
     Hugh Hugo Irving Irwin Isaac Isaiah Jefferson Jenkins Jerome Johnson Jones Joseph Judge Kelley Kelly Kennedy Kirby
-    Lamar Lane Larue Laverne Lawrence Lee Leigh Leslie Lewis Lloyd Logan Lopez Lynn Mack Marina Marshall Martin
-    Martinez Mckinley Michel Miller Milton Mitchell Mohammed Moore Morgan Morris Murphy Murray Nelson Newton Norman
-    Oliver Otis Owen Parker Perry Porter Quincy Quinn Ramirez Randolph Reid Reyes Reynolds Rivera Roberts Robinson
-    Rodriguez Rogers Ronald Ross Roy Russell Sanders Santos Scott Shaw Shelton Sherman Simon Smith Spencer Stanley
+    Lamar Lane Larue Laverne Lawrence Lee Leigh Leslie Lewis Lloyd Logan Lynn Mack Marina Marshall Martin
+    Mckinley Michel Miller Milton Mitchell Mohammed Moore Morgan Morris Murphy Murray Nelson Newton Norman
+    Oliver Otis Owen Parker Perry Porter Quincy Quinn Randolph Reid Reynolds Roberts Robinson
+    Rogers Ronald Ross Roy Russell Sanders Scott Shaw Shelton Sherman Simon Smith Spencer Stanley
     Stewart Stone Stuart Sullivan Taylor Terrell Thomas Thompson Travis Tucker Tyler Tyson Vance Vaughn Vernon Walker
     Wallace Walter Warner Warren Watson Wayne Wendell Wesley West Weston Whitney Wilbur Williams Wilson Winston Wright
     """.split()

@@ -96,7 +96,9 @@ def draw(axis: str, seed: int = SEED) -> list[dict[str, str]]:
                 one = generator.choice(found)
                 selections.append(one)
                 texts.append(text)
-                rows.append({"axis": axis, "source": source, "line": str(number), "word": one.word, "target": one.target})
+                rows.append(
+                    {"axis": axis, "source": source, "line": str(number), "word": one.word, "target": one.target}
+                )
         if len(rows) == ROWS:
             break
     for row, text, made in zip(rows, texts, rewriter.rewrite_words(texts, selections), strict=True):

@@ -208,7 +208,9 @@ def _ends(key: str, content: dict[str, Any], path: Path) -> dict[str, tuple[int,
     found = {}
     for name, ends in (content.get(key) or {}).items():
         if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int) for end in ends)):
-            raise FairlabError(f"{path}: '{key}' gives {name} {ends}; give its lowest and highest age, such as [18, 44]")
+            raise FairlabError(
+                f"{path}: '{key}' gives {name} {ends}; give its lowest and highest age, such as [18, 44]"
+            )
         found[str(name).casefold()] = (ends[0], ends[1])
     return found
 

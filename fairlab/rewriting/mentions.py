@@ -142,8 +142,7 @@ class MentionFinder:
             return not capitalised or beside.precedes_name
         if other == "verb":
             return beside.before.lower() not in BEFORE_VERBS
-        following = beside.after.lower()
-        return beside.gap_after == " " and (is_person(following) or following in self.vocabulary.senses)
+        return word_stands_beside(word, sense.pos, other, beside)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
         """Whether a word stands in a sense here."""

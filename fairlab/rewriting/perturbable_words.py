@@ -139,7 +139,9 @@ def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
         kinds = {one.sense.pos, two.sense.pos}
         if kinds & {"name", "age", "title"}:
             continue
-        if one.sense.attribute == two.sense.attribute and (kinds != {"adjective"} or "or" not in text[one.end : two.start]):
+        if one.sense.attribute == two.sense.attribute and (
+            kinds != {"adjective"} or "or" not in text[one.end : two.start]
+        ):
             continue  # but "Hispanic or Latino" is one group under two names
         if _PAIRED.fullmatch(text[one.end : two.start]):
             found |= {one.start, two.start}

@@ -169,6 +169,7 @@ class RuleRewriter:
         """The text with some of its mentions, as the finder gives them, each turned to its target."""
         named = any(mention.sense.pos == "name" for mention, _ in turned)
         taken = {word.casefold() for word in re.findall(r"\w+", text)} if named else set()
+        named: dict[str, str] = {}  # what became of each name, which no other name may become
         edits: list[Edit] = []
         figures = self.vocabulary.lexicon.figures
         ages = [(mention, to) for mention, to in turned if mention.sense.pos == "age" and to in figures]
@@ -179,7 +180,11 @@ class RuleRewriter:
                 edits += self._turn_pronoun(mention, target, syntax)
             elif mention.sense.pos == "name":
                 if self.names == "swap":
-                    new = self.vocabulary.name(mention.found, mention.sense, target, taken)
+                    new = self.vocabulary.name(
+                        mention.found, mention.sense, target, taken - {named.get(mention.found, "")}
+                    )
+                    named[mention.found] = new.casefold()
+                    taken.add(new.casefold())
                     edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
             else:
                 edits.append(self._turn_word(mention, target, syntax))

@@ -12,6 +12,8 @@ from fairlab.text.syntax import SUBJECTS, Syntax
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
 # With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
+_COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
+_NUMERALS = frozenset("II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI".split())
 _TEAMS = frozenset("kings queens princes dukes barons lords brothers sisters saints".split())
 # What people alone do: enough for a word with another sense to be a name.
 _HUMAN_VERBS = frozenset(
@@ -25,12 +27,16 @@ _HUMAN_VERBS = frozenset(
     lost borrowed lent gave gives visited visits saw sees watched watches heard hears
     """.split()
 )
-_PERSONS_AFTER = frozenset("told asked met married kissed hugged phoned thanked asks tells meets thanks invited".split())
-_OLD_BUT_NOT_OF_AGE = KIN | frozenset(
+_PERSONS_AFTER = frozenset(
+    "told asked met married kissed hugged phoned thanked asks tells meets thanks invited".split()
+)
+_OLD_BUT_NOT_OF_AGE = KIN - {"child", "children", "kid", "kids"} | frozenset(
     "friend friends hand hands guard flame boy boys pal pals chap mate mates foe foes enemy enemies rival rivals "
     "colleague colleagues master masters fan fans member members".split()
 )
-_HAVING = frozenset("have has had having expect expects expecting expected raise raised raising raises bear bore".split())
+_HAVING = frozenset(
+    "have has had having expect expects expecting expected raise raised raising raises bear bore".split()
+)
 _HAVING |= frozenset("adopt adopted adopting conceive conceived want wants rear reared".split())
 _FOR_THE_YOUNG = frozenset(
     "hospital hospitals book books school schools network clothes club clubs home homes toys literature choir menu show "
@@ -53,14 +59,18 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
         return False
     if beside.before.casefold() in ROYAL and beside.before[:1].isupper():
         return False
-    if token.tag_.startswith(("VB", "MD", "RB")) or _names_a_thing(token) or _is_owner_of_verb(token):
+    if beside.gap_after == " " and beside.after in _NUMERALS:  # Richard III
+        return False
+    if _names_a_thing(token) or _is_owner_of_verb(token):
         return False
     sense = known.other_sense if known else ""
     entity = syntax.entity(token) if sense or beside.precedes_name or beside.follows_name else None
     person = entity is not None and entity.label_ == "PERSON"
     if entity is not None and entity.label_ in _NOT_PERSONS and (sense or len(entity) > 1):
         return False
-    if sense and not (token.tag_ == "NNP" and (person or beside.follows_first_name) and _shows_person(sense, beside, token)):
+    if sense and not (
+        token.tag_ == "NNP" and (person or beside.follows_first_name) and _shows_person(sense, beside, token)
+    ):
         return False
     return is_first_name(beside, other_sense=False, before_is_first=first)
 
@@ -98,8 +108,11 @@ def _is_owner_of_verb(token: Any) -> bool:
     """Whether a shop is meant: *Wendy's sells burgers*."""
     ending = token.nbor() if token.i + 1 < len(token.doc) else None
     if ending is None or ending.tag_ != "POS" or ending.i + 1 >= len(token.doc):
-        return ending is not None and ending.lower_ in ("'s", "’s") and ending.i + 1 < len(token.doc) and (
-            ending.nbor().tag_ in ("VBZ", "VBD")
+        return (
+            ending is not None
+            and ending.lower_ in ("'s", "’s")
+            and ending.i + 1 < len(token.doc)
+            and (ending.nbor().tag_ in ("VBZ", "VBD"))
         )
     return bool(ending.nbor().tag_ in ("VBZ", "VBD", "MD"))
 
@@ -116,13 +129,19 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
         syntax: the parsed text.
     """
     capitalised = word[:1].isupper() and word[1:].islower()
-    if beside.before.casefold() in ("year", "years", "month", "months", "weeks", "days", "how"):  # an age, not an adjective
+    if beside.before.casefold() in (
+        "year",
+        "years",
+        "month",
+        "months",
+        "weeks",
+        "days",
+        "how",
+    ):  # an age, not an adjective
         return False
     if capitalised and word.casefold() in ROYAL and beside.precedes_name:
         return False
-    if capitalised and (
-        beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)
-    ):
+    if capitalised and (beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)):
         return False
     if other == "verb" and (syntax.is_verb(token) or (word.casefold() == "miss" and not beside.precedes_name)):
         return False
@@ -136,15 +155,26 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
 def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside)):
         return False
+    if (
+        word[:1].isupper()
+        and word[1:].islower()
+        and not token.is_sent_start
+        and other in ("kin", "rank", "school year")
+    ):
+        return False  # the School for Girls
     if token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i:
         head = token.head
-        titled = beside.precedes_name and word.casefold() in BEFORE_FIRST_NAMES
-        if not (titled and head.tag_ == "NNP") and head.tag_.startswith("NN") and not is_person(head.lower_):
+        if head.lower_ in ANIMALS_AND_THINGS:
+            return False
+        titled = beside.precedes_name and word.casefold().split()[-1] in BEFORE_FIRST_NAMES
+        sex = word.casefold() in ("male", "female")
+        named = head.tag_ in ("NNP", "NNPS") and (titled or word[:1].islower())  # Aunt Mary, the waiter John
+        if not sex and not named and head.tag_.startswith("NN") and not is_person(head.lower_):
             return False
         if other in ("rank", "thing", "kin", "colour", "nation", "region"):
             return False
     if other == "kin":
-        return not (_is_kin(token) or syntax.is_verb(token))
+        return not (_is_kin(token) or _is_exclamation(word, token) or syntax.is_verb(token))
     if other in ("colour", "of India or Native American", "plant or speaker", "of any island", "language"):
         return syntax.means_people(token)
     if other in ("nation", "region"):
@@ -159,7 +189,9 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
         following = beside.after.casefold()
         if not is_person(following) and following not in ("people", "man", "woman"):
             return False
-    if other in ("nation", "region") and (beside.before.casefold() in ("pro", "anti") or beside.after.casefold() == "born"):
+    if other in ("nation", "region") and (
+        beside.before.casefold() in ("pro", "anti") or beside.after.casefold() == "born"
+    ):
         return False
     shared = token
     while shared.dep_ == "conj" and shared.head.tag_ in ("JJ", "NN", "NNP"):  # Italian and Chinese buyers
@@ -174,6 +206,12 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
     if _joined_to_participle(token):
         return True
     if other == "thing" and head is not None and head.lower_ in _OLD_BUT_NOT_OF_AGE:
+        return False
+    if other == "region" and head is not None and not is_private_person(head.lower_):
+        return False
+    if other == "colour" and any(
+        one.lower_ in _COLOURS for one in (token.head, *token.children) if "conj" in (one.dep_, token.dep_)
+    ):
         return False
     if other == "nation":
         if head is None:
@@ -194,7 +232,7 @@ def _is_proper(word: str, beside: Neighbours) -> bool:
         return False
     if beside.before and word.casefold() in _TEAMS:
         return True
-    return beside.follows_name or (beside.precedes_name and word.casefold() not in BEFORE_FIRST_NAMES)
+    return beside.follows_name or (beside.precedes_name and word.casefold().split()[-1] not in BEFORE_FIRST_NAMES)
 
 
 def _is_kin(token: Any) -> bool:
@@ -206,13 +244,26 @@ def _is_kin(token: Any) -> bool:
     head = token.head
     if token.dep_ in ("dobj", "attr") and head.lower_ in _HAVING:
         return True
+    if any(
+        child.lower_ == "of" and any(one.tag_ in ("NNP", "PRP") for one in child.children) for child in token.children
+    ):
+        return True
     return token.dep_ == "conj" and head.lower_ in KIN and head.lower_ not in ("child", "children", "kid", "kids")
+
+
+def _is_exclamation(word: str, token: Any) -> bool:
+    """Whether nobody is meant: *and boy, was it cold*."""
+    if word.casefold() != "boy" or token.is_sent_start:
+        return False
+    return not any(child.dep_ in ("det", "amod", "poss", "nummod", "compound") for child in token.children)
 
 
 def _joined_to_participle(token: Any) -> bool:
     """Whether the word is joined to one that makes people of it: *Black-owned*."""
     place = token.i + 2
-    return place < len(token.doc) and token.nbor().text == "-" and token.nbor(2).lower_ in ("owned", "led", "run", "born")
+    return (
+        place < len(token.doc) and token.nbor().text == "-" and token.nbor(2).lower_ in ("owned", "led", "run", "born")
+    )
 
 
 def word_stands_beside(word: str, pos: str, other: str, beside: Neighbours) -> bool:
@@ -223,7 +274,7 @@ def word_stands_beside(word: str, pos: str, other: str, beside: Neighbours) -> b
         return pos == "noun" and not before_person
     if other == "kin":
         kin = beside.before.casefold() in _POSSESSIVES or beside.before.casefold() in _HAVING
-        return not kin and (beside.gap_after != " " or before_person or following in _AFTER_NOUNS)
+        return not kin and not (beside.gap_after == " " and following in _COMPOUNDS)
     if other == "nation" and pos == "noun":
         return word.endswith("s") and not before_person
     if other == "thing" and following in _OLD_BUT_NOT_OF_AGE:
@@ -232,10 +283,10 @@ def word_stands_beside(word: str, pos: str, other: str, beside: Neighbours) -> b
 
 
 _POSSESSIVES = frozenset("my your his her its our their s".split())
-_AFTER_NOUNS = frozenset(
+# After a word for a child, one of these makes something else of it: *child support*, *boy band*.
+_COMPOUNDS = frozenset(
     """
-    is are was were be has have had do does did will would can could may might must in on at of to with and or who that
-    from for by as s said says walks runs sits stands plays looks wears holds jumps rides sings sleeps walking running
-    sitting standing playing looking wearing holding jumping riding singing sleeping
+    support labour labor care abuse abduction poverty mortality benefit welfare psychology star actor prodigy soldier
+    band bands scout scouts guide guides club clubs wing gloves stuff power school schools friendly proof play bride
     """.split()
 )

@@ -74,7 +74,13 @@ def whose_age(token: Any) -> Any:
         return name if name.tag_ == "NNP" or _is_person(name) else None
     for _ in range(7):
         head = token.head
-        if token.lower_ in ("old", "olds", "olds.") and token.dep_ not in ("amod", "acomp", "attr", "npadvmod", "advmod"):
+        if token.lower_ in ("old", "olds", "olds.") and token.dep_ not in (
+            "amod",
+            "acomp",
+            "attr",
+            "npadvmod",
+            "advmod",
+        ):
             return token  # a noun of its own: the 19-year-old
         if head is token:
             return None

@@ -37,7 +37,9 @@ _PLACES = frozenset(
     "airways motors press books records pictures studios act bill amendment day mission railway railroad canal".split()
 )
 # A name after one of these belongs to a place, a storm or a church; after an article, to a thing ("the Oscar").
-_BEFORE_THINGS = frozenset("san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port".split())
+_BEFORE_THINGS = frozenset(
+    "san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port".split()
+)
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
@@ -72,15 +74,18 @@ class Neighbours:
     @property
     def follows_first_name(self) -> bool:
         """Whether a word that goes before first names stands before it: *Uncle James*."""
-        return self.gap_before in (" ", ". ") and _capitalised(self.before) and (
-            self.before.casefold() in BEFORE_FIRST_NAMES
+        return (
+            self.gap_before in (" ", ". ")
+            and _capitalised(self.before)
+            and (self.before.casefold() in BEFORE_FIRST_NAMES)
         )
 
     @property
     def follows_thing(self) -> bool:
         """Whether the word before it makes both the name of a place or thing: *San Juan*, *the Oscar*."""
         return self.gap_before in (" ", ". ") and (
-            self.before.casefold() in _ARTICLES or (_capitalised(self.before) and self.before.casefold() in _BEFORE_THINGS)
+            self.before.casefold() in _ARTICLES
+            or (_capitalised(self.before) and self.before.casefold() in _BEFORE_THINGS)
         )
 
     @property

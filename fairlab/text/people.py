@@ -32,6 +32,7 @@ _PEOPLE = frozenset(
     priest monk nun thief criminal sailor clown magician poet monarch spy ace champ individual someone bachelor
     virgin mum mom dad twins teammate classmate inhabitant native nanny maid butler servant vendor pedestrian cyclist
     drummer guitarist pianist violinist cellist saxophonist skateboarder toddler infant newborn astronaut cowboy bandit
+    crew team squad choir cast troupe band orchestra ensemble duo trio quartet jury workforce
     hipster protester demonstrator shopper bride bridegroom goalkeeper athlete gymnast acrobat
     everyone somebody anybody anyone nobody everybody artists nurse cashier electrician architect physician onlooker
     """.split()
@@ -82,6 +83,7 @@ _OFFICES = frozenset(
     tourist tourists traveler travelers traveller travellers trader traders farmer farmers fisherman fishermen settlers
     invaders occupiers forces pilot pilots sailor sailors astronaut astronauts politician politicians lawmaker lawmakers
     counterpart counterparts businessman businessmen businesspeople banker bankers voters voter residents resident
+    partner partners expert experts representative representatives physician physicians
     nationalist nationalists communist communists rulers ruler prisoners detainees hostages hostage
     """.split()
 )

@@ -11,8 +11,12 @@ from fairlab.text.pipeline import name_entities
 
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
 _AUXILIARIES = ("aux", "auxpass")
-_COPULAS = frozenset("is are was were be been being am 's ’s 're ’re 'm ’m m s re become becomes became seem seems".split())
-_COPULAS |= frozenset("seemed look looks looked feel feels felt remain remains remained stay stayed getting got".split())
+_COPULAS = frozenset(
+    "is are was were be been being am 's ’s 're ’re 'm ’m m s re become becomes became seem seems".split()
+)
+_COPULAS |= frozenset(
+    "seemed look looks looked feel feels felt remain remains remained stay stayed getting got".split()
+)
 _QUANTITIES = frozenset("both all some many most few several one two three each none half either neither".split())
 _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody everybody nobody".split())
 
