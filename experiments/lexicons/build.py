@@ -47,14 +47,14 @@ PLACES = """
     Clayton Cleveland Cornell Dakota Dallas Denver Diego Florence Florida France Francisco Geneva Georgia Guadalupe
     Hamilton
     Houston India Ireland Israel Jackson Jamaica Jordan Kent Lincoln London Lourdes Lowell Madison Marion Mecca Memphis
-    Milan Modesto Monroe Nevada Odessa Orlando Oscar Paris Phoenix Preston Regina Richmond Rochester Roosevelt Salem Salvador
-    San Santa Santiago Santana Savannah Stanford Sydney Tahoma Tennessee Trinidad Valencia Victoria Vienna Virginia
+    Milan Modesto Monroe Nevada Odessa Orlando Oscar Paris Phoenix Preston Regina Richmond Rochester Roosevelt Salem
+    Salvador San Santa Santiago Santana Savannah Stanford Sydney Tahoma Tennessee Trinidad Valencia Victoria Vienna Virginia
     Washington Wilmington Winona Yuma
     """.split()
 RARELY = """
     Alba Ama An Asia Be Chang Chi China Chong Chung Concepcion Destiny Do Dong Dulce Early Elan Flor Friday German Ha
-    Hai Hong Hung India Israel In Jae Jesus Jung Kenya Lan Le Long Love Lu Ma Mai Major Man Manu Many Mato Mele Mi Minh My
-    Noble Nova Ok Pok Refugio Royal Sang See Sha Shan Sina So Socorro Sol Son Song Soon Su Sun Sunday Sung Tai Thanh
+    Hai Hong Hung India Israel In Jae Jesus Jung Kenya Lan Le Long Love Lu Ma Mai Major Man Manu Many Mato Mele Mi Minh
+    My Noble Nova Ok Pok Refugio Royal Sang See Sha Shan Sina So Socorro Sol Son Song Soon Su Sun Sunday Sung Tai Thanh
     Tiger Tu Un Yong Young Cruz Santos Reyes Garcia Lopez Martinez Ramirez Rivera Rodriguez
     """.split()
 WORDS = """

@@ -1,8 +1,8 @@
 """The hand-labelled sentences of race, age and gender: what becomes of each when one person of it is perturbed.
 
-A line is ``target: text`` with slots ``[found|right/right too]``; the first slot holds the selected word. ``trap: text``
-has nobody of the axis in it and must be left alone; ``trap target: text`` may be left alone or turned as its slots say.
-Whole texts that are right too follow ``||``. The data card in ``labelled/README.md`` says what the slots' words mean.
+A line is ``target: text`` with slots ``[found|right/right too]``; the first slot holds the selected word.
+``trap: text`` has nobody of the axis in it and must be left alone; ``trap target: text`` may be left alone or turned
+as its slots say. Whole texts that are right too follow ``||``. The data card in ``labelled/README.md`` says what the slots' words mean.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def _macro(axis: str, target: str, name: str) -> list[str]:
 
 def in_words(age: int) -> str:
     """An age below a hundred as a word: ``forty-seven``."""
-    small = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen""".split()
+    small = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen""".split()
     tens = "twenty thirty forty fifty sixty seventy eighty ninety".split()
     if age < 20:
         return small[age - 1]

@@ -15,7 +15,7 @@ from fairlab.text.ages import age_in_years, find_ages, whose_age
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.protected import protected_spans
 from fairlab.text.syntax import Syntax
-from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, TermFinder
+from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, TermFinder, word_pieces
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
@@ -60,10 +60,19 @@ class MentionFinder:
         self.finder = TermFinder(vocabulary.senses)
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
         self.idioms = TermFinder(vocabulary.lexicon.idioms)
+        named = {term for term, senses in vocabulary.senses.items() if all(sense.pos == "name" for sense in senses)}
+        self.names = {word_pieces(term)[0] for term in named}
+        self.first_words = {word_pieces(term)[0] for term in vocabulary.senses if term not in named}
 
     def may_change(self, text: str) -> bool:
-        """Whether the text holds any listed form or age at all, without looking at its sense."""
-        if next(self.finder.find(text), None) is not None:
+        """Whether the text holds the first word of a listed term, or a capitalised first name, or an age.
+
+        A look at its words alone, which spares most texts the parse.
+        """
+        words = WORD.findall(text)
+        if not self.first_words.isdisjoint(map(str.casefold, words)):
+            return True
+        if any(word[:1].isupper() and word.casefold() in self.names for word in words):
             return True
         return bool(self.vocabulary.lexicon.figures) and next(find_ages(text), None) is not None
 

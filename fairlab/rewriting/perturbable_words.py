@@ -12,10 +12,9 @@ from fairlab.lexicons import Lexicon
 from fairlab.rewriting.mentions import Mention, MentionFinder
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.rewriting.word_rewriters import Selection
-from fairlab.text.ages import find_ages
 from fairlab.text.pipeline import count_entities, parse
 from fairlab.text.syntax import Syntax
-from fairlab.text.words import WORD, word_pieces
+from fairlab.text.words import WORD
 from fairlab.types import NEUTRAL, FairlabError
 
 COMMONEST = "white"  # see _counts
@@ -48,9 +47,6 @@ class PerturbableWords:
         self.finders = {
             lexicon.axis: MentionFinder(Vocabulary(lexicon, seed=0), keep_quotations=False) for lexicon in lexicons
         }
-        senses = {term for finder in self.finders.values() for term in finder.vocabulary.senses}
-        self.first_words = {word_pieces(term)[0] for term in senses}
-        self.with_ages = any(finder.vocabulary.lexicon.figures for finder in self.finders.values())
 
     def mentions(self, texts: Sequence[str]) -> list[dict[str, list[Mention]]]:
         """For every text, by axis, the words that may be chosen, from left to right."""
@@ -68,10 +64,8 @@ class PerturbableWords:
         return found
 
     def may_hold(self, text: str) -> bool:
-        """Whether a text holds the first word of any listed term, or an age."""
-        if not self.first_words.isdisjoint(WORD.findall(text.casefold())):
-            return True
-        return self.with_ages and next(find_ages(text), None) is not None
+        """Whether a text may hold a word of any axis; told without a parse."""
+        return any(finder.may_change(text) for finder in self.finders.values())
 
     def selections(self, texts: Sequence[str]) -> list[list[Selection]]:
         """K of every text: each distinct word once, where it first stands, with every other attribute of its axis.

@@ -228,7 +228,11 @@ class RuleRewriter:
 
 def _of_person(doc: Any, start: int, mentions: Sequence[Mention], target: str) -> dict[int, tuple[Mention, str]]:
     """By offset, the mentions of the person meant by the word at ``start`` that are to be turned."""
-    chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in mentions])
+    adjectives = {m.start for m in mentions if m.sense.pos == "adjective"}
+    chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in mentions], adjectives)
+    # A first name that comes again is the same person's: "LaTanya Richardson, often listed as LaTanya Jackson".
+    names = {m.found for m in mentions if m.sense.pos == "name" and m.start in chain}
+    chain |= {m.start for m in mentions if m.sense.pos == "name" and m.found in names}
     turned = {}
     for mention in mentions:
         selected = mention.start <= start < mention.end

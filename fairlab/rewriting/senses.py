@@ -39,8 +39,8 @@ _HAVING = frozenset(
 )
 _HAVING |= frozenset("adopt adopted adopting conceive conceived want wants rear reared".split())
 _FOR_THE_YOUNG = frozenset(
-    "hospital hospitals book books school schools network clothes club clubs home homes toys literature choir menu show "
-    "shows programme program play game games theatre theater museum ward rights television tv fund day".split()
+    "hospital hospitals book books school schools network clothes club clubs home homes toys literature choir menu "
+    "show shows programme program play game games theatre theater museum ward rights television tv fund day".split()
 )
 
 
@@ -176,8 +176,12 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
     if other == "kin":
         return not (_is_kin(token) or _is_exclamation(word, token) or syntax.is_verb(token))
     if other in ("colour", "of India or Native American", "plant or speaker", "of any island", "language"):
-        return syntax.means_people(token)
+        worn = token.dep_ == "pobj" and token.head.lower_ == "in"
+        return not worn and syntax.means_people(token)
     if other in ("nation", "region"):
+        following = token.nbor() if token.i + 1 < len(token.doc) else None
+        if following is not None and following.tag_.startswith("NN"):
+            return False
         return token.tag_ in ("NNS", "NNPS") or any(child.tag_ in ("DT", "PRP$", "CD") for child in token.children)
     if other in ("small", "baseball", "school year"):
         return token.tag_ == "NN" and any(child.lower_ in ("a", "the") for child in token.children)
@@ -206,8 +210,6 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
     if _joined_to_participle(token):
         return True
     if other == "thing" and head is not None and head.lower_ in _OLD_BUT_NOT_OF_AGE:
-        return False
-    if other == "region" and head is not None and not is_private_person(head.lower_):
         return False
     if other == "colour" and any(
         one.lower_ in _COLOURS for one in (token.head, *token.children) if "conj" in (one.dep_, token.dep_)

@@ -53,11 +53,14 @@ class Vocabulary:
         self.pronouns = dict(zip(CASES, pronouns, strict=False))
         self._list_forms()
         # An age in figures or words: it has a form of every attribute that has ages, made where it stands.
-        forms = tuple(name if name in lexicon.figures else "" for name in self.columns)
+        told = {self._told_by(years) for years in range(120)}  # an adult of no stated age is told by none
+        forms = tuple(name if name in told else "" for name in self.columns)
         self.age = Entry(forms, "figures", "age", "", "")
 
     def _attribute(self, name: Name) -> str:
         """The attribute of this axis that a first name marks, or empty."""
+        if name.other_sense == "rarely":
+            return ""
         marked = {"gender": name.gender, "race": name.race}.get(self.lexicon.axis, "")
         return marked if marked in self.lexicon.attributes else ""
 
@@ -78,9 +81,12 @@ class Vocabulary:
 
     def age_sense(self, years: int) -> Sense | None:
         """The sense of an age; None where no attribute has it."""
-        found = (name for name, (low, high) in self.lexicon.figures.items() if low <= years <= high)
-        attribute = next(found, None)
-        return None if attribute is None else Sense(attribute, self.age)
+        attribute = self._told_by(years)
+        return Sense(attribute, self.age) if attribute else None
+
+    def _told_by(self, years: int) -> str:
+        """The first attribute that has an age, or empty."""
+        return next((name for name, (low, high) in self.lexicon.figures.items() if low <= years <= high), "")
 
     def fitting_age(self, years: int, target: str, words: Iterable[str]) -> int:
         """The age nearest to another one that a target has, and that the words said of the same person allow."""

@@ -59,9 +59,18 @@ class Coreference:
     Args:
         doc: a spaCy document.
         marked: start, end and attribute of words that show an attribute: names, nouns and pronouns.
+        weights: what speaks for a person.
+        adjectives: offsets of marked words that are adjectives, which name nobody even where they have a capital.
     """
 
-    def __init__(self, doc: Any, marked: Iterable[tuple[int, int, str]], weights: Weights = WEIGHTS) -> None:
+    def __init__(
+        self,
+        doc: Any,
+        marked: Iterable[tuple[int, int, str]],
+        weights: Weights = WEIGHTS,
+        adjectives: Container[int] = (),
+    ) -> None:
+        self.adjectives = adjectives
         self.doc, self.weights = doc, weights
         self.attributes = {start: attribute for start, _, attribute in marked}
         self.token_at = {token.idx: token for token in doc}
@@ -74,7 +83,7 @@ class Coreference:
         self._read()
 
     def _read(self) -> None:
-        names = _name_runs(self.doc, self.attributes)
+        names = _name_runs(self.doc, self.adjectives)
         inside = {token.i: run for run in names for token in run}
         waiting: list[tuple[Any, Person]] = []
         for token in self.doc:
@@ -234,9 +243,9 @@ class Coreference:
         return sorted((token.idx, token.idx + len(token)) for token in words)
 
 
-def chain_of(doc: Any, start: int, marked: list[tuple[int, int, str]]) -> set[int]:
+def chain_of(doc: Any, start: int, marked: list[tuple[int, int, str]], adjectives: Container[int] = ()) -> set[int]:
     """Offsets of the marked words that mean the same person as the word at ``start``, itself included."""
-    people = Coreference(doc, marked)
+    people = Coreference(doc, marked, adjectives=adjectives)
     person = people.at(start)
     chain = {offset for offset, end, _ in marked if offset <= start < end}
     if person is None:
@@ -277,13 +286,11 @@ def _is_definite(token: Any) -> bool:
     return not determiners or any(word in ("the", "this", "that") for word in determiners)
 
 
-def _name_runs(doc: Any, attributes: Container[int]) -> list[list[Any]]:
-    """Stretches of proper nouns, titles included, that are not split by anything; *Latino* in *a Latino student* is none."""
+def _name_runs(doc: Any, adjectives: Container[int]) -> list[list[Any]]:
+    """Stretches of proper nouns, titles included, that are not split by anything."""
     runs: list[list[Any]] = []
     for token in doc:
-        if token.tag_ not in ("NNP", "NNPS"):
-            continue
-        if token.idx in attributes and token.dep_ in ("amod", "compound") and token.head.tag_ in ("NN", "NNS"):
+        if token.tag_ not in ("NNP", "NNPS") or token.idx in adjectives:
             continue
         if runs and runs[-1][-1].i == token.i - 1:
             runs[-1].append(token)

@@ -32,12 +32,16 @@ _PEOPLE = frozenset(
     priest monk nun thief criminal sailor clown magician poet monarch spy ace champ individual someone bachelor
     virgin mum mom dad twins teammate classmate inhabitant native nanny maid butler servant vendor pedestrian cyclist
     drummer guitarist pianist violinist cellist saxophonist skateboarder toddler infant newborn astronaut cowboy bandit
+    student patient resident president agent client parent correspondent respondent opponent adolescent descendant
+    accountant applicant assistant consultant attendant servant immigrant participant defendant merchant inhabitant
+    lieutenant sergeant infant migrant emigrant informant militant combatant contestant giant tenant occupant pedant
+    regent superintendent dissident recipient proponent adherent student's patient's
     crew team squad choir cast troupe band orchestra ensemble duo trio quartet jury workforce
     hipster protester demonstrator shopper bride bridegroom goalkeeper athlete gymnast acrobat
     everyone somebody anybody anyone nobody everybody artists nurse cashier electrician architect physician onlooker
     """.split()
 )
-_ENDINGS = ("er", "or", "ist", "ian", "ant", "ent", "ee", "eur", "man", "woman", "person", "people", "men", "women")
+_ENDINGS = ("er", "or", "ist", "ian", "ee", "eur", "man", "woman", "person", "people", "men", "women")
 # Common words with such an ending that name no person.
 _THINGS = frozenset(
     """
@@ -69,22 +73,18 @@ _THINGS = frozenset(
     """.split()
 )
 
-# Who speaks or acts for a state, a team or a people: *a Chinese minister* tells of the country.
-_OFFICES = frozenset(
+# Who is somebody of a people rather than of a state, a firm or a team: *a Chinese nurse*, not *a Chinese minister*.
+_PRIVATE = frozenset(
     """
-    minister ministers premier president presidents chancellor ambassador ambassadors diplomat diplomats official
-    officials leader leaders envoy envoys spokesman spokeswoman spokesperson troops soldier soldiers general generals
-    commander commanders authority authorities regulator regulators police emperor king queen citizen citizens national
-    nationals player players swimmer athlete athletes champion champions delegate delegates governor senator competitor
-    competitors negotiator negotiators rival rivals officer officers manufacturer manufacturers producer producers
-    maker makers exporter exporters importer importers investor investors supplier suppliers buyer buyers consumer
-    consumers carmaker carmakers director directors filmmaker filmmakers engineer engineers adviser advisers advisor
-    advisors executive executives scientist scientists researcher researchers dictator dictators physicist physicists
-    tourist tourists traveler travelers traveller travellers trader traders farmer farmers fisherman fishermen settlers
-    invaders occupiers forces pilot pilots sailor sailors astronaut astronauts politician politicians lawmaker lawmakers
-    counterpart counterparts businessman businessmen businesspeople banker bankers voters voter residents resident
-    partner partners expert experts representative representatives physician physicians
-    nationalist nationalists communist communists rulers ruler prisoners detainees hostages hostage
+    man men woman women boy boys girl girls guy guys lady ladies gentleman gentlemen person persons people kid kids
+    child children teen teens teenager teenagers couple couples family families student students immigrant immigrants
+    migrant migrants refugee refugees nurse nurses maid maids friend friends neighbor neighbors neighbour neighbours
+    community communities neighborhood neighborhoods neighbourhood american americans descent heritage ancestry origin
+    teacher teachers doctor doctors cook cooks waiter waiters waitress driver drivers gardener barber cleaner slave slaves
+    bride groom dude dudes baby babies mom dad mum aunt uncle roommate girlfriend boyfriend lover grandmother
+    grandfather grandparents mother mothers father fathers wife husband brother brothers sister sisters son sons
+    daughter daughters parent parents customer customers passenger passengers youth youths adult adults elder elders
+    tribe tribes population populations stranger bandit ranger rangers actor actors actress singer artist artists
     """.split()
 )
 KIN = frozenset(
@@ -105,7 +105,7 @@ ANIMALS_AND_THINGS = frozenset(
 
 def is_private_person(word: str) -> bool:
     """Whether a common noun names people who speak for themselves, not for a state, a firm or a team."""
-    return word not in _OFFICES and is_person(word)
+    return word in _PRIVATE
 
 
 @lru_cache(maxsize=20_000)
