@@ -1,8 +1,9 @@
 """The hand-labelled sentences of race, age and gender: what becomes of each when one person of it is perturbed.
 
 A line is ``target: text`` with slots ``[found|right/right too]``; the first slot holds the selected word.
-``trap: text`` has nobody of the axis in it and must be left alone; ``trap target: text`` may be left alone or turned
-as its slots say. Whole texts that are right too follow ``||``. The data card in ``labelled/README.md`` says what the slots' words mean.
+``trap: text`` has nobody of the axis in it and must be left alone; ``trap target: text`` may be left alone or turned as
+its slots say. Whole texts that are right too follow ``||``. The data card in ``labelled/README.md`` says what the words
+in capitals mean.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.text.sentences import sentence_spans
 
 SHEET = Path(__file__).parent / "natural.csv"
-SEED, ROWS, PER_SOURCE = 2026, 100, 900
+SEED, ROWS, PER_SOURCE = 2027, 100, 900
 COLUMNS = ["axis", "source", "line", "sha256", "word", "target", "made_sha256", "verdict", "reason"]
 # File, and how its sentences are found in it.
 SOURCES = {
@@ -57,10 +57,13 @@ def sentences(source: str) -> list[tuple[int, str]]:
     """Line and text of every sentence of five words or more."""
     kind, path = SOURCES[source], published(source)
     text = path.read_text(encoding="utf-8", errors="replace")
+    records = [
+        re.sub(r"\s+", " ", record.replace("<br />", " ")).strip() for record in _records(kind, text, path.suffix)
+    ]
     return [
         (number, record[start:end])
-        for number, record in enumerate(_records(kind, text, path.suffix))
-        for start, end in sentence_spans(re.sub(r"\s+|<br />", " ", record).strip())
+        for number, record in enumerate(records)
+        for start, end in sentence_spans(record)
         if record[start:end].count(" ") >= 4
     ]
 

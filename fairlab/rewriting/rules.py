@@ -188,6 +188,7 @@ class RuleRewriter:
                     edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
             else:
                 edits.append(self._turn_word(mention, target, syntax))
+        edits = _once(edits)
         said = [edit.new for edit in edits]  # what an age must fit
         for mention, target in ages:
             years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
@@ -224,6 +225,16 @@ class RuleRewriter:
             return case_by_syntax(mention.token)
         rows = self.vocabulary.pronouns.items()
         return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
+
+
+def _once(edits: Sequence[Edit]) -> list[Edit]:
+    """The edits without an adjective said twice: *a young, tall girl* is *a middle-aged, tall woman*."""
+    said = [edit.new.casefold() for edit in edits]
+    found = []
+    for place, edit in enumerate(edits):
+        adjective, _, noun = edit.new.partition(" ")
+        found.append(replace(edit, new=noun) if noun and adjective.casefold() in said[:place] else edit)
+    return found
 
 
 def _of_person(doc: Any, start: int, mentions: Sequence[Mention], target: str) -> dict[int, tuple[Mention, str]]:

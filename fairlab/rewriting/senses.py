@@ -39,8 +39,11 @@ _HAVING = frozenset(
 )
 _HAVING |= frozenset("adopt adopted adopting conceive conceived want wants rear reared".split())
 _FOR_THE_YOUNG = frozenset(
-    "hospital hospitals book books school schools network clothes club clubs home homes toys literature choir menu "
-    "show shows programme program play game games theatre theater museum ward rights television tv fund day".split()
+    """
+    hospital hospitals book books school schools network clothes club clubs home homes toys literature choir
+    menu show shows programme program play game games theatre theater museum ward rights television tv fund day
+    movie movies film films story stories
+    """.split()
 )
 
 

@@ -76,22 +76,23 @@ _THINGS = frozenset(
 # Who is somebody of a people rather than of a state, a firm or a team: *a Chinese nurse*, not *a Chinese minister*.
 _PRIVATE = frozenset(
     """
-    man men woman women boy boys girl girls guy guys lady ladies gentleman gentlemen person persons people kid kids
-    child children teen teens teenager teenagers couple couples family families student students immigrant immigrants
-    migrant migrants refugee refugees nurse nurses maid maids friend friends neighbor neighbors neighbour neighbours
-    community communities neighborhood neighborhoods neighbourhood american americans descent heritage ancestry origin
-    teacher teachers doctor doctors cook cooks waiter waiters waitress driver drivers gardener barber cleaner slave slaves
-    bride groom dude dudes baby babies mom dad mum aunt uncle roommate girlfriend boyfriend lover grandmother
-    grandfather grandparents mother mothers father fathers wife husband brother brothers sister sisters son sons
-    daughter daughters parent parents customer customers passenger passengers youth youths adult adults elder elders
-    tribe tribes population populations stranger bandit ranger rangers actor actors actress singer artist artists
+    man men woman women boy boys girl girls guy guys lady ladies gentleman gentlemen person persons people kid
+    kids child children teen teens teenager teenagers couple couples family families student students immigrant
+    immigrants migrant migrants refugee refugees nurse nurses maid maids friend friends neighbor neighbors
+    neighbour neighbours community communities neighborhood neighborhoods neighbourhood american americans
+    descent heritage ancestry origin teacher teachers doctor doctors cook cooks waiter waiters waitress driver
+    drivers gardener barber cleaner slave slaves bride groom dude dudes baby babies mom dad mum aunt uncle
+    roommate girlfriend boyfriend lover grandmother grandfather grandparents mother mothers father fathers wife
+    husband brother brothers sister sisters son sons daughter daughters parent parents customer customers
+    passenger passengers youth youths adult adults elder elders tribe tribes population populations stranger
+    bandit ranger rangers actor actors actress singer artist artists
     """.split()
 )
 KIN = frozenset(
     """
-    brother brothers sister sisters son sons daughter daughters sibling siblings cousin cousins child children kid kids
-    wife husband spouse mother father parent parents grandmother grandfather grandparents grandson granddaughter
-    grandchild grandchildren uncle aunt nephew niece
+    brother brothers sister sisters son sons daughter daughters sibling siblings cousin cousins child children
+    kid kids wife husband spouse mother father parent parents grandmother grandfather grandparents grandson
+    granddaughter grandchild grandchildren uncle aunt nephew niece
     """.split()
 )
 ANIMALS_AND_THINGS = frozenset(
