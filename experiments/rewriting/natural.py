@@ -30,7 +30,7 @@ from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.text.sentences import sentence_spans
 
 SHEET = Path(__file__).parent / "natural.csv"
-SEED, ROWS, PER_SOURCE = 2027, 100, 900
+SEED, ROWS, PER_SOURCE = 2028, 100, 900
 COLUMNS = ["axis", "source", "line", "sha256", "word", "target", "made_sha256", "verdict", "reason"]
 # File, and how its sentences are found in it.
 SOURCES = {

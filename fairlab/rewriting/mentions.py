@@ -13,12 +13,14 @@ from fairlab.rewriting.senses import name_stands, word_stands, word_stands_besid
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.ages import age_in_years, find_ages, whose_age
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.text.people import is_role
 from fairlab.text.protected import protected_spans
 from fairlab.text.syntax import Syntax
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, TermFinder, word_pieces
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
+_PAGEANTS = frozenset("America Universe World USA New North South West Texas California Florida Ohio Georgia".split())
 _SEVERAL = re.compile(r"[,;:()]")
 _NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
 # Before one of these words, a noun that is a verb too is a verb.
@@ -96,7 +98,9 @@ class MentionFinder:
             if token is None:
                 continue
             beside = neighbours(text, span.start, span.end)
-            if not (beside.follows_title or beside.follows_thing) and _follows_other_word(syntax, span.start):
+            if not (beside.follows_title or beside.follows_thing) and (
+                _follows_other_word(syntax, span.start) or is_role(beside.before.casefold())
+            ):
                 beside = replace(beside, before="", gap_before="")
             word = text[span.start : span.end]
             for sense in sorted(self.vocabulary.senses[span.term], key=lambda sense: _order(sense, token, syntax)):
@@ -161,6 +165,8 @@ class MentionFinder:
             known = load_names().get(word.casefold())
             return name_stands(word, known, beside, token, syntax, self.is_listed_name(beside.before))
         if sense.pos == "title":
+            if word == "Miss" and beside.after in _PAGEANTS:
+                return False
             return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
         return word_stands(word, sense.pos, other, beside, token, syntax)

@@ -244,13 +244,23 @@ def _of_person(doc: Any, start: int, mentions: Sequence[Mention], target: str) -
     # A first name that comes again is the same person's: "LaTanya Richardson, often listed as LaTanya Jackson".
     names = {m.found for m in mentions if m.sense.pos == "name" and m.start in chain}
     chain |= {m.start for m in mentions if m.sense.pos == "name" and m.found in names}
+    selected = next((m for m in mentions if m.start <= start < m.end), None)
+    marked = selected is not None and selected.sense.attribute != NEUTRAL
     turned = {}
     for mention in mentions:
-        selected = mention.start <= start < mention.end
-        changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or selected
+        if selected is not None and _is_another(mention, selected, marked):
+            continue
+        changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or mention is selected
         if mention.start in chain and changes and mention.sense.attribute != target:
             turned[mention.start] = (mention, target)
     return turned
+
+
+def _is_another(mention: Mention, selected: Mention, marked: bool) -> bool:
+    """Whether a mention that seems the selected person's is somebody else's: *they* beside *he*, *white* beside *Black*."""
+    if mention.sense.pos == "pronoun":
+        return marked and mention.sense.attribute == NEUTRAL
+    return marked and mention.sense.attribute not in (selected.sense.attribute, NEUTRAL)
 
 
 def _in_other_fields(

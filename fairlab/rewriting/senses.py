@@ -13,6 +13,8 @@ _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LAN
 # With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
 _COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
+_ENDINGS = ("' ", "’ ")
+_BEFORE_AGES = frozenset("year years month months weeks days how".split())
 _NUMERALS = frozenset("II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI".split())
 _TEAMS = frozenset("kings queens princes dukes barons lords brothers sisters saints".split())
 # What people alone do: enough for a word with another sense to be a name.
@@ -132,15 +134,7 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
         syntax: the parsed text.
     """
     capitalised = word[:1].isupper() and word[1:].islower()
-    if beside.before.casefold() in (
-        "year",
-        "years",
-        "month",
-        "months",
-        "weeks",
-        "days",
-        "how",
-    ):  # an age, not an adjective
+    if token.i and token.nbor(-1).lower_ in _BEFORE_AGES:  # an age, not an adjective
         return False
     if capitalised and word.casefold() in ROYAL and beside.precedes_name:
         return False
@@ -156,7 +150,7 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
 
 
 def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside)):
+    if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, bool(token.is_sent_start))):
         return False
     if (
         word[:1].isupper()
@@ -231,18 +225,18 @@ def _has_article(noun: Any) -> bool:
     return any(child.lower_ == "the" for child in noun.children)
 
 
-def _is_proper(word: str, beside: Neighbours) -> bool:
+def _is_proper(word: str, beside: Neighbours, starts: bool) -> bool:
     """Whether a capitalised noun is part of a name: *the Spice Girls*, *Boy Scouts*; not *Uncle George*."""
     if word.isupper() and len(word) > 1:
         return False
-    if beside.before and word.casefold() in _TEAMS:
-        return True
+    if (word.casefold() in _TEAMS and not starts) or (beside.gap_after in _ENDINGS and beside.after[:1].isupper()):
+        return True  # in Queens, Girls' Generation
     return beside.follows_name or (beside.precedes_name and word.casefold().split()[-1] not in BEFORE_FIRST_NAMES)
 
 
 def _is_kin(token: Any) -> bool:
     """Whether somebody's child is meant, whatever its age: *her children*, *they have three kids*."""
-    if any(child.dep_ == "poss" and child.tag_ in ("PRP$", "NNP", "NN", "NNS") for child in token.children):
+    if any(child.dep_ == "poss" and child.tag_ in ("PRP$", "WP$", "NNP", "NN", "NNS") for child in token.children):
         return True
     if token.dep_ == "poss" and token.tag_ == "NNS" and token.head.lower_ in _FOR_THE_YOUNG:
         return True

@@ -255,15 +255,22 @@ def chain_of(doc: Any, start: int, marked: list[tuple[int, int, str]], adjective
 
 def _owner(token: Any) -> Any:
     """The noun an adjective is said of: the *subordinate* of *female subordinate*."""
-    while token.dep_ == "conj" and token.head.tag_ in ("JJ", "NN", "NNP", "NNPS"):  # both American and Mexican
-        token = token.head
+    token = _first_joined(token)
     if token.dep_ in ("amod", "compound", "nmod"):
         return token.head
     return _said_of(token) or token
 
 
+def _first_joined(token: Any) -> Any:
+    """The first of the words that *and* joins a word to: *both American and Mexican*, *a stage and film actress*."""
+    while token.dep_ == "conj" and token.head.tag_ in ("JJ", "NN", "NNP", "NNPS"):
+        token = token.head
+    return token
+
+
 def _said_of(token: Any) -> Any:
     """The subject a predicate noun or adjective is said of (*she is a mother*, *promoted as a woman*), or None."""
+    token = _first_joined(token)
     if token.dep_ in ("attr", "acomp", "oprd"):
         verb = token.head
     elif token.dep_ == "pobj" and token.head.lower_ == "as":

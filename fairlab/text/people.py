@@ -60,7 +60,7 @@ _THINGS = frozenset(
     theatre thunder tiger timber together tower tractor transfer trailer tumor under upper user's vector water weather
     whether winter wonder younger elevator monitor sensor reactor refrigerator container printer scooter boulder
     burger
-    accent agent's amount apartment argument assessment cement client's comment component content continent department
+    comforter accent agent's amount apartment argument assessment cement client's comment component content continent department
     document element employment engagement environment equipment event excellent experiment fragment frequent
     government
     document garment incident instrument intent investment moment monument movement ornament parent's payment percent
@@ -102,6 +102,11 @@ ANIMALS_AND_THINGS = frozenset(
     insects bee bees mosquito mosquitoes mouse mice rat rats monkey monkeys ape apes wolf wolves cow cows
     """.split()
 )
+
+
+def is_role(word: str) -> bool:
+    """Whether a word, case-folded, is listed as one for a person, whatever its ending."""
+    return word in _PEOPLE
 
 
 def is_private_person(word: str) -> bool:
