@@ -257,7 +257,7 @@ def _of_person(doc: Any, start: int, mentions: Sequence[Mention], target: str) -
 
 
 def _is_another(mention: Mention, selected: Mention, marked: bool) -> bool:
-    """Whether a mention that seems the selected person's is somebody else's: *they* beside *he*, *white* beside *Black*."""
+    """Whether a mention that seems the selected person's is another's: *they* beside *he*, *white* beside *Black*."""
     if mention.sense.pos == "pronoun":
         return marked and mention.sense.attribute == NEUTRAL
     return marked and mention.sense.attribute not in (selected.sense.attribute, NEUTRAL)

@@ -134,7 +134,9 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
         syntax: the parsed text.
     """
     capitalised = word[:1].isupper() and word[1:].islower()
-    if token.i and token.nbor(-1).lower_ in _BEFORE_AGES:  # an age, not an adjective
+    if beside.before.casefold() in _BEFORE_AGES or (
+        token.i and token.nbor(-1).lower_ == "how"
+    ):  # an age, not an adjective
         return False
     if capitalised and word.casefold() in ROYAL and beside.precedes_name:
         return False

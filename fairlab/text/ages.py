@@ -24,6 +24,7 @@ AGE = re.compile(
     rf"|(?<=[a-z], )(\d\d)(?=[,.])",
     re.IGNORECASE,
 )
+_GROUPS = frozenset("team crew squad staff band choir orchestra jury cast company".split())
 _PERSONAL = frozenset("i you he she we they who someone everyone anyone him her me them us himself herself".split())
 
 
@@ -71,7 +72,7 @@ def whose_age(token: Any) -> Any:
     """
     if token.dep_ == "appos" or (token.head.tag_ in ("NNP", "NN") and token.nbor(-1).text == "," if token.i else False):
         name = token.head
-        return name if name.tag_ == "NNP" or _is_person(name) else None
+        return name if name.tag_ == "NNP" or (_is_person(name) and name.lower_ not in _GROUPS) else None
     for _ in range(7):
         head = token.head
         if token.lower_ in ("old", "olds", "olds.") and token.dep_ not in (

@@ -45,31 +45,25 @@ _ENDINGS = ("er", "or", "ist", "ian", "ee", "eur", "man", "woman", "person", "pe
 # Common words with such an ending that name no person.
 _THINGS = frozenset(
     """
-    after answer another armor author's banner border bitter butter center centre chapter character cancer carrier
-    clever
-    color colour computer consider corner counter cover danger december deliver dinner door either ever error factor
-    favor favour feather fever filter finger flavor flavour floor flower folder gender former hammer harbor heater
-    honor
-    hunger indoor inner labor labour ladder latter layer leather letter liver lower major manner master matter
-    member's
-    meter minor mirror monster motor murder neither never november number october offer older order other outdoor
-    outer
-    over owner's paper pepper plaster poor power powder prior quarter rather razor refer remember river rubber rumor
-    semester september shelter shoulder silver sister's slipper soccer spider sticker summer sweater temper terror
-    theater
-    theatre thunder tiger timber together tower tractor transfer trailer tumor under upper user's vector water weather
-    whether winter wonder younger elevator monitor sensor reactor refrigerator container printer scooter boulder
-    burger
-    comforter accent agent's amount apartment argument assessment cement client's comment component content continent department
-    document element employment engagement environment equipment event excellent experiment fragment frequent
-    government
-    document garment incident instrument intent investment moment monument movement ornament parent's payment percent
-    present recent rent segment sent silent statement talent tent torrent treatment went permanent independent current
-    different patent urgent violent apparent evident consistent innocent absent ancient sufficient efficient
-    convenient
-    elephant giant instant plant restaurant constant distant elegant important pleasant relevant significant vacant
-    brilliant want grant pant coffee committee fee free see tree three agree knee degree bee guarantee list mist twist
-    exist assist resist insist consist fist wrist mexican open specimen omen amen acumen abdomen ten written human's
+    after answer another armor author's banner border bitter butter center centre chapter character cancer
+    carrier clever color colour computer consider corner counter cover danger december deliver dinner door
+    either ever error factor favor favour feather fever filter finger flavor flavour floor flower folder gender
+    former hammer harbor heater honor hunger indoor inner labor labour ladder latter layer leather letter liver
+    lower major manner master matter member's meter minor mirror monster motor murder neither never november
+    number october offer older order other outdoor outer over owner's paper pepper plaster poor power powder
+    prior quarter rather razor refer remember river rubber rumor semester september shelter shoulder silver
+    sister's slipper soccer spider sticker summer sweater temper terror theater theatre thunder tiger timber
+    together tower tractor transfer trailer tumor under upper user's vector water weather whether winter wonder
+    younger elevator monitor sensor reactor refrigerator container printer scooter boulder burger comforter
+    accent agent's amount apartment argument assessment cement client's comment component content continent
+    department document element employment engagement environment equipment event excellent experiment fragment
+    frequent government document garment incident instrument intent investment moment monument movement ornament
+    parent's payment percent present recent rent segment sent silent statement talent tent torrent treatment
+    went permanent independent current different patent urgent violent apparent evident consistent innocent
+    absent ancient sufficient efficient convenient elephant giant instant plant restaurant constant distant
+    elegant important pleasant relevant significant vacant brilliant want grant pant coffee committee fee free
+    see tree three agree knee degree bee guarantee list mist twist exist assist resist insist consist fist wrist
+    mexican open specimen omen amen acumen abdomen ten written human's
     """.split()
 )
 
