@@ -14,6 +14,8 @@ _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LAN
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
 _COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
 _ENDINGS = ("' ", "’ ")
+_NEVER_CAPITALISED = frozenset(("kin", "rank", "school year", "stage"))
+_ORDINALS = frozenset("first second third fourth fifth sixth last only next unborn youngest eldest oldest".split())
 _BEFORE_AGES = frozenset("year years month months weeks days how".split())
 _NUMERALS = frozenset("II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI".split())
 _TEAMS = frozenset("kings queens princes dukes barons lords brothers sisters saints".split())
@@ -39,12 +41,14 @@ _OLD_BUT_NOT_OF_AGE = KIN - {"child", "children", "kid", "kids"} | frozenset(
 _HAVING = frozenset(
     "have has had having expect expects expecting expected raise raised raising raises bear bore".split()
 )
-_HAVING |= frozenset("adopt adopted adopting conceive conceived want wants rear reared".split())
+_HAVING |= frozenset(
+    "adopt adopted adopting father fathered mothered conceive conceived want wants rear reared".split()
+)
 _FOR_THE_YOUNG = frozenset(
     """
     hospital hospitals book books school schools network clothes club clubs home homes toys literature choir
     menu show shows programme program play game games theatre theater museum ward rights television tv fund day
-    movie movies film films story stories
+    movie movies film films story stories pool pools entertainment furniture
     """.split()
 )
 
@@ -154,12 +158,7 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
 def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, bool(token.is_sent_start))):
         return False
-    if (
-        word[:1].isupper()
-        and word[1:].islower()
-        and not token.is_sent_start
-        and other in ("kin", "rank", "school year")
-    ):
+    if word[:1].isupper() and not word.isupper() and not token.is_sent_start and other in _NEVER_CAPITALISED:
         return False  # the School for Girls
     if token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i:
         head = token.head
@@ -240,7 +239,9 @@ def _is_kin(token: Any) -> bool:
     """Whether somebody's child is meant, whatever its age: *her children*, *they have three kids*."""
     if any(child.dep_ == "poss" and child.tag_ in ("PRP$", "WP$", "NNP", "NN", "NNS") for child in token.children):
         return True
-    if token.dep_ == "poss" and token.tag_ == "NNS" and token.head.lower_ in _FOR_THE_YOUNG:
+    if token.dep_ == "poss" and token.head.lower_ in _FOR_THE_YOUNG:
+        return True
+    if any(child.lower_ in _ORDINALS for child in token.children):
         return True
     head = token.head
     if token.dep_ in ("dobj", "attr") and head.lower_ in _HAVING:

@@ -93,7 +93,7 @@ ANIMALS_AND_THINGS = frozenset(
     """
     plug plugs socket connector connectors bird birds dog dogs cat cats lion lions bear bears animal animals plant
     plants flower flowers spider spiders fish elephant elephants horse horses penguin penguins frog frogs insect
-    insects bee bees mosquito mosquitoes mouse mice rat rats monkey monkeys ape apes wolf wolves cow cows
+    insects career careers bee bees mosquito mosquitoes mouse mice rat rats monkey monkeys ape apes wolf wolves cow cows
     """.split()
 )
 
