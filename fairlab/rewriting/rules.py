@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -188,7 +188,7 @@ class RuleRewriter:
                     edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
             else:
                 edits.append(self._turn_word(mention, target, syntax))
-        edits = _once(edits)
+        edits = _once(edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
         said = [edit.new for edit in edits]  # what an age must fit
         for mention, target in ages:
             years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
@@ -227,13 +227,15 @@ class RuleRewriter:
         return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
 
 
-def _once(edits: Sequence[Edit]) -> list[Edit]:
+def _once(edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
     """The edits without an adjective said twice: *a young, tall girl* is *a middle-aged, tall woman*."""
-    said = [edit.new.casefold() for edit in edits]
+    said: set[str] = set()
     found = []
-    for place, edit in enumerate(edits):
-        adjective, _, noun = edit.new.partition(" ")
-        found.append(replace(edit, new=noun) if noun and adjective.casefold() in said[:place] else edit)
+    for edit in edits:
+        first, _, rest = edit.new.partition(" ")
+        found.append(replace(edit, new=rest) if rest and first.casefold() in said else edit)
+        if edit.start in adjectives:
+            said.add(edit.new.casefold())
     return found
 
 

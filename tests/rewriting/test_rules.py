@@ -124,7 +124,7 @@ AXES = [
     ("race", "A Mexican man ate Mexican food in Hong Kong.", "asian", "A Chinese man ate Mexican food in Hong Kong."),
     ("race", "The German laughed; Chinese imports rose.", "black", "The German laughed; Chinese imports rose."),
     ("age", "I would be eleven years old in March.", "young", "I would be eighteen years old in March."),
-    ("age", "The 70-year-old retiree met a toddler.", "child", "The 13-year-old teen met a toddler."),
+    ("age", "The 70-year-old retiree met a toddler.", "child", "The 17-year-old teen met a toddler."),
     ("age", "A 3-year-old toddler in a 12-year-old car", "senior", "An 80-year-old octogenarian in a 12-year-old car"),
     ("age", "A young, tall girl sang.", "middle-aged", "A middle-aged, tall woman sang."),
     ("age", "Her baby boy has an old friend.", "senior", "Her baby boy has an old friend."),
