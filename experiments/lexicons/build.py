@@ -40,42 +40,52 @@ BY_HAND = {
     ("man", "white"): "Connor Brendan Tanner Geoffrey Jake Cody Garrett Hunter Bradley Todd Brett Neil Greg Matthew",
     ("woman", "white"): "Emily Anne Allison Claire Abigail Katelyn Molly Madeline Meredith Carly Jill Laurie Kristen",
 }
-# Names that are more often something else in running text: words, places, surnames, months.
-OTHER_SENSE = """
-    Jesus Byron Dalton Amber April Art Angel August Autumn Bill Bob Brook Brooke Candy Carol Charity Chance Chase
-    China Christian Clay
-    Cliff Colt Crystal Daisy Dale Dawn Dean Dee Destiny Dick Dolly Dusty Earl Ebony Eve Faith Fern Flora Frank Gay
-    Gene
-    Ginger Glen Glory Grace Grant Guy Hazel Heath Heather Hope Hunter Iris Ivory Ivy Jack Jade Jasmine Jewel Jimmy Joy
-    June Kit Lance Les Lily Long Love Marina Mark Mason Max May Melody Mercedes Mercy Merry Miles Misty Norm Olive
-    Opal Pat Patience Pearl Penny Peg Piper Poppy Prince Queen Ray Raven Red Reed Rich Rob Robin Rock Rocky Rod Roman
-    Rose Ruby Rusty Sandy Season See Shelby Sherry Star Sterling Stormy Sue Summer Sunny Tad Tiffany Trey Trinity Van
-    Vi Violet Wade Ward Will Willow Woody Young Major Noble King Duke Early Sunday Friday Royal Tiger Man Son Hung Do
-    Adelaide Alexandria Arizona Asia Athens Augusta Austin Bethlehem Boston Brooklyn Camden Carolina Charlotte Chelsea
-    Cleveland Dakota Dallas Denver Diego Florence Florida France Francisco Geneva Georgia Hamilton Harrison Houston
-    India Ireland Israel Jackson Jamaica Jordan Kent Kenya Lincoln London Lourdes Madison Marion Mecca Memphis Milan
-    Monroe Nevada Odessa Orlando Paris Phoenix Regina Richmond Rochester Salem San Santiago Santana Savannah Sydney
-    Tennessee Tyler Victoria Vienna Virginia Washington Wilmington Valencia Luz Pilar Esperanza Rosario
-    Allen Anderson Bailey Baker Barry Booker Brady Brown Burton Byrd Carter Clark Clayton Cole Collins Cooper Crawford
-    Cruz Curry Davis Dewey Dixon Elliott Ellis Ferguson Fletcher Ford Forest Foster Franklin Garcia Garfield Garrison
-    Gibson Gordon Graham Grady Green Griffin Hall Harlan Harley Harper Harris Harvey Hayes Henderson Henry Herman Hill
-    Holland House Howard Irving Irwin Jefferson Jenkins Johnson Jones Joseph Judge Kelly Kelley Kennedy Kirby Lamar
-    Lane
-    Larue Laverne Lawrence Lee Leigh Leslie Lewis Lloyd Logan Lopez Lowell Lynn Mack Marshall Martin Martinez Mckinley
-    Michel Mike Miller Milton Mitchell Mohammed Moore Morgan Morris Murphy Murray Nelson Newton Norman Oliver Otis
-    Owen
-    Parker Perry Porter Preston Price Quincy Quinn Ramirez Randolph Reid Reyes Reynolds Rivera Roberts Robinson
-    Rodriguez
-    Rogers Rosario Ross Roy Russell Sanders Scott Shaw Shelton Sherman Simon Smith Spencer Stanford Stanley Stewart
-    Stone
-    Stuart Sullivan Taylor Terrell Thomas Thompson Travis Tucker Tyson Vance Vaughn Vernon Walker Wallace Walter
-    Warner
-    Warren Watson Wayne Wendell Wesley West Weston Whitney Williams Wilson Winston Wright Arnold Bernard Bryant
-    Carroll
-    Clinton Douglas Duncan Edwards Evans Everett Hollis Hubert Hugh Hugo Isaac Jerome Ronald Santos Isaiah Wilbur
-    An My Be
-    Many Shan Lu In So Ok Sung Song Tai Sang Young Thanh Tu Sun Mi Ha Ma Un Sol Le Su Sha My Dong Pok
+# Names that are more often something else in running text, by what: a place; a word that is hardly ever a name; a word
+# or a brand; else a surname.
+PLACES = """
+    Adelaide Alexandria Arizona Asia Athens Augusta Austin Bethlehem Boston Brooklyn Camden Carolina Charlotte
+    Chelsea Clayton Cleveland Cornell Dakota Dallas Denver Diego Florence Florida France Francisco Geneva
+    Georgia Guadalupe Hamilton Houston India Ireland Israel Jackson Jamaica Jordan Kent Lincoln London Lourdes
+    Lowell Madison Marion Mecca Memphis Milan Modesto Monroe Nevada Odessa Orlando Oscar Paris Phoenix Preston
+    Regina Richmond Rochester Roosevelt Salem Salvador San Santa Santiago Santana Savannah Stanford Sydney
+    Tahoma Tennessee Trinidad Valencia Victoria Vienna Virginia Washington Wilmington Winona Yuma
     """.split()
+RARELY = """
+    Alba Ama An Asia Be Chang Chi China Chong Chung Concepcion Destiny Do Dong Dulce Early Elan Flor Friday
+    German Ha Hai Hong Hung India Israel In Jae Jesus Jung Kenya Lan Le Long Love Lu Ma Mai Major Man Manu Many
+    Mato Mele Mi Minh My Noble Nova Ok Pok Refugio Royal Sang See Sha Shan Sina So Socorro Sol Son Song Soon Su
+    Sun Sunday Sung Tai Thanh Tiger Tu Un Yong Young Cruz Santos Reyes Garcia Lopez Martinez Ramirez Rivera
+    Rodriguez
+    """.split()
+WORDS = """
+    Amber Angel April Art August Autumn Bill Bob Brook Brooke Candy Carol Chance Charity Chase Christian Clay
+    Cliff Colt Crystal Daisy Dale Dawn Dean Dee Dick Dolly Drew Duke Dusty Earl Ebony Esperanza Eve Faith Fern
+    Flora Forest Frank Gay Gene Ginger Glen Glory Grace Grant Guy Hazel Heath Heather Hope House Hunter Iris
+    Ivory Ivy Jack Jade Jasmine Jewel Jimmy Joy June King Kit Lance Les Lily Luz Mark Mason Max May Melody
+    Mercedes Mercy Merry Mike Miles Misty Norm Olive Opal Pat Patience Pearl Peg Penny Pilar Piper Poppy Price
+    Prince Queen Raven Ray Red Reed Rich Rob Robin Rock Rocky Rod Roman Rosario Rose Ruby Rusty Sandy Season
+    Shelby Sherry Star Sterling Stormy Sue Summer Sunny Tad Tiffany Trey Trinity Van Vi Violet Wade Ward Will
+    Willow Woody
+    """.split()
+SURNAMES = """
+    Allen Anderson Arnold Bailey Baker Barry Bernard Booker Brady Brown Bryant Burton Byrd Byron Carroll Carter
+    Clark Clinton Cole Collins Cooper Crawford Curry Dalton Davis Dewey Dixon Douglas Duncan Edwards Elliott
+    Ellis Evans Everett Ferguson Fletcher Ford Foster Franklin Garfield Garrison Gibson Gordon Graham Grady
+    Green Griffin Hall Harlan Harley Harper Harris Harrison Harvey Hayes Henderson Henry Herman Hill Holland
+    Hollis Howard Hubert Hugh Hugo Irving Irwin Isaac Isaiah Jefferson Jenkins Jerome Johnson Jones Joseph Judge
+    Kelley Kelly Kennedy Kirby Lamar Lane Larue Laverne Lawrence Lee Leigh Leslie Lewis Lloyd Logan Lynn Mack
+    Marina Marshall Martin Mckinley Michel Miller Milton Mitchell Mohammed Moore Morgan Morris Murphy Murray
+    Nelson Newton Norman Oliver Otis Owen Parker Perry Porter Quincy Quinn Randolph Reid Reynolds Roberts
+    Robinson Rogers Ronald Ross Roy Russell Sanders Scott Shaw Shelton Sherman Simon Smith Spencer Stanley
+    Stewart Stone Stuart Sullivan Taylor Terrell Thomas Thompson Travis Tucker Tyler Tyson Vance Vaughn Vernon
+    Walker Wallace Walter Warner Warren Watson Wayne Wendell Wesley West Weston Whitney Wilbur Williams Wilson
+    Winston Wright
+    """.split()
+OTHER_SENSE = {
+    name.casefold(): sense
+    for sense, names in (("surname", SURNAMES), ("word", WORDS), ("place", PLACES), ("rarely", RARELY))
+    for name in names
+}
 MENDED = {"Spainish": "Spanish", "Yemen": "Yemeni", "Uzbekistani": "Uzbek", "America": "the United States"}
 # Persons whose noun is no regular form of the adjective: singular, plural.
 PERSONS = {
@@ -111,7 +121,7 @@ def races() -> dict[str, str]:
 
 
 def names() -> str:
-    """names.csv: name, gender, race, whether it is more often something else, sources."""
+    """names.csv: name, gender, race, what it is more often than a name, sources."""
     men, women, race_of = counts("male"), counts("female"), races()
     rows: dict[str, list[str]] = {}
     for name in sorted(men | women, key=lambda name: -(men.get(name, 0) + women.get(name, 0))):
@@ -125,12 +135,11 @@ def names() -> str:
     for (gender, race), given in BY_HAND.items():
         for name in given.split():
             rows[name.upper()] = [name, gender, race, "by hand"]
-    other = {name.casefold() for name in OTHER_SENSE}
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["name", "gender", "race", "other_sense", "source"])
     for name, gender, race, source in rows.values():
-        table.writerow([name, gender, race, "yes" if name.casefold() in other else "", source])
+        table.writerow([name, gender, race, OTHER_SENSE.get(name.casefold(), ""), source])
     return text.getvalue()
 
 

@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 
 from experiments.rendering import markdown
+from experiments.rewriting.natural import verdicts
 
 RECORD = Path(__file__).parent / "record.json"
+LABELLED = Path(__file__).parent / "labelled"
+SCORES = ("trap errors", "recall", "right")
 
 
 def shares(*path: str, label: str) -> str:
@@ -69,6 +72,38 @@ def crows_parts() -> str:
     return "\n\n".join(f"{part}:\n\n" + shares("crows", part, label="setting") for part in ("held out", "all"))
 
 
+def labelled_scores() -> str:
+    """The labelled sentences: scores by axis, mode and half, before the rules were mended and after."""
+    states = {name: json.loads((LABELLED / f"{name}.json").read_text(encoding="utf-8")) for name in ("before", "now")}
+    rows = []
+    for axis, modes in states["now"].items():
+        for mode in modes:
+            for half in ("development", "test", "all"):
+                cells = [[_brief(states[name][axis][mode][half][key]) for key in SCORES] for name in states]
+                rows.append([axis, mode, half, *(f"{before}; {now}" for before, now in zip(*cells, strict=True))])
+    return markdown(["axis", "mode", "half", *SCORES], rows)
+
+
+def labelled_rates() -> str:
+    """The headline rates: all labelled sentences with syntax, and the natural ones that were read."""
+    now = json.loads((LABELLED / "now.json").read_text(encoding="utf-8"))
+    read = verdicts()
+    rows = [
+        [axis, *(_share(modes["syntax"]["all"][key]) for key in SCORES), _share(read.get(axis))]
+        for axis, modes in now.items()
+    ]
+    return markdown(["axis", "traps changed", "recall", "right of all changed", "natural sentences wrong"], rows)
+
+
+def natural_verdicts() -> str:
+    """The natural sentences that were read."""
+    return markdown(["axis", "wrong"], [[axis, _share(found)] for axis, found in verdicts().items()])
+
+
+def _brief(found: dict[str, float]) -> str:
+    return f"{found['count']}/{found['n']} = {found['share']:.1%}"
+
+
 PAGES = {
     "experiments/rewriting/README.md": {
         "winogender": lambda: shares("winogender", "held out", label="made"),
@@ -77,6 +112,9 @@ PAGES = {
         "choices": lambda: shares("gap", "choices", "development file", label="texts"),
         "sheet": lambda: shares("gap", "sheet", label="rewrites right"),
         "embedded": lambda: shares("embedded", label="measure"),
+        "labelled": labelled_scores,
+        "natural": natural_verdicts,
     },
+    "docs/perturbation.md": {"error_rates": labelled_rates},
     "docs/rewriting.md": {"rewriting_quality": rewriting_quality},
 }

@@ -5,6 +5,7 @@ Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from random import Random
 
@@ -131,16 +132,20 @@ def by_rules(pairs: Sequence[PerturbationPair]) -> list[str]:
     rewritten = [pair.original for pair in pairs]
     for axis in {axis_of(pair.target) for pair in pairs}:
         rewriter = RuleRewriter(load_lexicon(axis))
-        places = [k for k, pair in enumerate(pairs) if axis_of(pair.target) == axis and _offset(pair) >= 0]
-        selections = [[(_offset(pairs[k]), lexicon_name(pairs[k].target))] for k in places]
+        places = [k for k, pair in enumerate(pairs) if axis_of(pair.target) == axis and offset(pair) >= 0]
+        selections = [[(offset(pairs[k]), lexicon_name(pairs[k].target))] for k in places]
         made = rewriter.rewrite_entities([pairs[k].original for k in places], selections)
         for place, text in zip(places, made, strict=True):
             rewritten[place] = text
     return rewritten
 
 
-def _offset(pair: PerturbationPair) -> int:
-    return pair.original.find(pair.word)
+def offset(pair: PerturbationPair) -> int:
+    """Where the selected word stands as a word of its own, first in its own case; -1 where it does not."""
+    for flags in (0, re.IGNORECASE):
+        if found := re.search(rf"(?<!\w){re.escape(pair.word)}(?!\w)", pair.original, flags):
+            return found.start()
+    return -1
 
 
 def lexicon_name(target: str) -> str:

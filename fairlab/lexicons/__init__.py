@@ -52,6 +52,9 @@ class Lexicon:
         polysemous: words with another, common sense, and that sense: ``{"black": "colour"}``.
         returning: neutral forms that may be given an attribute back (``sibling``), as others are too wide for it.
         alone: what stands for an adjective with an empty neutral form where no noun follows (*of some background*).
+        idioms: set phrases in which no word counts (*an old friend*).
+        figures: of each attribute that an age tells of, the lowest and highest age in years; empty on other axes.
+        ages: words that an age must fit, by case-folded form, with the lowest and highest age (*toddler*: 1 to 3).
     """
 
     axis: str
@@ -61,6 +64,9 @@ class Lexicon:
     polysemous: dict[str, str] = field(default_factory=dict)
     returning: frozenset[str] = frozenset()
     alone: str = ""
+    idioms: tuple[str, ...] = ()
+    figures: dict[str, tuple[int, int]] = field(default_factory=dict)
+    ages: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def only(self, attributes: Sequence[str]) -> Lexicon:
         """The lexicon of some of its attributes.
@@ -80,7 +86,9 @@ class Lexicon:
             return tuple(forms[column] for column in columns)
 
         entries = tuple(replace(entry, forms=cut(entry.forms)) for entry in self.entries)
-        return replace(self, attributes=tuple(attributes), rows=tuple(map(cut, self.rows)), entries=entries)
+        figures = {name: ends for name, ends in self.figures.items() if name in attributes}
+        rows = tuple(map(cut, self.rows))
+        return replace(self, attributes=tuple(attributes), rows=rows, entries=entries, figures=figures)
 
     @cached_property
     def sha256(self) -> str:
@@ -169,7 +177,12 @@ def read_lexicon(content: Any, path: Path) -> Lexicon:
         {word.casefold(): sense for word, sense in (content.get("polysemous") or {}).items()},
         frozenset(content.get("returning") or ()),
         content.get("alone", ""),
+        tuple(content.get("idioms") or ()),
+        _ends("figures", content, path),
+        _ends("ages", content, path),
     )
+    if unknown := set(lexicon.figures) - set(attributes):
+        raise FairlabError(f"{path}: 'figures' names {min(unknown)}, which is none of {', '.join(attributes)}")
     _check_marks(lexicon, path)
     return lexicon
 
@@ -188,6 +201,18 @@ def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any
             part = next((pos[form] for form in forms if form in pos), pos.get(section, "noun"))
             source = sources.get(section, content.get("source", "compiled for this lexicon"))
             yield Entry(forms, section, part, source, licences.get(section, content.get("licence", "unknown")))
+
+
+def _ends(key: str, content: dict[str, Any], path: Path) -> dict[str, tuple[int, int]]:
+    """Lowest and highest ages by name."""
+    found = {}
+    for name, ends in (content.get(key) or {}).items():
+        if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int) for end in ends)):
+            raise FairlabError(
+                f"{path}: '{key}' gives {name} {ends}; give its lowest and highest age, such as [18, 44]"
+            )
+        found[str(name).casefold()] = (ends[0], ends[1])
+    return found
 
 
 def _check_marks(lexicon: Lexicon, path: Path) -> None:

@@ -249,7 +249,7 @@ class _Work:
             following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked")
             and self.word(place - 2) != ""
         )
-        other = bool(known and known.other_sense) and not says
+        other = bool(known and known.other_sense and not (says and known.other_sense in ("surname", "word")))
         listed = beside.before.casefold() in BEFORE_FIRST_NAMES or any(
             sense.pos == "name" for sense in vocabulary.senses.get(beside.before.casefold(), [])
         )

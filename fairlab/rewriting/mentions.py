@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
-from fairlab.lexicons.names import load_names
+from fairlab.lexicons.names import load_names, load_not_people
+from fairlab.rewriting.senses import name_stands, word_stands, word_stands_beside
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
+from fairlab.text.ages import age_in_years, find_ages, whose_age
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
-from fairlab.text.people import is_person
+from fairlab.text.people import is_role
 from fairlab.text.protected import protected_spans
-from fairlab.text.syntax import SUBJECTS, Syntax
-from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, TermFinder
+from fairlab.text.syntax import Syntax
+from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, TermFinder, word_pieces
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
+_PAGEANTS = frozenset("America Universe World USA New North South West Texas California Florida Ohio Georgia".split())
+_SEVERAL = re.compile(r"[,;:()]")
 _NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
 # Before one of these words, a noun that is a verb too is a verb.
 BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
@@ -55,24 +61,46 @@ class MentionFinder:
         self.vocabulary, self.keep_quotations = vocabulary, keep_quotations
         self.finder = TermFinder(vocabulary.senses)
         self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
+        self.idioms = TermFinder(vocabulary.lexicon.idioms)
+        named = {term for term, senses in vocabulary.senses.items() if all(sense.pos == "name" for sense in senses)}
+        self.names = {word_pieces(term)[0] for term in named}
+        self.first_words = {word_pieces(term)[0] for term in vocabulary.senses if term not in named}
 
     def may_change(self, text: str) -> bool:
-        """Whether the text holds any listed form at all, without looking at its sense."""
-        return next(self.finder.find(text), None) is not None
+        """Whether the text holds the first word of a listed term, or a capitalised first name, or an age.
+
+        A look at its words alone, which spares most texts the parse.
+        """
+        words = WORD.findall(text)
+        if not self.first_words.isdisjoint(map(str.casefold, words)):
+            return True
+        if any(word[:1].isupper() and word.casefold() in self.names for word in words):
+            return True
+        return bool(self.vocabulary.lexicon.figures) and next(find_ages(text), None) is not None
+
+    def _protected(self, text: str) -> list[tuple[int, int]]:
+        """Stretches in which nothing counts: addresses, works, idioms, and names of no person."""
+        found = protected_spans(text, quotations=self.keep_quotations)
+        found += [(span.start, span.end) for span in self.idioms.find(text)]
+        return found + [match.span() for match in not_people_pattern().finditer(text)]
 
     def find(self, text: str, syntax: Syntax) -> list[Mention]:
         """Mentions from left to right."""
-        protected = protected_spans(text, quotations=self.keep_quotations)
+        protected = self._protected(text)
         surnames = self.surnames(text)
-        found = []
+        found = list(self._ages(text, syntax))
         for span in self.finder.find(text):
             if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
+                continue
+            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
                 continue
             token = _last_token(syntax, span.start, span.end)
             if token is None:
                 continue
             beside = neighbours(text, span.start, span.end)
-            if not beside.follows_title and _follows_other_word(syntax, span.start):
+            if not (beside.follows_title or beside.follows_thing) and (
+                _follows_other_word(syntax, span.start) or is_role(beside.before.casefold())
+            ):
                 beside = replace(beside, before="", gap_before="")
             word = text[span.start : span.end]
             for sense in sorted(self.vocabulary.senses[span.term], key=lambda sense: _order(sense, token, syntax)):
@@ -82,12 +110,12 @@ class MentionFinder:
                     returns = sense.pos == "pronoun" or word.casefold() in self.returning
                     found.append(Mention(span.start, span.end, word, sense, token, returns))
                     break
-        return found
+        return sorted(found, key=lambda mention: mention.start)
 
     def find_by_neighbours(self, text: str) -> list[Mention]:
         """Mentions from left to right, told from neighbouring words, without tokens."""
         spans = list(self.finder.find(text))
-        protected = protected_spans(text, quotations=self.keep_quotations) if spans else []
+        protected = self._protected(text) if spans else []
         surnames = self.surnames(text) if spans else set()
         found = []
         for span in spans:
@@ -111,7 +139,7 @@ class MentionFinder:
         if sense.pos == "name":
             if not word[:1].isupper() or beside.precedes_place:
                 return False
-            known = self.vocabulary.names.get(word.casefold())
+            known = load_names().get(word.casefold())
             other_sense = bool(known and known.other_sense)
             return is_first_name(beside, other_sense=other_sense, before_is_first=self.is_listed_name(beside.before))
         if sense.pos == "title":
@@ -127,51 +155,49 @@ class MentionFinder:
             return not capitalised or beside.precedes_name
         if other == "verb":
             return beside.before.lower() not in BEFORE_VERBS
-        following = beside.after.lower()
-        return beside.gap_after == " " and (is_person(following) or following in self.vocabulary.senses)
+        return word_stands_beside(word, sense.pos, other, beside)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
         """Whether a word stands in a sense here."""
         if sense.pos == "pronoun":
             return word != "US"
         if sense.pos == "name":
-            return self._is_name(word, sense, beside, token)
+            known = load_names().get(word.casefold())
+            return name_stands(word, known, beside, token, syntax, self.is_listed_name(beside.before))
         if sense.pos == "title":
+            if word == "Miss" and beside.after in _PAGEANTS:
+                return False
             return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
-        capitalised = word[:1].isupper() and word[1:].islower()
-        if capitalised and (
-            beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)
-        ):
-            return False
-        if other is None or other == "surname":
-            return not (sense.pos == "noun" and token.tag_ in ("VBD", "VBG"))
-        if other == "verb":
-            return not syntax.is_verb(token) and not (word.casefold() == "miss" and not beside.precedes_name)
-        if other == "deity":
-            return not capitalised or beside.precedes_name
-        return syntax.means_people(token)
+        return word_stands(word, sense.pos, other, beside, token, syntax)
 
-    def _is_name(self, word: str, sense: Sense, beside: Neighbours, token: Any) -> bool:
-        if not word[:1].isupper() or beside.precedes_place:
-            return False
-        known = self.vocabulary.names.get(word.casefold())
-        other = bool(known and known.other_sense)
-        if other and token.tag_ == "NNP" and (token.dep_ in SUBJECTS or _is_addressed(token)):
-            other = False
-        if token.dep_ == "compound" and not beside.precedes_name:  # "Charlotte airport"
-            return False
-        return is_first_name(beside, other_sense=other, before_is_first=self.is_listed_name(beside.before))
+    def _ages(self, text: str, syntax: Syntax) -> Iterator[Mention]:
+        """Ages of persons, in figures or in words."""
+        for start, end in find_ages(text) if self.vocabulary.lexicon.figures else ():
+            sense, token = self.vocabulary.age_sense(age_in_years(text[start:end])), syntax.at(start)
+            if sense is not None and token is not None and whose_age(token) is not None:
+                yield Mention(start, end, text[start:end], sense, token, False)
 
     def surnames(self, text: str) -> set[str]:
         """Words that stand after a first name somewhere in the text: alone, they are not first names either."""
         pairs = _NAME_PAIR.finditer(text)
-        return {pair[2] for pair in pairs if pair[1].casefold() in load_names()}
+        return {
+            pair[2]
+            for pair in pairs
+            if pair[1].casefold() in load_names() and pair[1].casefold() not in BEFORE_FIRST_NAMES
+        }
 
     def is_listed_name(self, word: str) -> bool:
         """Whether a word is listed as a first name of the axis."""
         senses = self.vocabulary.senses.get(word.casefold(), [])
         return any(sense.pos == "name" for sense in senses) or word.casefold() in BEFORE_FIRST_NAMES
+
+
+@cache
+def not_people_pattern() -> re.Pattern[str]:
+    """Names of no person, longest first."""
+    names = sorted(load_not_people(), key=lambda name: (-len(name), name))
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)")
 
 
 def neighbours(text: str, start: int, end: int) -> Neighbours:
@@ -180,11 +206,6 @@ def neighbours(text: str, start: int, end: int) -> Neighbours:
     return Neighbours(
         before[1] if before else "", before[2] if before else "", after[2] if after else "", after[1] if after else ""
     )
-
-
-def _is_addressed(token: Any) -> bool:
-    """Whether a possessive ending or a verb of saying belongs to the word."""
-    return any(child.tag_ == "POS" for child in token.children)
 
 
 def _follows_other_word(syntax: Syntax, start: int) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 from fairlab.lexicons import Lexicon
@@ -12,7 +14,7 @@ from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.pipeline import count_entities, parse
 from fairlab.text.syntax import Syntax
-from fairlab.text.words import WORD, word_pieces
+from fairlab.text.words import WORD
 from fairlab.types import NEUTRAL, FairlabError
 
 COMMONEST = "white"  # see _counts
@@ -45,8 +47,6 @@ class PerturbableWords:
         self.finders = {
             lexicon.axis: MentionFinder(Vocabulary(lexicon, seed=0), keep_quotations=False) for lexicon in lexicons
         }
-        senses = {term for finder in self.finders.values() for term in finder.vocabulary.senses}
-        self.first_words = {word_pieces(term)[0] for term in senses}
 
     def mentions(self, texts: Sequence[str]) -> list[dict[str, list[Mention]]]:
         """For every text, by axis, the words that may be chosen, from left to right."""
@@ -55,17 +55,17 @@ class PerturbableWords:
         if self.mode == "lexical":
             for k in listed:
                 for axis, finder in self.finders.items():
-                    found[k][axis] = _chosen_from(finder.find_by_neighbours(texts[k]))
+                    found[k][axis] = _chosen_from(finder.find_by_neighbours(texts[k]), texts[k])
             return found
         for k, doc in zip(listed, parse(texts[k] for k in listed), strict=True):
             syntax = Syntax(doc)
             for axis, finder in self.finders.items():
-                found[k][axis] = _chosen_from(finder.find(texts[k], syntax))
+                found[k][axis] = _chosen_from(finder.find(texts[k], syntax), texts[k])
         return found
 
     def may_hold(self, text: str) -> bool:
-        """Whether a text holds the first word of any listed term."""
-        return not self.first_words.isdisjoint(WORD.findall(text.casefold()))
+        """Whether a text may hold a word of any axis; told without a parse."""
+        return any(finder.may_change(text) for finder in self.finders.values())
 
     def selections(self, texts: Sequence[str]) -> list[list[Selection]]:
         """K of every text: each distinct word once, where it first stands, with every other attribute of its axis.
@@ -114,11 +114,32 @@ def _counts(mention: Mention) -> bool:
     return mention.sense.attribute not in (NEUTRAL, COMMONEST if mention.sense.pos == "name" else NEUTRAL)
 
 
-def _chosen_from(mentions: Sequence[Mention]) -> list[Mention]:
+# Between two words of different attributes, this makes a pair that means everybody: *men and women*, *his or her*.
+_PAIRED = re.compile(r"\s*(?:/|&|,|,? ?(?:and|or|nor|and/or))\s*(?:to |in |for )?", re.IGNORECASE)
+
+
+def _chosen_from(mentions: Sequence[Mention], text: str) -> list[Mention]:
     """Words that may be chosen: those that mark an attribute, and neutral nouns where no word does."""
     if marked := [mention for mention in mentions if mention.sense.attribute != NEUTRAL]:
-        return [mention for mention in marked if _counts(mention)]
+        paired = _paired(marked, text)
+        return [mention for mention in marked if _counts(mention) and mention.start not in paired]
     return [mention for mention in mentions if mention.returns and mention.sense.pos != "pronoun"]
+
+
+def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
+    """Offsets of words of two attributes that stand side by side: turning one of *men and women* says nothing."""
+    found = set[int]()
+    for one, two in pairwise(mentions):
+        kinds = {one.sense.pos, two.sense.pos}
+        if kinds & {"name", "age", "title"}:
+            continue
+        if one.sense.attribute == two.sense.attribute and (
+            kinds != {"adjective"} or "or" not in text[one.end : two.start]
+        ):
+            continue  # but "Hispanic or Latino" is one group under two names
+        if _PAIRED.fullmatch(text[one.end : two.start]):
+            found |= {one.start, two.start}
+    return found
 
 
 def perturbability(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from fairlab.rewriting.edits import Edit, apply_edits, recase
 from fairlab.rewriting.lexical import LexicalRules
 from fairlab.rewriting.mentions import Mention, MentionFinder
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
+from fairlab.text.ages import age_in_years, written_like
 from fairlab.text.agreement import plural_verb, singular_verb
 from fairlab.text.coreference import Coreference, chain_of
 from fairlab.text.fields import SEPARATOR
@@ -168,16 +169,30 @@ class RuleRewriter:
         """The text with some of its mentions, as the finder gives them, each turned to its target."""
         named = any(mention.sense.pos == "name" for mention, _ in turned)
         taken = {word.casefold() for word in re.findall(r"\w+", text)} if named else set()
+        named: dict[str, str] = {}  # what became of each name, which no other name may become
         edits: list[Edit] = []
+        figures = self.vocabulary.lexicon.figures
+        ages = [(mention, to) for mention, to in turned if mention.sense.pos == "age" and to in figures]
         for mention, target in turned:
+            if mention.sense.pos == "age":
+                continue
             if mention.sense.pos == "pronoun":
                 edits += self._turn_pronoun(mention, target, syntax)
             elif mention.sense.pos == "name":
                 if self.names == "swap":
-                    new = self.vocabulary.name(mention.found, mention.sense, target, taken)
+                    new = self.vocabulary.name(
+                        mention.found, mention.sense, target, taken - {named.get(mention.found, "")}
+                    )
+                    named[mention.found] = new.casefold()
+                    taken.add(new.casefold())
                     edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
             else:
                 edits.append(self._turn_word(mention, target, syntax))
+        edits = _once(edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
+        said = [edit.new for edit in edits]  # what an age must fit
+        for mention, target in ages:
+            years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
+            edits.append(Edit(mention.start, mention.end, written_like(mention.found, years)))
         return apply_edits(text, edits) if edits else text
 
     def _turn_word(self, mention: Mention, target: str, syntax: Syntax) -> Edit:
@@ -212,16 +227,42 @@ class RuleRewriter:
         return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
 
 
+def _once(edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
+    """The edits without an adjective said twice: *a young, tall girl* is *a middle-aged, tall woman*."""
+    said: set[str] = set()
+    found = []
+    for edit in edits:
+        first, _, rest = edit.new.partition(" ")
+        found.append(replace(edit, new=rest) if rest and first.casefold() in said else edit)
+        if edit.start in adjectives:
+            said.add(edit.new.casefold())
+    return found
+
+
 def _of_person(doc: Any, start: int, mentions: Sequence[Mention], target: str) -> dict[int, tuple[Mention, str]]:
     """By offset, the mentions of the person meant by the word at ``start`` that are to be turned."""
-    chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in mentions])
+    adjectives = {m.start for m in mentions if m.sense.pos == "adjective"}
+    chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in mentions], adjectives)
+    # A first name that comes again is the same person's: "LaTanya Richardson, often listed as LaTanya Jackson".
+    names = {m.found for m in mentions if m.sense.pos == "name" and m.start in chain}
+    chain |= {m.start for m in mentions if m.sense.pos == "name" and m.found in names}
+    selected = next((m for m in mentions if m.start <= start < m.end), None)
+    marked = selected is not None and selected.sense.attribute != NEUTRAL
     turned = {}
     for mention in mentions:
-        selected = mention.start <= start < mention.end
-        changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or selected
+        if selected is not None and _is_another(mention, selected, marked):
+            continue
+        changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or mention is selected
         if mention.start in chain and changes and mention.sense.attribute != target:
             turned[mention.start] = (mention, target)
     return turned
+
+
+def _is_another(mention: Mention, selected: Mention, marked: bool) -> bool:
+    """Whether a mention that seems the selected person's is another's: *they* beside *he*, *white* beside *Black*."""
+    if mention.sense.pos == "pronoun":
+        return marked and mention.sense.attribute == NEUTRAL
+    return marked and mention.sense.attribute not in (selected.sense.attribute, NEUTRAL)
 
 
 def _in_other_fields(

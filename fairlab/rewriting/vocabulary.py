@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairlab.lexicons import Entry, Lexicon
@@ -51,9 +52,15 @@ class Vocabulary:
             )
         self.pronouns = dict(zip(CASES, pronouns, strict=False))
         self._list_forms()
+        # An age in figures or words: it has a form of every attribute that has ages, made where it stands.
+        told = {self._told_by(years) for years in range(120)}  # an adult of no stated age is told by none
+        forms = tuple(name if name in told else "" for name in self.columns)
+        self.age = Entry(forms, "figures", "age", "", "")
 
     def _attribute(self, name: Name) -> str:
         """The attribute of this axis that a first name marks, or empty."""
+        if name.other_sense == "rarely":
+            return ""
         marked = {"gender": name.gender, "race": name.race}.get(self.lexicon.axis, "")
         return marked if marked in self.lexicon.attributes else ""
 
@@ -71,6 +78,23 @@ class Vocabulary:
         for form, name in self.names.items():
             if not any(sense.attribute != NEUTRAL for sense in self.senses.get(form, [])):
                 self.senses.setdefault(form, []).append(Sense(self._attribute(name), None))
+
+    def age_sense(self, years: int) -> Sense | None:
+        """The sense of an age; None where no attribute has it."""
+        attribute = self._told_by(years)
+        return Sense(attribute, self.age) if attribute else None
+
+    def _told_by(self, years: int) -> str:
+        """The first attribute that has an age, or empty."""
+        return next((name for name, (low, high) in self.lexicon.figures.items() if low <= years <= high), "")
+
+    def fitting_age(self, years: int, target: str, words: Iterable[str]) -> int:
+        """The age nearest to another one that a target has, and that the words said of the same person allow."""
+        low, high = self.lexicon.figures[target]
+        for word in words:
+            least, most = self.lexicon.ages.get(word.casefold(), (low, high))
+            low, high = (least, most) if least > high or most < low else (max(low, least), min(high, most))
+        return min(max(years, low), high)
 
     def column(self, target: str) -> int:
         """The place of a target's form in an entry.

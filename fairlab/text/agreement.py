@@ -97,6 +97,8 @@ def _engine() -> object:
 @lru_cache(maxsize=20_000)
 def article(word: str) -> str:
     """``a`` or ``an``, as the word that follows sounds."""
+    if word[:1] == "8" or word in ("11", "18"):  # an 80-year-old
+        return "an"
     return _engine().a(word).split(" ", 1)[0] if word.strip() else "a"  # type: ignore[attr-defined]
 
 

@@ -7,10 +7,11 @@ manner of Lappin and Leass 1994, "An Algorithm for Pronominal Anaphora Resolutio
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairlab.text.ages import whose_age
 from fairlab.text.people import is_person
 from fairlab.text.syntax import SUBJECTS
 from fairlab.types import NEUTRAL
@@ -58,9 +59,18 @@ class Coreference:
     Args:
         doc: a spaCy document.
         marked: start, end and attribute of words that show an attribute: names, nouns and pronouns.
+        weights: what speaks for a person.
+        adjectives: offsets of marked words that are adjectives, which name nobody even where they have a capital.
     """
 
-    def __init__(self, doc: Any, marked: Iterable[tuple[int, int, str]], weights: Weights = WEIGHTS) -> None:
+    def __init__(
+        self,
+        doc: Any,
+        marked: Iterable[tuple[int, int, str]],
+        weights: Weights = WEIGHTS,
+        adjectives: Container[int] = (),
+    ) -> None:
+        self.adjectives = adjectives
         self.doc, self.weights = doc, weights
         self.attributes = {start: attribute for start, _, attribute in marked}
         self.token_at = {token.idx: token for token in doc}
@@ -69,12 +79,13 @@ class Coreference:
         self.person_at: dict[int, Person] = {}  # by token index
         self.history: list[tuple[Any, Person]] = []
         self.by_word: dict[str, Person] = {}
+        self.said_later: list[tuple[Any, Any]] = []  # nouns said of somebody who is named after them
         self._read()
 
     def _read(self) -> None:
-        names = _name_runs(self.doc)
+        names = _name_runs(self.doc, self.adjectives)
         inside = {token.i: run for run in names for token in run}
-        waiting = []
+        waiting: list[tuple[Any, Person]] = []
         for token in self.doc:
             run = inside.get(token.i)
             if run is not None:
@@ -90,6 +101,17 @@ class Coreference:
                 self._add_noun(token)
         for token, person in waiting:
             self._join_later_name(token, person)
+        for token, subject in self.said_later:
+            self._merge(self.person_at[token.i], self.person_at.get(subject.i))
+
+    def _merge(self, person: Person, other: Person | None) -> None:
+        """Make one person of two whose attributes do not contradict each other."""
+        if other is None or other is person or (person.attribute and other.attribute not in ("", person.attribute)):
+            return
+        for token in person.tokens:
+            self.person_at[token.i] = other
+        other.tokens += person.tokens
+        other.attribute = other.attribute or person.attribute
 
     def _new(self, attribute: str) -> Person:
         person = Person("" if attribute == NEUTRAL else attribute)
@@ -131,7 +153,9 @@ class Coreference:
 
     def _add_noun(self, token: Any) -> None:
         shown = self.attributes.get(token.idx, "")
-        subject = _said_of(token)
+        subject = _said_of(token) or (token.head if token.dep_ == "appos" else None)
+        if subject is not None and subject.i > token.i:
+            self.said_later.append((token, subject))
         person = self.person_at.get(subject.i) if subject is not None else None
         if person is None and (token.tag_ == "NNS" or _is_definite(token)):
             person = self.by_word.get(token.lower_)
@@ -210,7 +234,8 @@ class Coreference:
             token = next((t for t in self.doc if t.idx <= start < t.idx + len(t)), None)
         if token is None:
             return None
-        return self.person_at.get(token.i) or self.person_at.get(_owner(token).i)
+        owner = whose_age(token) if token.like_num else _owner(token)
+        return self.person_at.get(token.i) or (self.person_at.get(owner.i) if owner is not None else None)
 
     def spans(self, person: Person | None) -> list[tuple[int, int]]:
         """Start and end of every word that means a person."""
@@ -218,9 +243,9 @@ class Coreference:
         return sorted((token.idx, token.idx + len(token)) for token in words)
 
 
-def chain_of(doc: Any, start: int, marked: list[tuple[int, int, str]]) -> set[int]:
+def chain_of(doc: Any, start: int, marked: list[tuple[int, int, str]], adjectives: Container[int] = ()) -> set[int]:
     """Offsets of the marked words that mean the same person as the word at ``start``, itself included."""
-    people = Coreference(doc, marked)
+    people = Coreference(doc, marked, adjectives=adjectives)
     person = people.at(start)
     chain = {offset for offset, end, _ in marked if offset <= start < end}
     if person is None:
@@ -230,13 +255,22 @@ def chain_of(doc: Any, start: int, marked: list[tuple[int, int, str]]) -> set[in
 
 def _owner(token: Any) -> Any:
     """The noun an adjective is said of: the *subordinate* of *female subordinate*."""
+    token = _first_joined(token)
     if token.dep_ in ("amod", "compound", "nmod"):
         return token.head
     return _said_of(token) or token
 
 
+def _first_joined(token: Any) -> Any:
+    """The first of the words that *and* joins a word to: *both American and Mexican*, *a stage and film actress*."""
+    while token.dep_ == "conj" and token.head.tag_ in ("JJ", "NN", "NNP", "NNPS"):
+        token = token.head
+    return token
+
+
 def _said_of(token: Any) -> Any:
     """The subject a predicate noun or adjective is said of (*she is a mother*, *promoted as a woman*), or None."""
+    token = _first_joined(token)
     if token.dep_ in ("attr", "acomp", "oprd"):
         verb = token.head
     elif token.dep_ == "pobj" and token.head.lower_ == "as":
@@ -246,7 +280,7 @@ def _said_of(token: Any) -> Any:
     for _ in range(4):
         subject = next((child for child in verb.children if child.dep_ in SUBJECTS), None)
         if subject is not None:
-            return subject
+            return verb.head if subject.lower_ == "who" and verb.dep_ == "relcl" else subject
         if verb.dep_ not in _CLIMB:
             return None
         verb = verb.head
@@ -259,11 +293,11 @@ def _is_definite(token: Any) -> bool:
     return not determiners or any(word in ("the", "this", "that") for word in determiners)
 
 
-def _name_runs(doc: Any) -> list[list[Any]]:
+def _name_runs(doc: Any, adjectives: Container[int]) -> list[list[Any]]:
     """Stretches of proper nouns, titles included, that are not split by anything."""
     runs: list[list[Any]] = []
     for token in doc:
-        if token.tag_ not in ("NNP", "NNPS"):
+        if token.tag_ not in ("NNP", "NNPS") or token.idx in adjectives:
             continue
         if runs and runs[-1][-1].i == token.i - 1:
             runs[-1].append(token)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 BEFORE_SURNAMES = frozenset(
     "mr mrs ms miss mx dr prof professor president senator justice judge mayor governor captain colonel general major "
     "sergeant lieutenant officer detective inspector coach congressman congresswoman st saint mt mount lake fort port "
-    "van von de".split()
+    "van von de da do dos das del della di du la le al bin ibn".split()
 )
 # A name after one of these is a first name even where none follows: "Uncle James", "King James".
 BEFORE_FIRST_NAMES = frozenset(
@@ -31,8 +31,16 @@ _PARTICLES = frozenset("de del della di du van von der bin ibn al el".split())
 # A capitalised word before one of these, capitalised too, is part of a place's name: "Charlotte Street".
 _PLACES = frozenset(
     "street road avenue square county island islands college university hospital airport cathedral stadium theatre "
-    "theater museum library river valley township".split()
+    "theater museum library river valley township city park beach bay bridge tower hall center centre hotel inn lake "
+    "mountain mountains hills falls creek canyon district province state station line prize award awards cup trophy "
+    "medal school institute foundation company corporation corp inc ltd plc bank brothers bros group holdings airlines "
+    "airways motors press books records pictures studios act bill amendment day mission railway railroad canal".split()
 )
+# A name after one of these belongs to a place, a storm or a church; after an article, to a thing ("the Oscar").
+_BEFORE_THINGS = frozenset(
+    "san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port".split()
+)
+_ARTICLES = frozenset(("the", "a", "an"))
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,23 @@ class Neighbours:
         return self.gap_after == " " and (surname or self.after in _PARTICLES)
 
     @property
+    def follows_first_name(self) -> bool:
+        """Whether a word that goes before first names stands before it: *Uncle James*."""
+        return (
+            self.gap_before in (" ", ". ")
+            and _capitalised(self.before)
+            and (self.before.casefold() in BEFORE_FIRST_NAMES)
+        )
+
+    @property
+    def follows_thing(self) -> bool:
+        """Whether the word before it makes both the name of a place or thing: *San Juan*, *the Oscar*."""
+        return self.gap_before in (" ", ". ") and (
+            self.before.casefold() in _ARTICLES
+            or (_capitalised(self.before) and self.before.casefold() in _BEFORE_THINGS)
+        )
+
+    @property
     def precedes_place(self) -> bool:
         """Whether the word after it makes both the name of a place."""
         return self.gap_after == " " and _capitalised(self.after) and self.after.casefold() in _PLACES
@@ -82,6 +107,8 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
         before_is_first: whether the word before it is listed as a first name too.
     """
     title = beside.gap_before in (" ", ". ") and beside.before.casefold() in BEFORE_FIRST_NAMES
+    if beside.follows_thing:
+        return False
     if beside.follows_title:
         return beside.precedes_name
     if title:

@@ -27,40 +27,85 @@ _PEOPLE = frozenset(
     american americans briton britons canadian canadians african africans bystander chairperson janitor applicant
     accountant technician engineer mechanic plumber paramedic pathologist veterinarian psychologist dietitian
     homeowner
+    wife husband mother father brother sister son daughter aunt uncle nephew niece grandmother grandfather grandson
+    granddaughter grandparent widow bride groom lady gentleman girl boy lad lass dude chap bloke gal surgeon detective
+    priest monk nun thief criminal sailor clown magician poet monarch spy ace champ individual someone bachelor
+    virgin mum mom dad twins teammate classmate inhabitant native nanny maid butler servant vendor pedestrian cyclist
+    drummer guitarist pianist violinist cellist saxophonist skateboarder toddler infant newborn astronaut cowboy bandit
+    student patient resident president agent client parent correspondent respondent opponent adolescent descendant
+    accountant applicant assistant consultant attendant servant immigrant participant defendant merchant inhabitant
+    lieutenant sergeant infant migrant emigrant informant militant combatant contestant giant tenant occupant pedant
+    regent superintendent dissident recipient proponent adherent student's patient's
+    crew team squad choir cast troupe band orchestra ensemble duo trio quartet jury workforce
+    hipster protester demonstrator shopper bride bridegroom goalkeeper athlete gymnast acrobat
     everyone somebody anybody anyone nobody everybody artists nurse cashier electrician architect physician onlooker
     """.split()
 )
-_ENDINGS = ("er", "or", "ist", "ian", "ant", "ent", "ee", "eur", "man", "woman", "person", "people", "men", "women")
+_ENDINGS = ("er", "or", "ist", "ian", "ee", "eur", "man", "woman", "person", "people", "men", "women")
 # Common words with such an ending that name no person.
 _THINGS = frozenset(
     """
-    after answer another armor author's banner border bitter butter center centre chapter character cancer carrier
-    clever
-    color colour computer consider corner counter cover danger december deliver dinner door either ever error factor
-    favor favour feather fever filter finger flavor flavour floor flower folder gender former hammer harbor heater
-    honor
-    hunger indoor inner labor labour ladder latter layer leather letter liver lower major manner master matter
-    member's
-    meter minor mirror monster motor murder neither never november number october offer older order other outdoor
-    outer
-    over owner's paper pepper plaster poor power powder prior quarter rather razor refer remember river rubber rumor
-    semester september shelter shoulder silver sister's slipper soccer spider sticker summer sweater temper terror
-    theater
-    theatre thunder tiger timber together tower tractor transfer trailer tumor under upper user's vector water weather
-    whether winter wonder younger elevator monitor sensor reactor refrigerator container printer scooter boulder
-    burger
-    accent agent's amount apartment argument assessment cement client's comment component content continent department
-    document element employment engagement environment equipment event excellent experiment fragment frequent
-    government
-    document garment incident instrument intent investment moment monument movement ornament parent's payment percent
-    present recent rent segment sent silent statement talent tent torrent treatment went permanent independent current
-    different patent urgent violent apparent evident consistent innocent absent ancient sufficient efficient
-    convenient
-    elephant giant instant plant restaurant constant distant elegant important pleasant relevant significant vacant
-    brilliant want grant pant coffee committee fee free see tree three agree knee degree bee guarantee list mist twist
-    exist assist resist insist consist fist wrist mexican open specimen omen amen acumen abdomen ten written human's
+    after answer another armor author's banner border bitter butter center centre chapter character cancer
+    carrier clever color colour computer consider corner counter cover danger december deliver dinner door
+    either ever error factor favor favour feather fever filter finger flavor flavour floor flower folder gender
+    former hammer harbor heater honor hunger indoor inner labor labour ladder latter layer leather letter liver
+    lower major manner master matter member's meter minor mirror monster motor murder neither never november
+    number october offer older order other outdoor outer over owner's paper pepper plaster poor power powder
+    prior quarter rather razor refer remember river rubber rumor semester september shelter shoulder silver
+    sister's slipper soccer spider sticker summer sweater temper terror theater theatre thunder tiger timber
+    together tower tractor transfer trailer tumor under upper user's vector water weather whether winter wonder
+    younger elevator monitor sensor reactor refrigerator container printer scooter boulder burger comforter
+    accent agent's amount apartment argument assessment cement client's comment component content continent
+    department document element employment engagement environment equipment event excellent experiment fragment
+    frequent government document garment incident instrument intent investment moment monument movement ornament
+    parent's payment percent present recent rent segment sent silent statement talent tent torrent treatment
+    went permanent independent current different patent urgent violent apparent evident consistent innocent
+    absent ancient sufficient efficient convenient elephant giant instant plant restaurant constant distant
+    elegant important pleasant relevant significant vacant brilliant want grant pant coffee committee fee free
+    see tree three agree knee degree bee guarantee list mist twist exist assist resist insist consist fist wrist
+    mexican open specimen omen amen acumen abdomen ten written human's
     """.split()
 )
+
+# Who is somebody of a people rather than of a state, a firm or a team: *a Chinese nurse*, not *a Chinese minister*.
+_PRIVATE = frozenset(
+    """
+    man men woman women boy boys girl girls guy guys lady ladies gentleman gentlemen person persons people kid
+    kids child children teen teens teenager teenagers couple couples family families student students immigrant
+    immigrants migrant migrants refugee refugees nurse nurses maid maids friend friends neighbor neighbors
+    neighbour neighbours community communities neighborhood neighborhoods neighbourhood american americans
+    descent heritage ancestry origin teacher teachers doctor doctors cook cooks waiter waiters waitress driver
+    drivers gardener barber cleaner slave slaves bride groom dude dudes baby babies mom dad mum aunt uncle
+    roommate girlfriend boyfriend lover grandmother grandfather grandparents mother mothers father fathers wife
+    husband brother brothers sister sisters son sons daughter daughters parent parents customer customers
+    passenger passengers youth youths adult adults elder elders tribe tribes population populations stranger
+    bandit ranger rangers actor actors actress singer artist artists
+    """.split()
+)
+KIN = frozenset(
+    """
+    brother brothers sister sisters son sons daughter daughters sibling siblings cousin cousins child children
+    kid kids wife husband spouse mother father parent parents grandmother grandfather grandparents grandson
+    granddaughter grandchild grandchildren uncle aunt nephew niece
+    """.split()
+)
+ANIMALS_AND_THINGS = frozenset(
+    """
+    plug plugs socket connector connectors bird birds dog dogs cat cats lion lions bear bears animal animals plant
+    plants flower flowers spider spiders fish elephant elephants horse horses penguin penguins frog frogs insect
+    insects career careers bee bees mosquito mosquitoes mouse mice rat rats monkey monkeys ape apes wolf wolves cow cows
+    """.split()
+)
+
+
+def is_role(word: str) -> bool:
+    """Whether a word, case-folded, is listed as one for a person, whatever its ending."""
+    return word in _PEOPLE
+
+
+def is_private_person(word: str) -> bool:
+    """Whether a common noun names people who speak for themselves, not for a state, a firm or a team."""
+    return word in _PRIVATE
 
 
 @lru_cache(maxsize=20_000)

@@ -33,10 +33,10 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
 
     left_out = ["lemmatizer", "attribute_ruler", "senter"]
     left_out += [] if syntax else ["tagger", "parser"]
-    left_out += [] if entities else ["ner"]
+    resting = [] if entities else ["ner"]  # loaded, for :func:`name_entities`, but not run on every text
     for name in MODELS:
         try:
-            pipeline = spacy.load(name, exclude=left_out)
+            pipeline = spacy.load(name, exclude=left_out, disable=resting)
         except (OSError, ModuleNotFoundError):
             continue
         pipeline.max_length = LONGEST
@@ -47,6 +47,11 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
 def parse(texts: Iterable[str], *, entities: bool = False) -> Iterator[Any]:
     """Documents of the texts, in order; with named entities where asked for."""
     yield from load_pipeline(entities=entities).pipe(texts, batch_size=64)
+
+
+def name_entities(doc: Any) -> Any:
+    """A parsed document with its named entities found, which :func:`parse` leaves out since few texts need them."""
+    return load_pipeline().get_pipe("ner")(doc)
 
 
 def count_entities(texts: Iterable[str]) -> list[int]:

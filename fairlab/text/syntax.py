@@ -7,9 +7,17 @@ from typing import Any
 
 from fairlab.text.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.text.people import is_people, is_person
+from fairlab.text.pipeline import name_entities
 
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
 _AUXILIARIES = ("aux", "auxpass")
+_COPULAS = frozenset(
+    "is are was were be been being am 's ’s 're ’re 'm ’m m s re become becomes became seem seems".split()
+)
+_COPULAS |= frozenset(
+    "seemed look looks looked feel feels felt remain remains remained stay stayed getting got".split()
+)
+_QUANTITIES = frozenset("both all some many most few several one two three each none half either neither".split())
 _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody everybody nobody".split())
 
 
@@ -23,10 +31,18 @@ class Syntax:
     def __init__(self, doc: Any) -> None:
         self.doc = doc
         self.tokens = {token.idx: token for token in doc}
+        self.has_entities = False
 
     def at(self, start: int) -> Any:
         """The token that begins at an offset, or None."""
         return self.tokens.get(start)
+
+    def entity(self, token: Any) -> Any:
+        """The named entity that holds a token, or None; entities are looked for when first asked for."""
+        if not self.has_entities:
+            name_entities(self.doc)
+            self.has_entities = True
+        return next((entity for entity in self.doc.ents if entity.start <= token.i < entity.end), None)
 
     def verbs(self, subject: Any, *, third_person: bool) -> list[Any]:
         """Finite verbs that agree with a subject pronoun: its own, coordinated ones, and those of *who* after it.
@@ -85,10 +101,14 @@ class Syntax:
     def means_people(self, token: Any) -> bool:
         """Whether an adjective or noun with another sense (*black*, *old*) is said of people here."""
         if token.dep_ in ("amod", "compound", "nmod"):
-            return token.head.tag_ in ("NN", "NNS") and is_person(token.head.lower_)
+            head = token.head
+            named = head.dep_ == "compound" and head.head.i > head.i and not is_person(head.head.lower_)
+            return head.tag_ in ("NN", "NNS") and is_person(head.lower_) and not named  # a black messenger bag
         if token.dep_ == "conj":
             return self.means_people(token.head) or (token.head.tag_ in ("NNPS", "NNS") and token.tag_ == "NNS")
         if token.dep_ in ("acomp", "attr", "oprd") and token.tag_ in ("JJ", "NN", "NNP"):
+            if token.head.lower_ not in _COPULAS:
+                return False
             return any(_is_person(child) for child in token.head.children if child.dep_ in SUBJECTS)
         if token.tag_ in ("NNS", "NNPS"):
             return token.dep_ in (*SUBJECTS, "pobj", "dobj", "poss")
@@ -109,6 +129,9 @@ class Syntax:
 def _is_person(token: Any) -> bool:
     if token.lower_ in _PERSONAL or token.tag_ == "PRP":
         return token.lower_ != "it"
+    if token.lower_ in _QUANTITIES:
+        of = next((child for child in token.children if child.lower_ == "of"), None)
+        return of is None or any(_is_person(child) for child in of.children if child.dep_ == "pobj")
     return token.tag_.startswith("NN") and (token.tag_ == "NNP" or is_person(token.lower_))
 
 

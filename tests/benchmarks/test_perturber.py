@@ -8,7 +8,8 @@ import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.perturber import PerturberQuality
+from fairlab.benchmarks.perturber import PerturberQuality, by_rules, offset
+from fairlab.data.perturbation_pairs import PerturbationPair
 from fairlab.methods.perturber import add_markers
 from fairlab.rewriting.perturber import Perturber, source_text
 from fairlab.types import CannotScore, FairlabError
@@ -59,6 +60,26 @@ def test_rewriters_side_by_side(backbone, path, monkeypatch):
     assert 0 < found["word_swap", "rouge_2"] <= 100
     again = benchmark.measure(backbone, outcome.items)
     assert {entry.difference for entry in again.comparisons} == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "expected"),
+    [
+        ("The nurse said that he left.", "he", 20),  # not in "The"
+        ("Then she saw her shed.", "she", 5),
+        ("He left.", "he", 0),
+        ("Mother and the other.", "other", 15),
+        ("The others left.", "other", -1),
+        ("A man (him) left.", "him", 7),
+    ],
+)
+def test_the_selected_word_is_a_word_and_no_part_of_one(text, word, expected):
+    assert offset(PerturbationPair(text, word, "woman", "")) == expected
+
+
+def test_rules_turn_the_selected_word_and_not_a_part_of_another():
+    pair = PerturbationPair("The mother said he left.", "he", "woman", "The mother said she left.")
+    assert by_rules([pair]) == [pair.perturbed]
 
 
 def test_perplexity_of_all_and_of_changed_tokens_pair_by_pair(backbone, path):

@@ -1,7 +1,7 @@
 import pytest
 
 from fairlab.lexicons import Lexicon, load_lexicon
-from fairlab.lexicons.names import load_names
+from fairlab.lexicons.names import load_names, load_not_people, read_names
 from fairlab.types import NEUTRAL, FairlabError
 
 
@@ -103,7 +103,9 @@ def test_names_carry_gender_and_race():
     assert names["james"].gender == "man"
     assert names["keisha"].race == "black"
     assert names["casey"].gender == "both"
-    assert names["paris"].other_sense
+    assert names["paris"].other_sense == "place"
+    assert names["german"].other_sense == names["soon"].other_sense == "rarely"
+    assert {"Hong Kong", "Nova Scotia", "Ray Ban"} <= load_not_people()
     assert {name.race for name in names.values()} - {""} == set(ATTRIBUTES["race"])
 
 
@@ -117,3 +119,36 @@ def test_some_attributes_of_an_axis():
     for wrong in (["muslim"], ["muslim", "muslim"], ["muslim", "robot"]):
         with pytest.raises(FairlabError, match=r"attributes must name at least two|has no attribute 'robot'"):
             religion.only(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "name,gender,race,other_sense,source\nJo,both,,,x\nJO,man,,,x\n",
+            "line 3: the name 'JO' is empty or stands twice",
+        ),
+        ("name,gender,race,other_sense,source\nJo,both,martian,,x\n", "line 2: the race 'martian' of Jo is not known"),
+        ("name,gender,race,other_sense,source\nJo,robot,,,x\n", "the gender 'robot' of Jo is not known"),
+        ("name,gender\nJo,both\n", "is no list of names; its columns must be name, gender, race"),
+    ],
+)
+def test_a_bad_list_of_names_is_one_sentence(tmp_path, text, message):
+    path = tmp_path / "names.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FairlabError, match=message) as caught:
+        read_names(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("ages: {kitten: [1]}", "'ages' gives kitten"),
+        ("figures: {cow: [1, 2]}", "'figures' names cow, which is none of cat, dog"),
+    ],
+)
+def test_ages_of_a_lexicon_are_checked(tmp_path, line, message):
+    text = f"axis: pets\nattributes: [cat, dog]\nwords: {{people: [[animal, cat, dog]]}}\n{line}\n"
+    with pytest.raises(FairlabError, match=message):
+        load_lexicon(write(tmp_path, text))

@@ -1,0 +1,157 @@
+"""A blind draw of natural sentences that the rules perturb, to be read one by one; ``natural.csv`` keeps the verdicts.
+
+    FAIRLAB_DATA=... python -m experiments.rewriting.natural                 # draw, and keep verdicts already given
+    FAIRLAB_DATA=... python -m experiments.rewriting.natural --show race     # the rows of an axis, to be read
+
+Of every source the same number of sentences is drawn; of those that hold a word of the axis, a hundred, each with one
+word and target, drawn uniformly as algorithm 1 of Qian et al. 2022 does. Not all sources may be stored, so the sheet
+holds where a sentence stands and hashes, no text: a verdict is that of the rewriting whose hash stands beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import io
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.rewriting.labelled import AXES, share
+from experiments.rewriting.sets import published
+from fairlab.files import write_whole
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.group_rewriters import RuleGroups
+from fairlab.rewriting.perturbable_words import PerturbableWords
+from fairlab.text.sentences import sentence_spans
+
+SHEET = Path(__file__).parent / "natural.csv"
+SEEDS = {"race": 2028, "age": 2029, "gender": 2028}  # others were read to mend the rules
+ROWS, PER_SOURCE = 100, 900
+COLUMNS = ["axis", "source", "line", "sha256", "word", "target", "made_sha256", "verdict", "reason"]
+# File, and how its sentences are found in it.
+SOURCES = {
+    "glue/CoLA/dev.tsv": "column 3",
+    "sst2/dev.tsv": "column 0",
+    "glue/RTE/dev.tsv": "column 1",
+    "glue/MRPC/dev.tsv": "column 3",
+    "glue/QNLI/dev.tsv": "column 2",
+    "glue/STS-B/dev.tsv": "column 7",
+    "glue/SNLI/validation.tsv": "column 0",
+    "glue/MNLI/dev.json": "text_a",
+    "glue/QQP/dev.json": "text_a",
+    "corpora/newstest/newstest2012.en": "column 0",
+    "corpora/abc_news/rural.txt": "column 0",
+    "corpora/rt_polarity/rt-polarity.pos": "column 0",
+    "corpora/imdb_sample/imdb_test_sample.jsonl": "text",
+    "fever/paper_dev.jsonl": "claim",
+    "corpora/bold_wikipedia/race_wiki.json": "nested",
+    "corpora/bold_wikipedia/gender_wiki.json": "nested",
+}
+
+
+def sentences(source: str) -> list[tuple[int, str]]:
+    """Line and text of every sentence of five words or more."""
+    kind, path = SOURCES[source], published(source)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    records = [
+        re.sub(r"\s+", " ", record.replace("<br />", " ")).strip() for record in _records(kind, text, path.suffix)
+    ]
+    return [
+        (number, record[start:end])
+        for number, record in enumerate(records)
+        for start, end in sentence_spans(record)
+        if record[start:end].count(" ") >= 4
+    ]
+
+
+def _records(kind: str, text: str, suffix: str) -> Iterator[str]:
+    if kind.startswith("column"):
+        cells = (line.split("\t") for line in text.splitlines())
+        yield from (row[int(kind[-1])] for row in cells if len(row) > int(kind[-1]))
+    elif suffix == ".jsonl":
+        yield from (json.loads(line)[kind] for line in text.splitlines() if line)
+    elif kind == "nested":
+        yield from (one for group in json.loads(text).values() for texts in group.values() for one in texts)
+    else:
+        yield from (row[kind] for row in json.loads(text).values())
+
+
+def draw(axis: str, seed: int | None = None) -> list[dict[str, str]]:
+    """The drawn rows of an axis, with their texts, verdicts empty."""
+    seed = SEEDS[axis] if seed is None else seed
+    pool = []
+    for source in SOURCES:
+        found = sentences(source)
+        chosen = random.Random(f"{seed} {source}").sample(found, min(PER_SOURCE, len(found)))
+        pool += [(source, number, text) for number, text in chosen]
+    lexicon = load_lexicon(axis)
+    words, rewriter = PerturbableWords([lexicon]), RuleGroups(lexicon=lexicon)
+    generator = random.Random(f"{seed} {axis}")
+    generator.shuffle(pool)
+    rows, selections, texts = [], [], []
+    for start in range(0, len(pool), 500):
+        part = pool[start : start + 500]
+        for (source, number, text), found in zip(part, words.selections([one[2] for one in part]), strict=True):
+            if found and len(rows) < ROWS:
+                one = generator.choice(found)
+                selections.append(one)
+                texts.append(text)
+                rows.append(
+                    {"axis": axis, "source": source, "line": str(number), "word": one.word, "target": one.target}
+                )
+        if len(rows) == ROWS:
+            break
+    for row, text, made in zip(rows, texts, rewriter.rewrite_words(texts, selections), strict=True):
+        row |= {"sha256": _hash(text), "made_sha256": _hash(str(made)), "text": text, "made": str(made)}
+    return rows
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def read_sheet() -> list[dict[str, str]]:
+    """The rows of the sheet, none where there is no sheet yet."""
+    if not SHEET.is_file():
+        return []
+    with SHEET.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_sheet(rows: Sequence[dict[str, str]]) -> None:
+    """The sheet, with the verdicts that were given on the same rewritings."""
+    known = {(row["axis"], row["sha256"], row["made_sha256"]): row for row in read_sheet()}
+    text = io.StringIO()
+    table = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
+    for row in rows:
+        given = known.get((row["axis"], row["sha256"], row["made_sha256"]), {})
+        table.writerow({**row, "verdict": given.get("verdict", ""), "reason": given.get("reason", "")})
+    write_whole(SHEET, text.getvalue())
+
+
+def verdicts() -> dict[str, Any]:
+    """Share of rewritings that were read and found wrong, by axis."""
+    rows = [row for row in read_sheet() if row["verdict"]]
+    return {
+        axis: share(sum(row["verdict"] == "wrong" for row in rows if row["axis"] == axis), number)
+        for axis in AXES
+        if (number := sum(row["axis"] == axis for row in rows))
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--show", metavar="AXIS", choices=AXES)
+    parser.add_argument("--seed", type=int, help="another seed shows other rows, to develop rules on")
+    arguments = parser.parse_args()
+    if arguments.show:
+        for place, row in enumerate(draw(arguments.show, arguments.seed), start=1):
+            print(f"{place}. [{row['word']} > {row['target']}] {row['text']}\n   => {row['made']}")
+    else:
+        write_sheet([row for axis in AXES for row in draw(axis)])
