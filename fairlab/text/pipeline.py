@@ -51,7 +51,7 @@ def parse(texts: Iterable[str], *, entities: bool = False) -> Iterator[Any]:
 
 def name_entities(doc: Any) -> Any:
     """A parsed document with its named entities found, which :func:`parse` leaves out since few texts need them."""
-    return load_pipeline().get_pipe("ner")(doc)
+    return load_pipeline(entities=False).get_pipe("ner")(doc)  # the very pipeline that parsed it
 
 
 def count_entities(texts: Iterable[str]) -> list[int]:
