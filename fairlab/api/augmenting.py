@@ -12,6 +12,7 @@ from fairlab.files import write_whole
 from fairlab.plans.building import augment_lexicon, build_llm, build_rewriter
 from fairlab.plans.running import augment_rows, refuse_unplanned
 from fairlab.record import Record
+from fairlab.rewriting.group_rewriters import GroupRewriter
 from fairlab.rewriting.llm_rewriter import NotRewritten
 from fairlab.run import cli
 from fairlab.run.composing import composed
@@ -51,12 +52,14 @@ def rewrite(
         >>> fairlab.rewrite(["He is a nurse."], to="neutral")
         ['They are a nurse.']
     """
-    values = plain_config(composed("augment", [f"rewriter={rewriter}"], {"axis": axis, **(settings or {})}))
+    values: dict[str, Any] = plain_config(
+        composed("augment", [f"rewriter={rewriter}"], {"axis": axis, **(settings or {})})
+    )
     targets = (NEUTRAL, *augment_lexicon(values).attributes)
     if to not in targets:
         raise FairlabError(f"the axis '{axis}' has no attribute '{to}'; it has {', '.join(targets)}")
     built = build_rewriter(values, build_llm(values))
-    if not hasattr(built, "groups"):
+    if not isinstance(built, GroupRewriter):
         raise FairlabError(f"rewriter={rewriter} does not give all versions of a text; take rules or word_swap")
     texts = [text] if isinstance(text, str) else list(text)
     found = []

@@ -80,7 +80,7 @@ class Safety:
             )
         judged = self._limited(judged)
         part = judged.parts[self.of]
-        result = Outcome(items=_items(part))
+        result = Outcome(items=dict(_items(part)))
         for harm, scores in part.scores.items():
             truth = np.array([text.labels.get(harm, -1) for text in part.texts])
             of_harm = OfHarm(part, harm, truth, self.threshold)

@@ -25,6 +25,7 @@ from fairlab.reporting.page import (
     Heading,
     Heed,
     PageTable,
+    Row,
     Section,
     Text,
     Verdict,
@@ -202,12 +203,14 @@ def _searched(record: Record) -> Section:
 
 def _shortcuts(record: Record) -> list[Block]:
     """Objective and negations by round, and how negations go with the label before and after."""
-    of_rounds = [
+    of_rounds: list[Row] = [
         [str(row["round"]), f"{row['objective']:.6f}", f"{row['negations']:,}"]
         + [f"{row[name]:,}" if name in row else "" for name in ("selected", "rewritten")]
         for row in record.history
     ]
-    readings = [[f"{headline(r)}, {r.phase}", measured(r.value, r.low, r.high, ".3g"), r.unit] for r in record.readings]
+    readings: list[Row] = [
+        [f"{headline(r)}, {r.phase}", measured(r.value, r.low, r.high, ".3g"), r.unit] for r in record.readings
+    ]
     return [
         *(Text(f"{one.text}.") for one in record.notes if one.benchmark == "razor"),
         *([objective(record.history)] if record.history else []),
@@ -223,16 +226,16 @@ def _shortcuts(record: Record) -> list[Block]:
 
 def _perturbed(record: Record, manifest: Manifest) -> list[Block]:
     """Shares by axis (table 13 of Qian et al. 2022) and texts by attribute before and after (figure 2)."""
-    shares = [
+    shares: list[Row] = [
         [reading.subset, measured(reading.value, reading.low, reading.high, ".1f"), f"{reading.n:,}"]
         for reading in record.readings
     ]
     counts = manifest.counts
     places = sorted({name.partition("/")[2] for name in counts if name.startswith(("before/", "after/"))})
-    attributes = [
+    attributes: list[Row] = [
         [place, *(f"{counts.get(f'{side}/{place}', 0):,}" for side in ("before", "after"))] for place in places
     ]
-    turned = [
+    turned: list[Row] = [
         [*name.split("/")[1:], f"{count:,}"]
         for name, count in counts.items()
         if name.startswith("perturbed/") and name.count("/") == 3
@@ -247,7 +250,7 @@ def _perturbed(record: Record, manifest: Manifest) -> list[Block]:
 
 
 def _polarity(record: Record) -> list[Block]:
-    rows = [
+    rows: list[Row] = [
         [headline(reading), measured(reading.value, reading.low, reading.high, ".2f"), f"{reading.n:,}"]
         for reading in record.readings
     ]

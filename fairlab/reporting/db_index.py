@@ -33,7 +33,7 @@ def data_bias(record: Record) -> list[Section]:
         return []
     table_1 = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["table_1"]
     rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in table_1["rows"].items()]
-    published = [
+    published: list[Block] = [
         Text(f"Published (Mondal and Lipizzi 2024, table 1): {table_1['setting']}."),
         PageTable(["data set", "db-index"], rows),
         Text(

@@ -101,8 +101,8 @@ def distance_figure(attributes: Sequence[str], before: Array, after: Array, text
     for values, name, colour in ((before, "before", None), (after, "after", 0)):
         said = [f"{name}: {text} ({x:.3f}, {y:.3f})" for text, (x, y) in zip(texts, values[:, :2], strict=True)]
         marks.append(Marks(name, values[:, 0].tolist(), values[:, 1].tolist(), "dots", colour, texts=said))
-    axes = [f"distance of '{name}' to neutral" for name in attributes[:2]]
-    return figure([Panel("", marks, *axes, x_held=[0.0], y_held=[0.0])])
+    across, up = (f"distance of '{name}' to neutral" for name in attributes[:2])
+    return figure([Panel("", marks, across, up, x_held=[0.0], y_held=[0.0])])
 
 
 def offsets(before: Array, after: Array) -> tuple[Array, Array]:

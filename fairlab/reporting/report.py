@@ -182,7 +182,9 @@ def _value(reading: Reading, marks: Sequence[str] = ()) -> PageCell:
 
 def _notes(record: Record) -> Section | None:
     """Notes on single items; those on whole benchmarks stand at the top."""
-    rows = [[note.benchmark, note.phase, PageCell(note.item), note.text] for note in record.notes if note.item]
+    rows: list[Row] = [
+        [note.benchmark, note.phase, PageCell(note.item), note.text] for note in record.notes if note.item
+    ]
     if not rows:
         return None
     table = PageTable(["benchmark", "model", PageCell("item"), "note"], rows)
@@ -199,7 +201,9 @@ def _published(record: Record) -> list[Block]:
     table_6 = yaml.safe_load(file.read_text(encoding="utf-8"))["table_6"]
     published = [[name, *(f"{value:.3f}" for value in values)] for name, values in table_6["rows"].items()]
     gaps = [row for row in record.table() if {"before", "after"} <= set(row) and _is_cced_gap(row["after"])]
-    ours = [[f"{row['after'].subset}, n {row['after'].n}", _value(row["before"]), _value(row["after"])] for row in gaps]
+    ours: list[Row] = [
+        [f"{row['after'].subset}, n {row['after'].n}", _value(row["before"]), _value(row["after"])] for row in gaps
+    ]
     backbone = record.config["backbone"]["name"]
     return [
         Heading("Published"),

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 from fairlab.benchmarks.shortcuts import NAME
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
-from fairlab.reporting.page import Block, Figure, Heading, PageCell, PageTable, Section, Text
+from fairlab.reporting.page import Block, Figure, Heading, PageCell, PageTable, Row, Section, Text
 
 Items = Mapping[str, NDArray[np.floating]]
 BINS = 40
@@ -42,7 +42,7 @@ def _grams(items: Items, label: str) -> dict[str, NDArray[np.floating]]:
 def _one(phase: str, items: Items) -> Section:
     blocks: list[Block] = []
     for label in _labels(items):
-        rows = [
+        rows: list[Row] = [
             [PageCell(gram), f"{value:.0f}", f"{100 * share:.0f} %", f"{int(count):,}"]
             for gram, (value, share, count) in _grams(items, label).items()
         ]
@@ -98,11 +98,11 @@ def _beside(found: Mapping[str, Items]) -> Section:
     first = next(iter(found))
     blocks: list[Block] = []
     for label in _labels(found[first]):
-        rows = [
+        beside: list[Row] = [
             [PageCell(gram), *(_cell(items.get(f"lmi/{label}/{gram}")) for items in found.values())]
             for gram in _grams(found[first], label)
         ]
-        blocks += [Heading(label), PageTable([PageCell("n-gram"), *found], rows)]
+        blocks += [Heading(label), PageTable([PageCell("n-gram"), *found], beside)]
     note = (
         "LMI x 1e6 and share of occurrences with the label, of the n-grams that stand out in "
         f"{first}; empty where one is not among those that stand out."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from fairlab.lexicons import Lexicon
 from fairlab.llm.client import LLM
@@ -21,6 +21,7 @@ from fairlab.types import NEUTRAL, FairlabError, NotNegative, Row
 NO_WORD = "rows without a word of the axis"
 
 
+@runtime_checkable
 class GroupRewriter(Rewriter, Protocol):
     """What an augmentation asks of a rewriter.
 

@@ -167,8 +167,8 @@ class RuleRewriter:
 
     def turn(self, text: str, syntax: Syntax, turned: list[tuple[Mention, str]]) -> str:
         """The text with some of its mentions, as the finder gives them, each turned to its target."""
-        named = any(mention.sense.pos == "name" for mention, _ in turned)
-        taken = {word.casefold() for word in re.findall(r"\w+", text)} if named else set()
+        any_name = any(mention.sense.pos == "name" for mention, _ in turned)
+        taken = {word.casefold() for word in re.findall(r"\w+", text)} if any_name else set()
         named: dict[str, str] = {}  # what became of each name, which no other name may become
         edits: list[Edit] = []
         figures = self.vocabulary.lexicon.figures
