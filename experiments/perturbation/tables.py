@@ -74,7 +74,7 @@ def spread(values: list[float]) -> str:
 
 
 PAGES = {
-    "README.md": {
+    "docs/results.md": {
         "fairtuned": lambda: methods_table(FOLDER, "4", {USEFUL[task]: TASKS[task] for task in TASKS}, METHODS),
         "fairscores": lambda: methods_table(FOLDER, "5", {FAIR[task]: TASKS[task] for task in TASKS}, METHODS),
     },

@@ -109,7 +109,7 @@ def planted_classifiers() -> str:
 
 
 PAGES = {
-    "README.md": {"shortcuts": lambda: methods_table(FOLDER, "study", TEST_SETS, runs="records/study")},
+    "docs/results.md": {"shortcuts": lambda: methods_table(FOLDER, "study", TEST_SETS, runs="records/study")},
     "experiments/razor/README.md": {
         "planted_ranking": planted_ranking,
         "planted_association": lambda: association("planted"),

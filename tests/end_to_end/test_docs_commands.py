@@ -21,7 +21,7 @@ ELSEWHERE = {
     r"llm=(local|replay|vllm)": "asks a language model",
     r"scale=paper": "trains the paper's model",
     r"\+sweep=optuna|hydra/launcher=": "needs another package",
-    r"=NAME|processes=2|fairlab\.reproduce": "is shown by another test",
+    r"=NAME|processes=2|fairlab\.reproduce|ckpt=last|benchmark=full|--help|--cfg": "is shown by another test",
 }
 PERSONS = [f"The {'king' if k % 3 else 'boat'} of number {k} saw the {WORDS[k % 11]} of Maria." for k in range(60)]
 
@@ -91,6 +91,7 @@ def reduced(experiment, folders, bart):
         "fairtune_glue": [*tiny_backbone(folders["bert"]), "data.path=rte", *few],
         "perturber": [f"backbone.name={bart}", "backbone.max_length=64", *few, *pairs],
         "biaser_llm": [*llama, "augmentation=cda_text", "data.expandable=false", *causal, *mb_index],
+        "glue": ["data.path=rte", "data.task=rte", *few],
         "razor_fever": [*claims, "data.task=fever_two_way", "data.path=data"],
         "razor_nli": [*claims, "data.path=data"],
     }[experiment]
@@ -118,7 +119,7 @@ def test_a_command_of_the_pages(entry, arguments, run, tiny_folders, tiny_bart):
     for module, words in [*before, (entry, arguments)]:
         given = [one.replace("FILE", "FILE.jsonl") for one in shlex.split(words)]
         named = next((one.partition("=")[2] for one in given if one.startswith("+experiment=")), None)
-        smaller = reduced(named, tiny_folders, tiny_bart) if named else []
+        smaller = reduced(named, tiny_folders, tiny_bart) if named else ["limit=8"] * (module == "evaluate")
         chosen = {one.partition("=")[0] for one in given}
         done = run(*given, *(one for one in smaller if one.partition("=")[0] not in chosen), entry=module)
         assert done.returncode == 0, done.stderr
