@@ -14,10 +14,11 @@ from fairlab.backbones.loading import weights_facts
 from fairlab.benchmarks.runner import measure_data, measure_models
 from fairlab.distributed import device, rank
 from fairlab.protocols import DataBenchmark
-from fairlab.record import Note, Record, environment
+from fairlab.record import Note, Record
 from fairlab.run import cli
 from fairlab.run.backbone_nodes import SETTINGS, backbone_node
 from fairlab.run.build import build, build_benchmarks
+from fairlab.run.environment import environment
 from fairlab.run.folders import sweep_of
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import build_loggers, finish_loggers

@@ -6,14 +6,11 @@ import html
 import json
 import math
 import os
-import platform
 import re
 import shlex
-import subprocess
 import urllib.parse
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +21,6 @@ from fairlab.files import write_whole
 from fairlab.types import FairlabError, values_of
 
 VERSION = 1  # of record.json; raised when an older fairlab could not read it
-VERSIONS = [
-    "fairlab",
-    "torch",
-    "transformers",
-    "lightning",
-    "torchmetrics",
-    "hydra-core",
-    "peft",
-    "sentence-transformers",
-    "scikit-learn",
-    "scipy",
-    "numpy",
-]
 TRAINING = "training"  # in place of a benchmark's name, in a note about how a model was trained
 DATA = "data"  # the phase of readings that are of the data, not of a model
 SECRET_NAME = re.compile(
@@ -374,48 +358,3 @@ def _any_of(spellings: tuple[str, ...]) -> re.Pattern[str]:
     """Any of the texts; short ones as whole words alone."""
     ways = [re.escape(way) if len(way) >= LONG else rf"(?<!\w){re.escape(way)}(?!\w)" for way in spellings]
     return re.compile("|".join(ways))
-
-
-def environment() -> dict[str, Any]:
-    """Revision of fairlab, versions of what it stands on, and the machine."""
-    import torch
-
-    return {
-        "revision": _git_revision(),
-        "python": platform.python_version(),
-        "versions": {name: _version(name) for name in VERSIONS},
-        "hardware": {
-            "processor": _processor(),
-            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-            "threads": torch.get_num_threads(),
-            "gpus": [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())],
-            "system": platform.platform(),
-        },
-    }
-
-
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-def _git_revision() -> str:
-    """Commit of the checkout fairlab runs from, marked when files differ from it; empty for an installed wheel."""
-    checkout = Path(__file__).resolve().parents[1]
-    if not (checkout / ".git").exists():
-        return ""
-    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""

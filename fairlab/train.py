@@ -10,16 +10,16 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.benchmarks.axes import follow_axes
 from fairlab.benchmarks.runner import add, measure, take
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
 from fairlab.plans.building import build_applied
 from fairlab.plans.running import made_folder
 from fairlab.protocols import Planned
-from fairlab.record import Note, Record, environment
+from fairlab.record import Note, Record
 from fairlab.run import cli
 from fairlab.run.build import build, build_benchmarks, build_with_some, parameters_of, plain
+from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
@@ -44,6 +44,7 @@ def work(config: DictConfig, record: Record) -> None:
 
     from lightning import seed_everything
 
+    from fairlab.benchmarks.axes import follow_axes
     from fairlab.reporting.report import write_report
     from fairlab.results.marks import training_notes
     from fairlab.run.checkpoints import History

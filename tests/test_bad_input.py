@@ -34,7 +34,7 @@ from fairlab.run.schema import refuse_misfits
 from tests.conftest import make_groups, row, write_rows
 from tests.damaged_models import OF_A_MODEL, OF_SENTENCE_TRANSFORMERS, copied
 
-JOBS = {"train": train.train, "evaluate": evaluate.evaluate, "augment": augment.augment}
+JOBS = {"train": train.work, "evaluate": evaluate.work, "augment": augment.work}
 OTHERS = {"score": score.score, "reproduce": reproduce.reproduce, "report": report.report}
 # What may be left: the record that says why, and what Hydra and a server of language models keep.
 OF_HYDRA = ["mode", "runtime", "run", "overrides", "job"]

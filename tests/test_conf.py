@@ -55,8 +55,9 @@ def targets(node):
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_every_experiment_composes_at_every_scale(experiment, scale):
     config = copy.deepcopy(composed(f"+experiment={experiment}", f"scale={scale}"))
-    if "path" in config.data:
-        config.data.path = "x.jsonl"
+    for key, value in (("path", "x.jsonl"), ("paths", ["x.jsonl"])):
+        if key in list(config.data) and OmegaConf.is_missing(config.data, key):
+            config.data[key] = value
     assert config.scale.name == scale
     refuse_misfits("train", config)
 

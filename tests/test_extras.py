@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 MODULES = {"alt-profanity-check": "profanity_check", "vadersentiment": "vaderSentiment"}
 WANDB = {
     "_target_": "fairlab.run.loggers.wandb_logger",
-    **dict.fromkeys(("project", "entity", "group")),
+    **{"project": "fairlab", "entity": None, "group": None},
     **{"offline": True, "tags": [], "model": False, "init_timeout": 1, "finish_timeout": 1},
 }
 
@@ -50,7 +50,20 @@ def loggers(tmp_path):
 
 
 def ensemble(_):
-    SafetyEnsemble([], harms=[], kind="forest", trees=1, leaf=1, reweighting={}, cache=None, seed=0)
+    SafetyEnsemble(
+        [],
+        harms=[],
+        kind="forest",
+        trees=1,
+        baseline_leaf=1,
+        leaf=1,
+        pairing=[],
+        rivals=[],
+        target=None,
+        reweighting={},
+        cache=None,
+        seed=0,
+    )
 
 
 def perturber(_):

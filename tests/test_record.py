@@ -8,7 +8,8 @@ from urllib.parse import quote
 import pytest
 import yaml
 
-from fairlab.record import Comparison, Note, NotRun, Reading, Record, environment, without_secrets
+from fairlab.record import Comparison, Note, NotRun, Reading, Record, without_secrets
+from fairlab.run.environment import environment
 from fairlab.types import FairlabError
 
 READING = Reading(

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.api.loading import described, load
+from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results, copied
 from fairlab.files import write_whole
 from fairlab.record import Record
@@ -110,7 +110,7 @@ def debias(
     folder.mkdir(parents=True, exist_ok=True)
     in_memory = set() if isinstance(data, str | Path) else {"data.path"}
     given = [f"{key}={value}" for key, value in values.items() if value is not None and key not in in_memory]
-    command = shlex.join(["python", "-m", "fairlab.train", f"backbone={described(model)}", *choices, *given])
+    command = shlex.join(["python", "-m", "fairlab.train", f"backbone={model_name(model)}", *choices, *given])
     record = Record(folder, plain_config(config), command)
     with accounted(record):
         do_work("train", config, work, record)

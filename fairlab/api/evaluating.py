@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.api.debiasing import Run
-from fairlab.api.loading import described, loaded_with_facts
+from fairlab.api.loading import loaded_with_facts, model_name
 from fairlab.api.results import Changes, Results
 from fairlab.benchmarks.runner import measure_models
 from fairlab.protocols import Benchmark
-from fairlab.record import Record, environment
+from fairlab.record import Record
 from fairlab.results.comparing import Side, compare_sides, only_side
 from fairlab.run.build import build_benchmarks
 from fairlab.run.composing import composed
+from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
 from fairlab.run.shortened import shortening_notes
 from fairlab.types import FairlabError
@@ -60,7 +61,7 @@ def evaluate(
     found = {label: loaded_with_facts(one) for label, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     record = Record(Path(kept.name), _configuration(plain_config(config), models, own), _command(models, asked, values))
-    weights = {f"weights of {label or described(models[label])}": facts for label, (_, facts) in found.items()}
+    weights = {f"weights of {label or model_name(models[label])}": facts for label, (_, facts) in found.items()}
     record.provenance |= environment() | weights
     record.notes += shortening_notes(config)
     measure_models(chosen, ((label, backbone) for label, (backbone, _) in found.items()), record)
@@ -74,7 +75,7 @@ def evaluate(
 
 def _configuration(config: dict[str, Any], models: Mapping[str, Any], own: Sequence[Any]) -> dict[str, Any]:
     """The configuration with what it cannot hold as objects: what the models and one's own benchmarks are."""
-    names = {label: described(model) for label, model in models.items()}
+    names = {label: model_name(model) for label, model in models.items()}
     classes = {one.name: {"_target_": f"{type(one).__module__}.{type(one).__qualname__}"} for one in own}
     return {
         **config,
@@ -85,7 +86,7 @@ def _configuration(config: dict[str, Any], models: Mapping[str, Any], own: Seque
 
 def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[str, Any]) -> str:
     """The command that does the same, as far as a command line can say it."""
-    named_models = [f"{label}:{described(model)}" if label else described(model) for label, model in models.items()]
+    named_models = [f"{label}:{model_name(model)}" if label else model_name(model) for label, model in models.items()]
     model = named_models[0] if "" in models else f"{{{','.join(named_models)}}}"
     benchmarks = ",".join(one if isinstance(one, str) else one.name for one in asked)
     given = [f"{key}={value}" for key, value in values.items() if value is not None]

@@ -106,10 +106,10 @@ def loaded_with_facts(model: Any) -> tuple[Backbone, dict[str, Any]]:
             facts = weights_facts(backbone_node(str(model), {}))
         return load(model), facts
     backbone = load(model)
-    return backbone, {"name": described(model), "sha256": backbone.digest()}
+    return backbone, {"name": model_name(model), "sha256": backbone.digest()}
 
 
-def described(model: Any) -> str:
+def model_name(model: Any) -> str:
     """What a record calls a model: its name or folder, or the kind of the object, with where its weights came from."""
     if isinstance(model, str | Path):
         return str(model)

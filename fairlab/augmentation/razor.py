@@ -27,7 +27,7 @@ from fairlab.rewriting.label_keeping import LabelCheck, Labelled, LabelledRewrit
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields
 from fairlab.text.surface_tokens import negations, surface_tokens
-from fairlab.types import Count, FairlabError, Made, NotNegative, Row
+from fairlab.types import Count, FairlabError, Made, Row
 
 SETTINGS = {
     "accept": ("always", "if_lower"),
@@ -109,7 +109,7 @@ class Razor(Planned):
         k: Count,
         candidates: Count,
         rounds: Count,
-        tolerance: NotNegative,
+        tolerance: float,
         accept: Literal["always", "if_lower"] = "if_lower",
         compat: Literal["paper", "official"] = "paper",
         features: Literal["surface", "embedding", "association"] = "surface",

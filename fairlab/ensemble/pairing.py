@@ -76,7 +76,7 @@ def covariance_within(values: Array, sets: NDArray[np.int64]) -> Array:
     """Mean covariance within the sets of two texts or more, (F, F); 0 where there is none.
 
     Example:
-        >>> covariance_within(np.array([[1.0], [3.0], [9.0]]), np.array([0, 0, 1])).tolist()
+        >>> covariance_within(np.array([[1.0], [3.0], [9.0]]), np.array([0, 0, 1])).round(6).tolist()
         [[1.0]]
     """
     _, place, sizes = np.unique(sets, return_inverse=True, return_counts=True)

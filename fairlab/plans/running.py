@@ -15,8 +15,9 @@ from fairlab import __version__
 from fairlab.files import gather, write_whole
 from fairlab.plans.building import build_llm, plan_of
 from fairlab.protocols import Plan, Planned
-from fairlab.record import Note, Record, environment
+from fairlab.record import Note, Record
 from fairlab.run.build import build
+from fairlab.run.environment import environment
 from fairlab.run.folders import AUGMENTED, compared
 from fairlab.run.job import refuse_changed_inputs
 from fairlab.run.values import target_of

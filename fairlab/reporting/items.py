@@ -58,7 +58,7 @@ class ScoredItems:
 
 
 @dataclass(frozen=True)
-class Part:
+class ItemsPart:
     """The texts of some items of a benchmark, and how their scores are found in what a run kept."""
 
     name: str
@@ -101,7 +101,7 @@ def _settings(name: str, record: Record) -> Mapping[str, Any]:
     return of_all.get(name) or of_all.get(name.partition("@")[0]) or {}
 
 
-def _scored(name: str, part: Part, arrays: Mapping[str, Mapping[str, Array]]) -> ScoredItems | None:
+def _scored(name: str, part: ItemsPart, arrays: Mapping[str, Mapping[str, Array]]) -> ScoredItems | None:
     """The scores of a part; None where no phase has them, or they are of other items."""
     scores = {phase: _columns(name, found[part.key]) for phase, found in arrays.items() if part.key in found}
     sizes = {values.shape for values in scores.values()}
@@ -137,7 +137,7 @@ def _without_texts(name: str, arrays: Mapping[str, Mapping[str, Array]], why: st
     return found
 
 
-def _parts(name: str, settings: Mapping[str, Any]) -> list[Part]:
+def _parts(name: str, settings: Mapping[str, Any]) -> list[ItemsPart]:
     """The texts of a benchmark, as it is configured; none of one whose items have no text of their own.
 
     Raises:
@@ -159,7 +159,7 @@ def _parts(name: str, settings: Mapping[str, Any]) -> list[Part]:
     return []
 
 
-def _groups(given: str) -> Part | None:
+def _groups(given: str) -> ItemsPart | None:
     from fairlab.benchmarks.cced import held_out_groups, set_name
     from fairlab.types import DataUnavailable
 
@@ -169,10 +169,10 @@ def _groups(given: str) -> Part | None:
         return None
     subset = set_name(given)
     values = [f"distance of {name}" for name in groups[0].attributes]
-    return Part(f"cced/{subset}", subset, values, [g.id for g in groups], [g.texts for g in groups])
+    return ItemsPart(f"cced/{subset}", subset, values, [g.id for g in groups], [g.texts for g in groups])
 
 
-def _crows_pairs(name: str, settings: Mapping[str, Any]) -> Part:
+def _crows_pairs(name: str, settings: Mapping[str, Any]) -> ItemsPart:
     from fairlab.benchmarks.readings import REGULAR
     from fairlab.data.published.crows_pairs import irregular_pairs, read_crows_pairs
 
@@ -183,10 +183,10 @@ def _crows_pairs(name: str, settings: Mapping[str, Any]) -> Part:
     pairs = [pair for pair in pairs if pair.id not in flagged]
     texts = [[pair.more, pair.less] for pair in pairs]
     values = ["score of the more stereotyping", "score of the less"]
-    return Part(name, "scores", values, [f"{pair.id} {pair.bias_type}" for pair in pairs], texts)
+    return ItemsPart(name, "scores", values, [f"{pair.id} {pair.bias_type}" for pair in pairs], texts)
 
 
-def _stereoset(name: str, settings: Mapping[str, Any]) -> list[Part]:
+def _stereoset(name: str, settings: Mapping[str, Any]) -> list[ItemsPart]:
     from fairlab.benchmarks.readings import REGULAR
     from fairlab.data.published.stereoset import DOMAINS, irregular_items, read_stereoset
 
@@ -199,29 +199,29 @@ def _stereoset(name: str, settings: Mapping[str, Any]) -> list[Part]:
         some = [example for example in examples if example.task == task and example.id not in flagged]
         texts = [[example.context, *example.sentences] for example in some]
         ids = [f"{example.domain}: {example.target}" for example in some]
-        parts.append(Part(f"{name}/{task}", task, values, ids, texts))
+        parts.append(ItemsPart(f"{name}/{task}", task, values, ids, texts))
     return parts
 
 
-def _stsb(settings: Mapping[str, Any]) -> Part:
+def _stsb(settings: Mapping[str, Any]) -> ItemsPart:
     from fairlab.data.published.stsb import read_sts
 
     pairs = read_sts(locate("glue/STS-B/dev.tsv", settings.get("path")))
     ids = [f"{k + 1} (people: {pair.score:g} of 5)" for k, pair in enumerate(pairs)]
-    return Part("stsb", "cosines", ["cosine"], ids, [[pair.first, pair.second] for pair in pairs])
+    return ItemsPart("stsb", "cosines", ["cosine"], ids, [[pair.first, pair.second] for pair in pairs])
 
 
-def _winogender() -> Part:
+def _winogender() -> ItemsPart:
     from fairlab.data.published.winogender import read_winogender, schemas
 
     groups = read_winogender(locate("winogender/all_sentences.tsv"))
     texts = {group.id: [group.versions["man"], group.versions["woman"], group.versions["neutral"]] for group in groups}
     ids = [schema.id for schema in schemas(groups)]
     values = ["log-likelihood of he", "of she", "of they"]
-    return Part("winogender", "log_likelihoods", values, ids, [texts[name] for name in ids])
+    return ItemsPart("winogender", "log_likelihoods", values, ids, [texts[name] for name in ids])
 
 
-def _winobias() -> list[Part]:
+def _winobias() -> list[ItemsPart]:
     from fairlab.data.published.winobias import SPLITS, TYPES, read_winobias
 
     values = ["log-likelihood of the stereotype", "of the other"]
@@ -233,5 +233,5 @@ def _winobias() -> list[Part]:
             pairs += read_winobias(*files)[0]
         texts = [[pair.pro.text, pair.anti.text] for pair in pairs]
         ids = [f"{pair.cluster} {k + 1}" for k, pair in enumerate(pairs)]
-        parts.append(Part(f"winobias/{kind}", kind, values, ids, texts))
+        parts.append(ItemsPart(f"winobias/{kind}", kind, values, ids, texts))
     return parts

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from fairlab.benchmarks.cced import distances, held_out_groups, set_name
+from fairlab.benchmarks.readings import evenly
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Figure, PageCell, PageTable, Section, Text
@@ -55,7 +56,12 @@ def embedded(record: Record) -> Embedded | None:
     name = next((name for name in record.config["benchmark"]["cced"]["sets"] if set_name(name) in after), None)
     if name is None:
         return None
-    return Embedded(set_name(name), held_out_groups(name), before[set_name(name)], after[set_name(name)])
+    return Embedded(
+        set_name(name),
+        evenly(held_out_groups(name), len(after[set_name(name)])),
+        before[set_name(name)],
+        after[set_name(name)],
+    )
 
 
 def tsne_figure(record: Record) -> Figure | None:

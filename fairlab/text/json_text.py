@@ -25,8 +25,10 @@ def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) 
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError:
         raise
-    except ValueError as error:  # the interpreter's bound on the length of an integer
-        raise ValueError("an integer of too many digits") from error
+    except ValueError as error:
+        if "digits" in str(error):  # the interpreter's bound on the length of an integer
+            raise ValueError("an integer of too many digits") from error
+        raise
     if text.count("[") + text.count("{") > DEEPEST and _depth_exceeds(value, DEEPEST):
         raise ValueError("nested too deeply")
     return value

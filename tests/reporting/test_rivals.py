@@ -23,7 +23,7 @@ def test_the_debiased_model_stands_beside_its_rivals(tmp_path):
     record = Record(tmp_path, {"method": {"harms": ["hate", "violence"]}}, "", readings=readings)
     found = {one.name: (one.precision, one.variance) for one in rivals(record, "safety", "hate")}
     assert found == {"debiased": (-1.0, -60.0), "smooth": (-2.0, -30.0), "paired 0.3": (1.0, -50.0)}
-    page = "".join(safety_sections(record))
+    page = str(safety_sections(record))
     assert "Controls and rivals, hate" in page
     assert "Controls and rivals, violence" not in page  # nothing was measured of it
     assert rivals(record, "safety_hatecheck", "hate") == []

@@ -37,7 +37,7 @@ def test_only_what_came_after_training_is_marked(tmp_path):
     assert marks_beside(record, after) == [UNTRAINED]
     assert any(line.startswith("STS-B") and line.endswith(f"({UNTRAINED})") for line in summary_lines(record))
     page = write_report(record).read_text(encoding="utf-8")
-    assert f"50 [40, 60] ({UNTRAINED})</td>" in page
+    assert f"[40, 60] ({UNTRAINED})</" in page
     assert "<li>note: training: the loss did not fall" in page
     assert training_notes(run(tmp_path / "b", FALLING)) == []
 
@@ -53,7 +53,7 @@ def test_a_sweep_says_in_how_many_runs(tmp_path):
     records = [run(tmp_path / str(k), STILL if k < 2 else FALLING, seed=k) for k in range(3)]
     (choice,) = choices_of(records, [KEY])
     assert choice.points[KEY].marks == (f"{UNTRAINED} in 2 of 3 runs",)
-    assert f"({UNTRAINED} in 2 of 3 runs)</td>" in write_sweep(tmp_path, records, [KEY]).read_text(encoding="utf-8")
+    assert f"({UNTRAINED} in 2 of 3 runs)</" in write_sweep(tmp_path, records, [KEY]).read_text(encoding="utf-8")
     (alone,) = choices_of(records[:1], [KEY])
     assert alone.points[KEY].marks == (UNTRAINED,)
 
