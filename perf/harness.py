@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from fairlab.record import environment
+from fairlab.run.environment import environment
 
 
 def machine() -> dict[str, object]:

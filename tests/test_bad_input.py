@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fairlab import augment, evaluate, report, reproduce, score, train
 from fairlab.ensemble.export import save_ensemble
 from fairlab.ensemble.model import HarmModel
 from fairlab.ensemble.sources import Sentiment, Sources
@@ -34,8 +34,8 @@ from fairlab.run.schema import refuse_misfits
 from tests.conftest import make_groups, row, write_rows
 from tests.damaged_models import OF_A_MODEL, OF_SENTENCE_TRANSFORMERS, copied
 
-JOBS = {"train": train.work, "evaluate": evaluate.work, "augment": augment.work}
-OTHERS = {"score": score.score, "reproduce": reproduce.reproduce, "report": report.report}
+JOBS = {name: import_module(f"fairlab.{name}").work for name in ("train", "evaluate", "augment")}
+OTHERS = {name: getattr(import_module(f"fairlab.{name}"), name) for name in ("score", "reproduce", "report")}
 # What may be left: the record that says why, and what Hydra and a server of language models keep.
 OF_HYDRA = ["mode", "runtime", "run", "overrides", "job"]
 LEFT = {"record.json", "metrics.json", ".lock", "llm_ledger.sqlite"}

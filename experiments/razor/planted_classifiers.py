@@ -29,7 +29,8 @@ from fairlab.metrics.bootstrap import mean_draws, percentile_interval, two_sided
 from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.metrics.shortcuts_by_word import AssociationSpace
 from fairlab.metrics.shortcuts_official import OfficialSpace
-from fairlab.record import Comparison, Reading, Record, environment
+from fairlab.record import Comparison, Reading, Record
+from fairlab.run.environment import environment
 from fairlab.text.surface_tokens import negations, surface_tokens
 
 TUNING = Tuning(epochs=3, lr=1e-4, batch_size=16)  # as conf/method/quickstart/razor.yaml

@@ -23,8 +23,8 @@ from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
 from fairlab.metrics.significance import wilson_interval
-from fairlab.record import environment
 from fairlab.rewriting.rules import RuleRewriter
+from fairlab.run.environment import environment
 from fairlab.text.pronouns import AMBIGUOUS, POSSESSIVE, case_by_neighbours
 from fairlab.types import NEUTRAL, Group
 from sets import TOKEN, Gap, crows, gap, winogender

@@ -36,7 +36,7 @@ from fairlab.reporting.questions import by_question, shifts, verdict
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.summary import collapse_verdicts
-from fairlab.results.marks import marked, marks_beside
+from fairlab.results.marks import marks_beside
 
 PUBLISHED = Path(__file__).parent / "published"
 MANY = 12  # rows of a table that is folded from there on
@@ -174,7 +174,7 @@ def _table(record: Record, rows: Sequence[Mapping[str, Reading]], phases: Sequen
 
 
 def _value(reading: Reading, marks: Sequence[str] = ()) -> PageCell:
-    interval = marked(f"[{reading.low:.4g}, {reading.high:.4g}]", marks)
+    interval = f"[{reading.low:.4g}, {reading.high:.4g}]" + "".join(f"\n({mark})" for mark in marks)
     if reading.p is not None:
         interval += f"\np {reading.p:.2g}" + (f" ({reading.p_holm:.2g})" if reading.p_holm is not None else "")
     return PageCell(f"{reading.value:.4g}", interval)

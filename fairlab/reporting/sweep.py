@@ -32,7 +32,6 @@ from fairlab.reporting.page import (
 )
 from fairlab.reporting.questions import by_question
 from fairlab.results.grouping import Choice, Point, best, choices_of, headlines, trade_off_front
-from fairlab.results.marks import marked
 from fairlab.results.runs import read_runs
 from fairlab.types import FairlabError
 
@@ -193,7 +192,8 @@ def _row(
 
 def _shown(point: Point, *, nearest: bool = False) -> PageCell:
     sign, tone = ("▲ ", "better") if nearest else ("", "")
-    return PageCell(f"{sign}{point.value:.4g}", marked(f"[{point.low:.4g}, {point.high:.4g}]", point.marks), tone=tone)
+    interval = f"[{point.low:.4g}, {point.high:.4g}]" + "".join(f"\n({mark})" for mark in point.marks)
+    return PageCell(f"{sign}{point.value:.4g}", interval, tone=tone)
 
 
 def _short(choice: Choice) -> str:

@@ -23,6 +23,7 @@ from fairlab.text.syntax import Syntax
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, FairlabError
 
+NEAR = 2  # words between adjectives of one person, at most
 EITHER = "either"  # stands for the attribute of *he or she*
 
 
@@ -188,7 +189,7 @@ class RuleRewriter:
                     edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
             else:
                 edits.append(self._turn_word(mention, target, syntax))
-        edits = _once(edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
+        edits = _once(text, edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
         said = [edit.new for edit in edits]  # what an age must fit
         for mention, target in ages:
             years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
@@ -227,15 +228,16 @@ class RuleRewriter:
         return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
 
 
-def _once(edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
-    """The edits without an adjective said twice: *a young, tall girl* is *a middle-aged, tall woman*."""
-    said: set[str] = set()
+def _once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
+    """The edits without an adjective said twice of one person: *a young, tall girl* is *a middle-aged, tall woman*."""
+    said: Edit | None = None
     found = []
     for edit in edits:
         first, _, rest = edit.new.partition(" ")
-        found.append(replace(edit, new=rest) if rest and first.casefold() in said else edit)
-        if edit.start in adjectives:
-            said.add(edit.new.casefold())
+        beside = said is not None and len(text[said.end : edit.start].split()) <= NEAR
+        twice = beside and rest and said is not None and first.casefold() == said.new.casefold()
+        found.append(replace(edit, new=rest) if twice else edit)
+        said = edit if edit.start in adjectives else said
     return found
 
 

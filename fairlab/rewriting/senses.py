@@ -160,7 +160,8 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
         return False
     if word[:1].isupper() and not word.isupper() and not token.is_sent_start and other in _NEVER_CAPITALISED:
         return False  # the School for Girls
-    if token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i:
+    # Of a text in capitals, tags and dependencies tell nothing.
+    if token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i and not word.isupper():
         head = token.head
         if head.lower_ in ANIMALS_AND_THINGS:
             return False

@@ -192,6 +192,8 @@ def refuse_misfits(entry: str, config: DictConfig) -> None:
 
 
 def _missing(config: DictConfig) -> set[str]:
+    if unset := {str(key) for key in config if OmegaConf.is_missing(config, str(key))}:
+        return unset  # first, as other values may be made of these
     made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # of data.input
     return OmegaConf.missing_keys(config) - made
 

@@ -34,8 +34,8 @@ def run(folder):
 
 
 def ensemble(folder):
-    source = EXPERIMENTS / "ensemble" / "records" / "four_sources"
-    return write_report(Record.load(Path(shutil.copytree(source, folder / "four_sources"))))
+    source = EXPERIMENTS / "ensemble" / "records" / "sets" / "seed_42"
+    return write_report(Record.load(Path(shutil.copytree(source, folder / "ensemble"))))
 
 
 def sweep(folder):
