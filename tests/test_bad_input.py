@@ -38,7 +38,7 @@ JOBS = {name: import_module(f"fairlab.{name}").work for name in ("train", "evalu
 OTHERS = {name: getattr(import_module(f"fairlab.{name}"), name) for name in ("score", "reproduce", "report")}
 # What may be left: the record that says why, and what Hydra and a server of language models keep.
 OF_HYDRA = ["mode", "runtime", "run", "overrides", "job"]
-LEFT = {"record.json", "metrics.json", ".lock", "llm_ledger.sqlite"}
+LEFT = {"record.json", "metrics.json", ".lock", *(f"llm_ledger.sqlite{end}" for end in ("", "-shm", "-wal"))}
 
 
 def read_table() -> tuple[dict[str, tuple[str, str]], list[tuple[str, str, str]]]:
