@@ -168,7 +168,8 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
         titled = beside.precedes_name and word.casefold().split()[-1] in BEFORE_FIRST_NAMES
         sex = word.casefold() in ("male", "female")
         named = head.tag_ in ("NNP", "NNPS") and (titled or word[:1].islower())  # Aunt Mary, the waiter John
-        if not sex and not named and head.tag_.startswith("NN") and not is_person(head.lower_):
+        verb = head.tag_ == "NNS" and head.dep_ == "compound"  # "my aunt mends clocks": first parts are no plurals
+        if not sex and not named and not verb and head.tag_.startswith("NN") and not is_person(head.lower_):
             return False
         if other in ("rank", "thing", "kin", "colour", "nation", "region"):
             return False
