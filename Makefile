@@ -18,7 +18,7 @@ help: ## list the targets
 quickstart: .venv/installed ## debias a small pretrained encoder, measure it before and after, write a report
 	$(BIN)/python -m fairlab.train +experiment=ccd_bert
 
-test: .venv/installed ## run the tests, in about six minutes on two cores
+test: .venv/installed ## run the tests, in about ten minutes on two cores
 	$(BIN)/python -m pytest
 
 test-slow: .venv/installed ## run the tests that are left out there: whole runs on real weights, more of what is killed
