@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hydra
 from omegaconf import DictConfig
@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from fairlab.backbones.loading import weights_facts
 from fairlab.benchmarks.runner import measure_data, measure_models
 from fairlab.distributed import device, rank
-from fairlab.protocols import DataBenchmark
+from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Note, Record
 from fairlab.run import cli
 from fairlab.run.backbone_nodes import SETTINGS, backbone_node
@@ -26,6 +26,9 @@ from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
+if TYPE_CHECKING:  # torch takes seconds to import
+    from fairlab.backbones.backbone import Backbone
+
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="evaluate")
 def main(config: DictConfig) -> None:
@@ -37,7 +40,7 @@ def main(config: DictConfig) -> None:
 def work(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark, or every data set; everything measured is in ``record`` at once."""
     config = lowered(config)
-    record.notes = list(dict.fromkeys([*record.notes, *shortening_notes(config)]))
+    record.add_notes(shortening_notes(config))
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     if config.dataset is not None:
         evaluate_data(config, record)
@@ -70,10 +73,26 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
     record.provenance |= environment() | inputs
     one = len(models) == 1
     backbones = (("" if one else label, build(node).to(device())) for label, node in models.items())
-    trained_on = {"" if one else label: Fingerprints.load(Path(place)) for label, place in named.items()}
-    for label, place in named.items():
-        about = [replace(note, phase="" if one else label) for note in notes_of_training(Path(place))]
-        record.notes = list(dict.fromkeys([*record.notes, *about]))
+    measure_named(benchmarks, backbones, {"" if one else label: Path(place) for label, place in named.items()}, record)
+
+
+def measure_named(
+    benchmarks: Sequence[Benchmark],
+    backbones: Iterable[tuple[str, Backbone]],
+    places: Mapping[str, Path],
+    record: Record,
+) -> None:
+    """Measure models, and say of those that are runs whether they trained, and where they are measured on their data.
+
+    Args:
+        benchmarks: the benchmarks to run.
+        backbones: label and model, one after the other; the label of the only one is empty.
+        places: by label, where the models that have a name came from; of a run, its folder.
+        record: the run's record, as of :func:`fairlab.benchmarks.runner.measure`.
+    """
+    for label, place in places.items():
+        record.add_notes(replace(note, phase=label) for note in notes_of_training(place))
+    trained_on = {label: Fingerprints.load(place) for label, place in places.items()}
     measure_models(benchmarks, backbones, record, trained_on)
 
 

@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import urllib.parse
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -207,6 +208,10 @@ class Record:
         values |= {f"{reading.key}_p": reading.p for reading in self.readings if reading.p is not None}
         return values | {comparison.key: comparison.difference for comparison in self.comparisons}
 
+    def add_notes(self, notes: Iterable[Note]) -> None:
+        """Add the notes that are not there yet."""
+        self.notes = list(dict.fromkeys([*self.notes, *notes]))
+
     def marks(self, reading: Reading) -> list[str]:
         """What must be said beside a reading, such as that the method did not train."""
         return list(dict.fromkeys(note.mark for note in self.notes if note.marks(reading)))
@@ -308,10 +313,8 @@ def without_secrets(text: str) -> str:
 
 
 def _blanked(text: str, secrets: dict[str, str]) -> str:
-    long = {value: name for value, name in secrets.items() if len(value) >= LONG or not value.isdecimal()}
-    if long:
-        spelled = {way: name for value, name in long.items() for way in _spellings(value)}
-        text = _any_of(tuple(sorted(spelled, key=len, reverse=True))).sub(lambda found: spelled[found[0]], text)
+    pattern, spelled = _finder(tuple(secrets.items()))
+    text = pattern.sub(lambda found: spelled[found[0]], text) if spelled else text
     text = IN_ADDRESS.sub(r"\1<password>@", text)
     return MISPLACED.sub(_misplaced, text)
 
@@ -336,7 +339,6 @@ def _secrets() -> dict[str, str]:
     return found
 
 
-@cache
 def _spellings(value: str) -> set[str]:
     """The ways in which JSON, YAML, HTML, addresses, shells and sentences write a text."""
     plain = {value, " ".join(value.split())}
@@ -354,7 +356,10 @@ def _spellings(value: str) -> set[str]:
 
 
 @cache
-def _any_of(spellings: tuple[str, ...]) -> re.Pattern[str]:
-    """Any of the texts; short ones as whole words alone."""
-    ways = [re.escape(way) if len(way) >= LONG else rf"(?<!\w){re.escape(way)}(?!\w)" for way in spellings]
-    return re.compile("|".join(ways))
+def _finder(secrets: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, str]]:
+    """Any way of writing a secret, longest first and short ones as whole words alone; and what stands in its place."""
+    long = {value: name for value, name in secrets if len(value) >= LONG or not value.isdecimal()}
+    spelled = {way: name for value, name in long.items() for way in _spellings(value)}
+    ordered = sorted(spelled, key=len, reverse=True)
+    ways = [re.escape(way) if len(way) >= LONG else rf"(?<!\w){re.escape(way)}(?!\w)" for way in ordered]
+    return re.compile("|".join(ways)), spelled

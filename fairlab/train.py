@@ -58,7 +58,7 @@ def work(config: DictConfig, record: Record) -> None:
     refuse_changed_inputs(record, inputs)
     refuse_changed_step(record, parts)
     record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
-    record.notes = list(dict.fromkeys([*record.notes, *shortening_notes(config)]))
+    record.add_notes(shortening_notes(config))
     data.write(record.folder)
     print(start.announcement(inputs["data"], parts))
 
@@ -66,7 +66,7 @@ def work(config: DictConfig, record: Record) -> None:
     trainer = make_trainer(config, record, history, start.model, method, data, parts)
     device = trainer.strategy.root_device
     _measure_groups(data, record)
-    record.notes = list(dict.fromkeys([*record.notes, *follow_axes(benchmarks, data)]))
+    record.add_notes(follow_axes(benchmarks, data))
     trained_on = data.fingerprints()
     if config.before is not None:
         take("before", Path(config.before), record)
@@ -91,7 +91,7 @@ def work(config: DictConfig, record: Record) -> None:
         text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
         record.notes.append(Note("training", text))
     record.status = "finished"
-    record.notes = list(dict.fromkeys([*record.notes, *training_notes(record)]))
+    record.add_notes(training_notes(record))
     write_report(record)
     record.save()
     finish_loggers(trainer.loggers, record, trainer.global_step)

@@ -18,6 +18,7 @@ from fairlab.record import Record
 from fairlab.run.composing import composed, from_backbone
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work
+from fairlab.run.schema import refuse_missing
 from fairlab.train import work
 from fairlab.types import FairlabError, Group
 
@@ -113,6 +114,7 @@ def debias(
     command = shlex.join(["python", "-m", "fairlab.train", f"backbone={model_name(model)}", *choices, *given])
     record = Record(folder, plain_config(config), command)
     with accounted(record):
+        refuse_missing(config)
         do_work("train", config, work, record)
     return Run(record, kept)
 

@@ -11,7 +11,7 @@ from typing import Any
 from fairlab.api.debiasing import Run
 from fairlab.api.loading import loaded_with_facts, model_name
 from fairlab.api.results import Changes, Results
-from fairlab.benchmarks.runner import measure_models
+from fairlab.evaluate import measure_named
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
 from fairlab.results.comparing import Side, compare_sides, only_side
@@ -63,8 +63,9 @@ def evaluate(
     record = Record(Path(kept.name), _configuration(plain_config(config), models, own), _command(models, asked, values))
     weights = {f"weights of {label or model_name(models[label])}": facts for label, (_, facts) in found.items()}
     record.provenance |= environment() | weights
-    record.notes += shortening_notes(config)
-    measure_models(chosen, ((label, backbone) for label, (backbone, _) in found.items()), record)
+    record.add_notes(shortening_notes(config))
+    places = {label: Path(one) for label, one in models.items() if isinstance(one, str | Path)}
+    measure_named(chosen, ((label, backbone) for label, (backbone, _) in found.items()), places, record)
     if not record.readings:
         reasons = "; ".join(dict.fromkeys(f"{entry.benchmark}: {entry.reason}" for entry in record.not_run))
         raise FairlabError(f"nothing could be measured ({reasons}); choose another benchmark, or another model")

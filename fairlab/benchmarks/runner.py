@@ -79,7 +79,7 @@ def measure_models(
     for label, backbone in models:
         if (twin := seen.setdefault(backbone.digest(), label)) != label:
             text = f"{label} and {twin} have the same weights, so nothing but their settings can differ between them"
-            record.notes = list(dict.fromkeys([*record.notes, Note("weights", text)]))
+            record.add_notes([Note("weights", text)])
         if first is None:
             first = label
             measure(benchmarks, backbone, label, record, trained_on=known.get(label))

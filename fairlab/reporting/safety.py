@@ -135,10 +135,6 @@ def _contributions(of_harm: dict[str, Any]) -> PageTable:
     return PageTable(["source score", "contribution before", "contribution after"], rows)
 
 
-def _of_hundred(share: float) -> PageCell:
-    return PageCell(f"{100 * share:.0f} %", heat=share)
-
-
 def _gaps(of_harm: dict[str, Any]) -> list[Block]:
     """Figure 5: mean over categories of the largest gap of each source score, and of the models."""
     of_models = [(f"the model, {phase}", of_harm["gaps"][phase]) for phase in ("before", "after")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -135,8 +134,3 @@ def _comparison(before: Side, after: Side, place: Place) -> Comparison:
         headline=later.headline,
         phase=CHANGE,
     )
-
-
-def sides_by_seed(sides: Sequence[Side]) -> dict[int | None, Side]:
-    """Models by the seed of their runs; of runs that do the same with one seed the last one counts."""
-    return {side.record.config.get("seed"): side for side in sides}

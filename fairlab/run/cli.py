@@ -61,7 +61,6 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     if _traceback_wanted:
         main()
         return
-    before = os.environ.get(FULL_ERROR)
     os.environ[FULL_ERROR] = "1"  # so that Hydra hands errors on instead of printing them itself
     try:
         main()
@@ -73,7 +72,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
             raise
         stop(sentence, exit_code(error))
     finally:  # for whoever called from Python
-        os.environ.pop(FULL_ERROR) if before is None else os.environ.update({FULL_ERROR: before})
+        os.environ.pop(FULL_ERROR, None)
 
 
 def _terminated(*_: object) -> NoReturn:

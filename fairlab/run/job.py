@@ -77,9 +77,6 @@ def accounted(record: Record) -> Iterator[None]:
 
 def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None], record: Record) -> None:
     """The work, in this process or in as many as the configuration asks for; ``record`` holds what rank 0 wrote."""
-    made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # of data.input
-    if missing := sorted(OmegaConf.missing_keys(config) - made):
-        raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
     count = process_count(config)
     refuse_other_count(count)
     if count == 1:

@@ -176,9 +176,7 @@ def refuse_misfits(entry: str, config: DictConfig) -> None:
         FairlabError: a value is missing or does not fit; the sentence names its key and what would fit.
     """
     known = KEYS[entry].__annotations__
-    missing = sorted(_missing(config))
-    if missing:
-        raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
+    refuse_missing(config)
     values = plain_config(config)
     for key in KEYS[entry].__required_keys__ - set(values):
         raise FairlabError(f"nothing is chosen for {key}; give {key}=NAME with: {', '.join(cli.choices(key))}")
@@ -189,6 +187,16 @@ def refuse_misfits(entry: str, config: DictConfig) -> None:
         raise FairlabError(sentence)
     if "trainer" in values:
         _refuse_misfits_of_trainer(values["trainer"])
+
+
+def refuse_missing(config: DictConfig) -> None:
+    """Raise where a value that a run needs was not given.
+
+    Raises:
+        FairlabError: a value is missing; the sentence names its key.
+    """
+    if missing := sorted(_missing(config)):
+        raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
 
 
 def _missing(config: DictConfig) -> set[str]:
