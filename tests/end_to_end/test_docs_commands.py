@@ -47,7 +47,8 @@ def glue_rows(count):
 def _place(tmp_path):
     """What a reader of the pages would have: texts, groups, pairs and tasks."""
     groups = [row(group) for group in make_groups(12)]
-    write_rows(tmp_path / "small.jsonl", groups)
+    for name in ("small.jsonl", "my.jsonl"):
+        write_rows(tmp_path / name, groups)
     for name in ("texts.txt", "corpus.txt"):
         (tmp_path / name).write_text("\n".join(PERSONS), encoding="utf-8")
     write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in PERSONS])
@@ -58,12 +59,13 @@ def _place(tmp_path):
     ]
     write_rows(tmp_path / "pairs.jsonl", [dict(zip(FIELDS, pair, strict=True)) for pair in pairs])
     (tmp_path / "my_pairs.csv").write_text("\n".join([",".join(FIELDS), *map(",".join, pairs)]) + "\n")
-    for name in ("reports", "rte", "data/measured"):
+    for name in ("reports", "rte", "sst2", "data/measured"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "reports" / "one.txt").write_text("\n\n".join(map(sentence, range(60))))
     (tmp_path / "stereoset.json").write_text(json.dumps({"data": {"intersentence": list(contexts(12))}}))
     for split, count in (("train", 60), ("dev", 20)):
         (tmp_path / "rte" / f"{split}.tsv").write_text(glue_rows(count))
+        (tmp_path / "sst2" / f"{split}.tsv").write_text("".join(f"text {k}\t{k % 2}\n" for k in range(count)))
     for task in ("fever_two_way", "snli_validation"):
         (tmp_path / "data" / task).mkdir()
         write_rows(tmp_path / "data" / task / "train.jsonl", claims(60))
@@ -76,7 +78,7 @@ def reduced(experiment, folders, bart):
     groups = [*bert, "benchmark=[cced]", "benchmark.cced.sets=[small.jsonl]", "data.validation=2", "data.limit=8"]
     lines = ["data.batch_size=4", "data.passage=24", "data.validation=0.2", "method.steps=2"]
     perplexity = ["benchmark=perplexity", "benchmark.perplexity.path=texts.txt", "benchmark.perplexity.lines=4"]
-    few = ["data.batch_size=8", "method.epochs=1"]
+    few = ["data.batch_size=8", "method.epochs=1", "data.validation=0.3"]
     pairs = ["benchmark.perturber.path=pairs.jsonl", "benchmark.perturber.paths=null"]
     llama = [*tiny_backbone(folders["llama"]), "backbone.max_length=64", "data.path=reports/one.txt"]
     causal = ["data.validation=5", "data.block=64", "data.batch_size=1", "method.rank=2", "trainer=cpu"]
@@ -91,9 +93,9 @@ def reduced(experiment, folders, bart):
         "fairtune_glue": [*tiny_backbone(folders["bert"]), "data.path=rte", *few],
         "perturber": [f"backbone.name={bart}", "backbone.max_length=64", *few, *pairs],
         "biaser_llm": [*llama, "augmentation=cda_text", "data.expandable=false", *causal, *mb_index],
-        "glue": ["data.path=rte", "data.task=rte", *few],
-        "razor_fever": [*claims, "data.task=fever_two_way", "data.path=data"],
-        "razor_nli": [*claims, "data.path=data"],
+        "glue": [*tiny_backbone(folders["bert"]), "data.path=sst2", *few],
+        "razor_fever": [*claims, "data.task=fever_two_way", "data.path=data/fever_two_way"],
+        "razor_nli": [*claims, "data.path=data/snli_validation"],
     }[experiment]
 
 
