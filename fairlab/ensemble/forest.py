@@ -182,7 +182,7 @@ class SafetyEnsemble:
         """Write what the report shows beside the readings."""
         from fairlab.ensemble.overview import ensemble_overview
 
-        write_whole(folder / "look.json", json.dumps(ensemble_overview(self.judged), ensure_ascii=False) + "\n")
+        write_whole(folder / "overview.json", json.dumps(ensemble_overview(self.judged), ensure_ascii=False) + "\n")
 
     def export(self, folder: Path, card: str) -> Path:
         """Write the debiased models, and return their file."""

@@ -1,4 +1,4 @@
-"""Sections of a report on a safety ensemble: the paper's tables and figures, and a look into each subgroup.
+"""Sections of a report on a safety ensemble: the paper's tables and figures, and what is in each subgroup.
 
 Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", tables 3 and 6,
 figures 3 to 5.
@@ -28,7 +28,7 @@ from fairlab.reporting.page import (
 from fairlab.reporting.reweighting import pareto_plot
 
 PUBLISHED = Path(__file__).parent / "published" / "ensemble.yaml"
-LOOK = "look.json"  # beside the record: what the figures and the look into subgroups show
+OVERVIEW = "overview.json"  # beside the record: what the figures show, and the subgroups
 OF = "acv_change_of_"  # before the name of another model
 LEAST = 0.05  # share below which a source score is left out of figure 4, as in the paper
 
@@ -36,11 +36,11 @@ LEAST = 0.05  # share below which a source score is left out of figure 4, as in 
 def safety_sections(record: Record) -> list[Section]:
     """Tables 3 and 6 beside the printed ones, figures 3 to 5, and the sets with the largest gaps."""
     sections = [Section("Beside the published numbers", _beside(record)), *_rivals(record)]
-    file = record.folder / LOOK
+    file = record.folder / OVERVIEW
     if not file.is_file():
         return sections
-    look = json.loads(file.read_text(encoding="utf-8"))
-    for harm, of_harm in look.items():
+    overview = json.loads(file.read_text(encoding="utf-8"))
+    for harm, of_harm in overview.items():
         sections.append(Section(f"Sliced averages, {harm}, safe texts", _heat_maps(of_harm)))
         if of_harm["contributions"]["before"]:
             sections.append(Section(f"What the models decide by, {harm}", [_contributions(of_harm)]))

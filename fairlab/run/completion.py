@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from fairlab.run import cli
-from fairlab.run.console import OWN, entry_points
 from fairlab.run.listing import listed
 
 
-def command() -> None:
-    """Print what may follow on the line that bash hands over in ``COMP_LINE`` and ``COMP_POINT``."""
+def command(commands: Sequence[str]) -> None:
+    """Print what may follow on the line that bash hands over in ``COMP_LINE`` and ``COMP_POINT``.
+
+    Args:
+        commands: what may stand behind ``fairlab``.
+    """
     line = os.environ.get("COMP_LINE", "")
-    print("\n".join(offered(line[: int(os.environ.get("COMP_POINT", len(line)))])))
+    print("\n".join(offered(line[: int(os.environ.get("COMP_POINT", len(line)))], commands)))
 
 
-def offered(line: str) -> list[str]:
+def offered(line: str, commands: Sequence[str]) -> list[str]:
     """What may stand in the place of a line's last word; after ``=`` or a comma, in the place of what follows it.
 
     Example:
-        >>> offered("fairlab tr"), offered("fairlab train backbone=mini")
+        >>> offered("fairlab tr", ["train", "view"]), offered("fairlab train backbone=mini", ["train", "view"])
         (['train '], ['minilm ', 'minilm_mlm '])
     """
     _, *words, last = line.split(" ")
     if not words:
-        return [f"{name} " for name in [*entry_points(), *OWN] if name.startswith(last)]
+        return [f"{name} " for name in commands if name.startswith(last)]
     if words[0] == "ls":
         return [f"{kind} " for kind in listed([]) if kind.startswith(last)]
     key, is_value, value = last.partition("=")

@@ -27,7 +27,7 @@ def main() -> None:
 
         command(given[1:])
     elif name == "complete":  # for the shell, see fairlab/run/completion.py
-        import_module("fairlab.run.completion").command()
+        import_module("fairlab.run.completion").command([*entry_points(), *OWN])
     elif name in entry_points():
         sys.argv = [f"fairlab.{name}", *given[1:]]
         import_module(f"fairlab.{name}").command()

@@ -16,7 +16,7 @@ from tests.ensemble.conftest import Biased
 def test_an_exported_ensemble_scores_alike_and_is_checked(fitted, tmp_path):
     fitted.finish(tmp_path)
     fitted.export(tmp_path / "model", "")
-    assert set(json.loads((tmp_path / "look.json").read_text())) == {"toxicity"}
+    assert set(json.loads((tmp_path / "overview.json").read_text())) == {"toxicity"}
     folder = tmp_path / "model"
     loaded = load_ensemble(folder)
     texts = ["An awful day.", "A lovely day.", "x" * 1_000_000, ""]
