@@ -17,6 +17,7 @@ from fairlab.run.listing import listed
 from fairlab.types import FairlabError
 
 ROOT = Path(__file__).parents[2]
+COMMANDS = [*entry_points(), "ls", "version"]
 
 
 @pytest.fixture
@@ -94,13 +95,13 @@ def test_what_cannot_be_listed(said, tmp_path):
 
 
 def test_the_shell_is_offered_what_may_follow(said, monkeypatch):
-    assert offered("fairlab ") == [f"{name} " for name in [*entry_points(), "ls", "version"]]
-    assert offered("fairlab ls bench") == ["benchmarks "]
-    assert offered("fairlab train +exp") == ["+experiment="]
-    assert offered("fairlab train +experiment=ccd") == ["ccd_bert ", "ccd_roberta "]
-    assert offered("fairlab evaluate benchmark=[sea") == ["[seat"]
-    assert offered("fairlab evaluate benchmark=[seat,sts") == ["[seat,stsb"]
-    assert offered("fairlab evaluate model=mini") == []
+    assert offered("fairlab ", COMMANDS) == [f"{name} " for name in COMMANDS]
+    assert offered("fairlab ls bench", COMMANDS) == ["benchmarks "]
+    assert offered("fairlab train +exp", COMMANDS) == ["+experiment="]
+    assert offered("fairlab train +experiment=ccd", COMMANDS) == ["ccd_bert ", "ccd_roberta "]
+    assert offered("fairlab evaluate benchmark=[sea", COMMANDS) == ["[seat"]
+    assert offered("fairlab evaluate benchmark=[seat,sts", COMMANDS) == ["[seat,stsb"]
+    assert offered("fairlab evaluate model=mini", COMMANDS) == []
     monkeypatch.setenv("COMP_LINE", "fairlab ev")
     assert said("complete")[0].out == "evaluate \n"
 
