@@ -9,6 +9,7 @@ from omegaconf import DictConfig
 
 from fairlab.reporting.sweep import report_sweep
 from fairlab.results.folder_tables import write_tables
+from fairlab.results.runs import read_runs
 from fairlab.run import cli
 from fairlab.run.schema import refuse_misfits
 
@@ -27,8 +28,9 @@ def report(config: DictConfig) -> None:
         FairlabError: a value is wrong, or there are no runs.
     """
     refuse_misfits("report", config)
-    report_sweep(Path(config.runs), config.readings)
-    write_tables(Path(config.runs))
+    runs = Path(config.runs)
+    report_sweep(runs, config.readings)
+    write_tables(read_runs(runs), runs)
 
 
 def command() -> None:

@@ -67,6 +67,7 @@ def reproduce(config: DictConfig) -> None:
     if config.dry_run:
         return
     from fairlab.reporting.study import write_study
+    from fairlab.results.folder_tables import write_tables
 
     records = finished_records(output / "runs", matrix)
     normalise(matrix, records)
@@ -75,6 +76,7 @@ def reproduce(config: DictConfig) -> None:
     for table, rows in filled:
         write_table(table, rows, matrix, output)
     write_study(filled, matrix, records, output / "report.html")
+    write_tables([record for of_run in records.values() for record in of_run.values()], output)
     print(f"report: {output / 'report.html'}")
     if failed:
         names = ", ".join(failed)

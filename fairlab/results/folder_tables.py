@@ -10,16 +10,15 @@ from fairlab.record import Record
 from fairlab.results.comparing import sides_of
 from fairlab.results.long_form import write_long_form
 from fairlab.results.method_table import method_table
-from fairlab.results.runs import read_runs
 
 
-def write_tables(folder: Path) -> None:
+def write_tables(records: Sequence[Record], folder: Path) -> None:
     """Write ``readings.csv``, and ``methods.md`` and ``methods.tex`` where a finished run has headline readings.
 
     Args:
-        folder: that holds runs at any depth.
+        records: of the runs, in the order of the rows.
+        folder: where the tables are written.
     """
-    records = read_runs(folder)
     write_long_form(records, folder / "readings.csv")
     if has_headlines(records):
         table = method_table(records)

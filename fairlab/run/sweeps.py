@@ -19,6 +19,7 @@ from fairlab.files import write_whole
 from fairlab.record import without_secrets
 from fairlab.reporting.sweep import report_sweep
 from fairlab.results.folder_tables import write_tables
+from fairlab.results.runs import read_runs
 from fairlab.run import cli
 from fairlab.run.folders import is_finished, refuse_other_run_of_sweep, write_sweep_state
 from fairlab.run.job import lock_folder
@@ -144,7 +145,7 @@ def launch(
         raise KeyboardInterrupt
     write_sweep_state(sweep, overrides, "running" if failed else "finished")
     report_sweep(sweep)
-    write_tables(sweep)
+    write_tables(read_runs(sweep), sweep)
     return failed
 
 

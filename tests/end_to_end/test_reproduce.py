@@ -1,5 +1,6 @@
 """The reproduction driver end to end: runs what is missing, resumes, writes tables."""
 
+import csv
 import json
 
 import pytest
@@ -58,6 +59,15 @@ def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_
     page = (tmp_path / OUTPUT / "table_6.md").read_text()
     assert "CCD-GPT: not reproducible: the authors' groups are not public" in page
     assert "at quickstart scale, seeds 1" in page
+    with (tmp_path / OUTPUT / "readings.csv").open() as file:
+        (gap,) = [
+            float(row["value"])
+            for row in csv.DictReader(file)
+            if [row[part] for part in ("phase", "benchmark", "subset", "quantity")]
+            == ["after", "cced", "groups", "gap"]
+        ]
+    assert gap == pytest.approx(values["after/cced/groups/gap"])
+    assert (tmp_path / OUTPUT / "methods.tex").is_file()
 
     again = run("paper=mini", "seeds=1", entry="reproduce")
     assert again.stdout.startswith("1/1 ccd seed 1: finished")

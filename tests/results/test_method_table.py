@@ -18,6 +18,7 @@ from fairlab.results.folder_tables import write_tables
 from fairlab.results.grouping import identity
 from fairlab.results.long_form import long_form, write_long_form
 from fairlab.results.method_table import method_table
+from fairlab.results.runs import read_runs
 from fairlab.types import FairlabError
 
 GAP, STSB = ("cced", "mine", "gap"), ("stsb", "dev", "spearman")
@@ -220,10 +221,10 @@ def test_data_and_weights_count_by_what_they_are_not_where_they_lie(tmp_path):
 
 
 def test_a_folder_of_runs_gets_its_tables(sweep, tmp_path):
-    write_tables(sweep)
+    write_tables(read_runs(sweep), sweep)
     assert len(pandas.read_csv(sweep / "readings.csv")) == 13 * 2
     assert (sweep / "methods.md").read_text() == method_table(list(fairlab.runs(sweep))).to_markdown() + "\n"
     assert_sound((sweep / "methods.tex").read_text())
     write_run(tmp_path / "other" / "1", "ccd", 1.0, 1, (0.1, 80.0), status="failed")
-    write_tables(tmp_path / "other")
+    write_tables(read_runs(tmp_path / "other"), tmp_path / "other")
     assert not (tmp_path / "other" / "methods.md").exists()
