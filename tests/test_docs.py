@@ -35,7 +35,7 @@ def commands():
     """Entry point and overrides of every command of the pages, without comments and what may be left out."""
     for page in PAGES[:-1]:  # those of the README run in tests/end_to_end/test_readme.py
         for block in blocks(page, "bash|sh|"):
-            for line in re.sub(r"\\\n\s*", " ", block).splitlines():
+            for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines():
                 found = re.search(r"-m fairlab\.(\w+) (.*)", re.sub(r"\s#.*|\s{2,}.*|\[\w+=\w+\]", "", line + " "))
                 if found and found[1] in ENTRIES:
                     yield page.name, found[1], found[2].strip()

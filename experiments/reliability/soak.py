@@ -246,8 +246,12 @@ def end(process: subprocess.Popen[bytes], by: str) -> None:
 
 
 def in_a_sentence(code: int, log: Path) -> bool:
-    """Whether a run that was told to end did so by itself, without a traceback."""
-    return code in (1, 130) and "Traceback" not in log.read_text(encoding="utf-8", errors="replace")
+    """Whether a run that was told to end did so by itself, without a traceback.
+
+    Where Ctrl-C came amid code that Python runs from a text, as dataclasses do, the interpreter ends itself by SIGINT
+    when all is done; a shell shows that as 130 too.
+    """
+    return code in (1, 130, -signal.SIGINT) and "Traceback" not in log.read_text(encoding="utf-8", errors="replace")
 
 
 def renewed(found: dict[str, Any]) -> bool:

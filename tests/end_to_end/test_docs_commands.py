@@ -66,10 +66,19 @@ def _place(tmp_path):
     for split, count in (("train", 60), ("dev", 20)):
         (tmp_path / "rte" / f"{split}.tsv").write_text(glue_rows(count))
         (tmp_path / "sst2" / f"{split}.tsv").write_text("".join(f"text {k}\t{k % 2}\n" for k in range(count)))
-    for task in ("fever_two_way", "snli_validation"):
+    for task, rows in (("fever_two_way", claims(60)), ("snli_validation", inferences(60))):
         (tmp_path / "data" / task).mkdir()
-        write_rows(tmp_path / "data" / task / "train.jsonl", claims(60))
+        write_rows(tmp_path / "data" / task / "train.jsonl", rows)
     write_rows(tmp_path / "data" / "measured" / "test.jsonl", claims(20, 100))
+
+
+def inferences(count):
+    """The claims as pairs of SNLI, every third of which is neutral."""
+    labels = {"SUPPORTS": "entailment", "REFUTES": "contradiction"}
+    return [
+        {"premise": one["evidence"], "hypothesis": one["claim"], "label": labels[one["label"]] if k % 3 else "neutral"}
+        for k, one in enumerate(claims(count))
+    ]
 
 
 def reduced(experiment, folders, bart):
@@ -91,7 +100,7 @@ def reduced(experiment, folders, bart):
         "ccd_roberta": groups,
         "fairberta": [*bert, "data.paths=[texts.txt]", *lines, *perplexity],
         "fairtune_glue": [*tiny_backbone(folders["bert"]), "data.path=rte", *few],
-        "perturber": [f"backbone.name={bart}", "backbone.max_length=64", *few, *pairs],
+        "perturber": [f"backbone.name={bart}", "backbone.max_length=64", "data.limit=60", *few, *pairs],
         "biaser_llm": [*llama, "augmentation=cda_text", "data.expandable=false", *causal, *mb_index],
         "glue": [*tiny_backbone(folders["bert"]), "data.path=sst2", *few],
         "razor_fever": [*claims, "data.task=fever_two_way", "data.path=data/fever_two_way"],
