@@ -31,7 +31,7 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM, as a scheduler sends it before it takes the machine away; handled as Ctrl-C is."""
 
 
-_traceback_wanted = os.environ.get(FULL_ERROR) == "1"
+_traceback_wanted = False  # what the environment says as an entry point starts
 
 
 def conf_dir() -> str:
@@ -55,6 +55,8 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         except FairlabError:  # which rank 0 says
             sys.exit(1)
         return
+    global _traceback_wanted
+    _traceback_wanted = os.environ.get(FULL_ERROR) == "1"
     signal.signal(signal.SIGTERM, _terminated)
     if hasattr(signal, "SIGUSR2"):  # by which Slurm warns where submitit asks it to
         signal.signal(signal.SIGUSR2, lambda *_: os.kill(os.getpid(), signal.SIGTERM))

@@ -88,6 +88,7 @@ def reduced(experiment, folders, bart):
     lines = ["data.batch_size=4", "data.passage=24", "data.validation=0.2", "method.steps=2"]
     perplexity = ["benchmark=perplexity", "benchmark.perplexity.path=texts.txt", "benchmark.perplexity.lines=4"]
     few = ["data.batch_size=8", "method.epochs=1", "data.validation=0.3"]
+    two_steps = ["data.limit=60", "+trainer.max_steps=2"]
     pairs = ["benchmark.perturber.path=pairs.jsonl", "benchmark.perturber.paths=null"]
     llama = [*tiny_backbone(folders["llama"]), "backbone.max_length=64", "data.path=reports/one.txt"]
     causal = ["data.validation=5", "data.block=64", "data.batch_size=1", "method.rank=2", "trainer=cpu"]
@@ -100,7 +101,7 @@ def reduced(experiment, folders, bart):
         "ccd_roberta": groups,
         "fairberta": [*bert, "data.paths=[texts.txt]", *lines, *perplexity],
         "fairtune_glue": [*tiny_backbone(folders["bert"]), "data.path=rte", *few],
-        "perturber": [f"backbone.name={bart}", "backbone.max_length=64", "data.limit=60", *few, *pairs],
+        "perturber": [f"backbone.name={bart}", "backbone.max_length=64", *two_steps, *few, *pairs],
         "biaser_llm": [*llama, "augmentation=cda_text", "data.expandable=false", *causal, *mb_index],
         "glue": [*tiny_backbone(folders["bert"]), "data.path=sst2", *few],
         "razor_fever": [*claims, "data.task=fever_two_way", "data.path=data/fever_two_way"],

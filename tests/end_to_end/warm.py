@@ -1,4 +1,4 @@
-"""A process that has imported the heavy libraries and forks itself for every command it is given.
+"""A process that has imported fairlab and the heavy libraries, and forks itself for every command it is given.
 
 Most of what a short run takes is importing torch, Lightning and transformers, and letting go of them at the end; a test
 that asks what a command does need not wait for that each time. A command still has a process, a folder, an environment
@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import resource
 import runpy
 import signal
@@ -19,6 +20,7 @@ import socket
 import sys
 import threading
 import traceback
+from pathlib import Path
 
 LIBRARIES = [
     "lightning.pytorch",
@@ -50,6 +52,7 @@ def serve(place: str, python: str) -> None:
     server.listen()
     for name in LIBRARIES:
         importlib.import_module(name)
+    import_fairlab()
     gc.collect()
     gc.freeze()  # so that no fork walks over, and thereby copies, what all of them share
     keepers = set()
@@ -62,6 +65,20 @@ def serve(place: str, python: str) -> None:
             keep(connection, python)
         keepers.add(keeper)
         connection.close()
+
+
+def import_fairlab() -> None:
+    """Import all of fairlab, and compose once, after which Hydra's parsers have learnt its grammar."""
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    import fairlab
+
+    for module in pkgutil.walk_packages(fairlab.__path__, "fairlab."):
+        importlib.import_module(module.name)
+    from hydra import compose, initialize_config_dir
+
+    with initialize_config_dir(sys.modules["fairlab.run.cli"].conf_dir(), version_base="1.3"):
+        compose("train", overrides=["+experiment=ccd_bert"])
+    del sys.path[0]
 
 
 def keep(connection: socket.socket, python: str) -> None:
@@ -104,6 +121,7 @@ def become(
     sys.path[:1] = [folder, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     sys.argv = [module, *arguments]
     sys.executable = python  # for the commands that this one starts
+    sys.modules.pop(module, None)  # which is run, not imported
     code = 1
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
