@@ -46,6 +46,7 @@ def test_flops_by_hand(ccd_training):
     assert ccd_training.flops([[[5]]], Config) == 3 * (2 * (4 * 4 + 2 * 6) + 8)
 
 
+@pytest.mark.slow
 def test_the_ledger_changes_no_reply_and_keeps_calls_in_flight(monkeypatch):
     llm_ledger = load("llm_ledger", monkeypatch)
     result = llm_ledger.measure(calls=40, replayed=20, concurrency=8, repeats=1)  # asserts that replies are equal
@@ -83,6 +84,7 @@ def test_the_permutation_test_agrees_with_a_loop_of_shuffles(monkeypatch):
     assert "| Python loop of shuffles | " in seat_permutations.table(result)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_likelihoods_equal_those_of_one_masked_copy_at_a_time(monkeypatch, tiny_folders):
     likelihoods = load("likelihoods", monkeypatch)
@@ -92,6 +94,7 @@ def test_likelihoods_equal_those_of_one_masked_copy_at_a_time(monkeypatch, tiny_
     assert "| CrowS-Pairs | 3 | " in likelihoods.table(result)
 
 
+@pytest.mark.slow
 def test_the_db_index_is_the_loops(monkeypatch):
     db_index = load("db_index", monkeypatch)
     result = db_index.measure(repeats=1, entries=60, part=6)
@@ -109,6 +112,7 @@ def test_the_shortcut_score_is_the_quadratic_forms(monkeypatch):
     assert "| quadratic form | " in shortcut.table(result)
 
 
+@pytest.mark.slow
 def test_batched_decoding_gives_what_generate_gives(monkeypatch):
     perturber_decoding = load("perturber_decoding", monkeypatch)
     result = perturber_decoding.measure(texts=4, repeats=1)
@@ -116,6 +120,7 @@ def test_batched_decoding_gives_what_generate_gives(monkeypatch):
     assert "| 4 | " in perturber_decoding.table(result)
 
 
+@pytest.mark.slow
 def test_pretraining_is_timed_on_the_same_text(monkeypatch, tmp_path, tiny_folders):
     mlm_pretraining = load("mlm_pretraining", monkeypatch)
     (tmp_path / "x.txt").write_text(
@@ -127,6 +132,7 @@ def test_pretraining_is_timed_on_the_same_text(monkeypatch, tmp_path, tiny_folde
     assert "| times plain |" in mlm_pretraining.table(result)
 
 
+@pytest.mark.slow
 def test_continuations_in_batches_are_those_of_generate(monkeypatch, tiny_folders):
     script = load("continuations", monkeypatch)
     contexts = ["he saw the river", "a clock", "she saw the bridge", "he saw a clock"]

@@ -39,6 +39,7 @@ def test_an_experiment_with_a_method_of_ones_own_leaves_what_the_page_lists(run,
     assert set(listed) - left == {"checkpoints"}  # a method without training steps needs none
 
 
+@pytest.mark.slow
 def test_a_sweep_over_methods_and_a_row_of_a_matrix_take_it_too(run, own, tmp_path):
     path = {"PYTHONPATH": str(tmp_path)}
     config = ["--config-dir", "my_conf"]

@@ -25,6 +25,7 @@ def text(tmp_path):
     return tmp_path / "text.txt"
 
 
+@pytest.mark.slow
 def test_a_perturber_at_paper_scale_takes_two_steps_and_loads(run, tmp_path, tiny_bart, pairs):
     done = run(
         "+experiment=perturber",

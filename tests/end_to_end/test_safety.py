@@ -72,6 +72,7 @@ def test_bad_settings_are_said_in_one_sentence(run, override, sentence):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_injected_versions_are_flagged_reviewed_and_trained_on(run, tmp_path):
     """By a language model whose answers a stand-in gives; the folder it makes is the data of a run."""
 

@@ -39,7 +39,7 @@ def small(tmp_path, tiny_folders):
     ]
 
 
-@pytest.mark.parametrize("choice", ["debiasing=clever", "augmentation=crossaug"])
+@pytest.mark.parametrize("choice", ["debiasing=clever", pytest.param("augmentation=crossaug", marks=pytest.mark.slow)])
 def test_a_baseline_by_one_override(run, small, tmp_path, choice):
     done = run(*small, choice)
     assert done.returncode == 0, done.stderr

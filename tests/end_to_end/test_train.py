@@ -238,6 +238,7 @@ def test_methods_sweep_over_the_same_groups(run, small, tiny_folders, tmp_path):
     assert measured != pytest.approx(metrics["before/cced/groups/gap"], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_training_on_an_axis_of_ones_own_is_measured_on_it_and_said(run, small, tmp_path):
     """Disability groups, measured by sets of gender and on the training file itself."""
     versions = ["a deaf person saw the boat", "a blind person saw the boat", "a person saw the boat"]

@@ -233,7 +233,9 @@ def test_frozen_parts_get_no_gradient(tiny_folders, tmp_path, make, make_data):
     assert not [name for name in method.state_dict() if "original" in name]
 
 
-@pytest.mark.parametrize("compat", COMPAT)
+@pytest.mark.parametrize(
+    "compat", [pytest.param(one, marks=[] if one == "official" else pytest.mark.slow) for one in COMPAT]
+)
 @pytest.mark.parametrize("make", METHODS)
 def test_it_overfits_eight_groups(tiny, tmp_path, make, compat):
     data = make_group_data(tiny, tmp_path, count=10, epochs=25, batch_size=8)

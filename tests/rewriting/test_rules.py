@@ -223,6 +223,7 @@ def test_a_lexicon_with_some_pronouns_only_is_refused(tmp_path):
         RuleRewriter(load_lexicon(str(path)))
 
 
+@pytest.mark.slow
 @BOTH
 def test_time_grows_with_length_alone(rewriter):
     sentence = "He told his mother that Michael loves her garden. "
@@ -298,6 +299,7 @@ def test_neutral_winogender_becomes_gendered(data_folder):
         assert right >= 0.97 * len(groups)
 
 
+@pytest.mark.slow
 @BOTH
 def test_union_polarity_of_the_embedded_gold_groups(rewriter):
     from fairlab.data.groups import read_groups

@@ -159,6 +159,7 @@ def test_one_process_is_a_share_of_everything():
     primitives()
 
 
+@pytest.mark.slow
 def test_two_processes_do_what_one_does(tmp_path, capfd):
     alone = tmp_path / "alone"
     together = tmp_path / "together"
@@ -197,7 +198,7 @@ PREFIX = "process {} of 2 ended before the run did: "
             fail, (1, FairlabError("no such file")), PREFIX.format(1) + "no such file", marks=pytest.mark.slow
         ),
         (fail, (1, ValueError("a bug")), PREFIX.format(1) + "ValueError: a bug"),
-        (be_killed, (1,), PREFIX.format(1) + "Signal 9 (SIGKILL) received by PID "),
+        pytest.param(be_killed, (1,), PREFIX.format(1) + "Signal 9 (SIGKILL) received by PID ", marks=pytest.mark.slow),
         pytest.param(be_killed, (0,), PREFIX.format(0) + "Signal 9 (SIGKILL) received by PID ", marks=pytest.mark.slow),
     ],
 )

@@ -58,7 +58,13 @@ def test_smoke_lowers_what_there_is_and_says_so():
     assert shortening_notes(whole) == []
 
 
-@pytest.mark.parametrize("experiment", choices("experiment"))
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        pytest.param(one, marks=[] if one in ("ccd_bert", "fairberta") else pytest.mark.slow)
+        for one in choices("experiment")
+    ],
+)
 def test_every_experiment_composes_with_smoke(experiment):
     config = composed("train", [f"+experiment={experiment}", "+debug=smoke"], {})
     short = lowered(config)
