@@ -94,7 +94,8 @@ def test_what_cannot_be_listed(said, tmp_path):
 
 
 def test_the_shell_is_offered_what_may_follow(said, monkeypatch):
-    assert offered("fairlab ") == [f"{name} " for name in [*entry_points(), "ls", "version"]]
+    assert offered("fairlab ") == [f"{name} " for name in [*entry_points(), "fetch", "ls", "version"]]
+    assert offered("fairlab fetch q") == ["qwen "]
     assert offered("fairlab ls bench") == ["benchmarks "]
     assert offered("fairlab train +exp") == ["+experiment="]
     assert offered("fairlab train +experiment=ccd") == ["ccd_bert ", "ccd_roberta "]
