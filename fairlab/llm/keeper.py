@@ -6,6 +6,7 @@ the command is ended. It is run as a file of its own, so it takes the standard l
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -14,14 +15,16 @@ PATIENCE = 5.0  # seconds that the command has to end by itself
 
 
 def main() -> int:
-    """Exit code of the command."""
+    """Exit code of the command; of one that a signal ended 128 and the signal's number, as shells have it."""
     process = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
     threading.Thread(target=_end_when_let_go, args=(process,), daemon=True).start()
-    return process.wait()
+    code = process.wait()
+    return code if code >= 0 else 128 - code
 
 
 def _end_when_let_go(process: subprocess.Popen[bytes]) -> None:
-    sys.stdin.buffer.read()
+    while os.read(0, 1):  # unbuffered: a buffer that this thread holds would break the end of the main one
+        pass
     process.terminate()
     try:
         process.wait(PATIENCE)

@@ -159,18 +159,11 @@ def is_taken(port: int) -> bool:
     return False
 
 
-def memory_available(
-    meminfo: Path = Path("/proc/meminfo"), limit: Path = Path("/sys/fs/cgroup/memory.max")
-) -> int | None:
-    """Bytes of memory that a new program can have; None where the system does not say.
-
-    Args:
-        meminfo: Linux' report on memory.
-        limit: bound on a container's memory.
-    """
-    if not meminfo.is_file():
+def memory_available() -> int | None:
+    """Bytes of memory that a new program can have, as Linux and its containers say; None on other systems."""
+    if not MEMINFO.is_file():
         return None
-    (line,) = (line for line in meminfo.read_text().splitlines() if line.startswith("MemAvailable:"))
+    (line,) = (line for line in MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))
     available = 1024 * int(line.split()[1])
-    bound = limit.read_text().strip() if limit.is_file() else "max"
+    bound = CONTAINER_LIMIT.read_text().strip() if CONTAINER_LIMIT.is_file() else "max"
     return available if bound == "max" else min(available, int(bound))
