@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Published benchmark data: FAIRLAB_DATA, else a sibling folder shared/data, else fetched by URL and checksum.
 export FAIRLAB_DATA ?= $(realpath ../shared/data)
 
-.PHONY: help quickstart test test-slow lint docs bench
+.PHONY: help quickstart fetch test test-slow lint docs bench
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -17,6 +17,9 @@ help: ## list the targets
 
 quickstart: .venv/installed ## debias a small pretrained encoder, measure it before and after, write a report
 	$(BIN)/python -m fairlab.train +experiment=ccd_bert
+
+fetch: .venv/installed ## bring models into the cache, for example NAME=mpnet; without NAME, list them
+	$(BIN)/fairlab fetch $(NAME)
 
 test: .venv/installed ## run the tests, in about ten minutes on two cores
 	$(BIN)/python -m pytest

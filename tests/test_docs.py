@@ -28,7 +28,7 @@ PLACEHOLDERS = {"+augmentation=NAME": "+augmentation=rules"}  # what a page leav
 # Commands that are composed alone, and why; tests/end_to_end/test_docs_commands.py runs the others at a tiny size.
 NOT_RUN = {
     r"trainer=(gpu|ddp|fsdp)\b": "needs GPUs",
-    r"llm=(local|replay|vllm)": "asks a language model",
+    r"llm=(local|qwen|replay|vllm)": "asks a language model",
     r"scale=paper": "trains the paper's model",
     r"\+sweep=optuna|hydra/launcher=": "needs another package",
     r"=NAME|processes=2|fairlab\.reproduce|ckpt=last|benchmark=full|--help|--cfg": "is shown by another test",

@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "fairlab"
 LAYERS = [
     {"types"},
     {"files", "distributed"},
+    {"fetching"},
     {"record"},
     {"text", "lexicons"},
     {"protocols"},

@@ -14,7 +14,7 @@ CALLS = [
 ]
 # The first takes dictionaries alone; the second hands a process of one's own what it was given.
 PICKLE = {"ensemble/bilstm.py", "data/stream/shards.py"}
-# No member of an archive is ever written out, so none can leave its folder.
+# No member of an archive is written out by the name that it has there, so none can leave its folder.
 UNPACKING = {"tarfile.open", "shutil.unpack_archive", "pooch.Untar", "pooch.Unzip"}
 RUNNING = {"eval", "exec", "os.system", "yaml.load", "yaml.unsafe_load", "joblib.load", "torch.hub.load"}
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
+from fairlab.fetching.reach import why_unreachable
+from fairlab.fetching.table import standing_for
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
@@ -15,13 +14,19 @@ HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 
 
 def hub_folder(name: str, revision: str | None, file: str) -> Path:
-    """The newest folder of a hub name that holds a file, or for safetensors their index.
+    """The folder of a hub name that holds a file, or for safetensors their index: what was fetched, else the newest.
+
+    ``fairlab fetch`` checks the files it brings, so that they stand for the hub's; a revision asks for the hub's own.
 
     Raises:
         FairlabError: there is none, saying what was tried and what runs offline.
     """
     from huggingface_hub import constants, snapshot_download, try_to_load_from_cache
 
+    brought = standing_for(name)
+    if brought and brought.is_there and revision is None and file in brought.files:
+        check_model_folder(brought.folder)
+        return brought.folder
     try:
         cached = try_to_load_from_cache(name, file, revision=revision)
         if cached is None and file == WEIGHTS:
@@ -34,19 +39,18 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
         check_model_folder(Path(cached).parent)
         return Path(cached).parent
     offline = constants.HF_HUB_OFFLINE
-    unreachable = "HF_HUB_OFFLINE is set" if offline else _why_unreachable(constants.ENDPOINT)
+    unreachable = "HF_HUB_OFFLINE is set" if offline else why_unreachable(constants.ENDPOINT)
     if unreachable:
         raise FairlabError(
             f"the weights of {name} cannot be had: no such folder, not in the hub cache "
-            f"{constants.HF_HUB_CACHE}, and {unreachable}; offline, this runs: {OFFLINE_COMMAND}"
+            f"{constants.HF_HUB_CACHE}, and {unreachable}; {_remedy(name)}"
         )
     try:
         folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*HUB_FILES, file]))
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(
-            f"the weights of {name} cannot be had: no such folder, and the hub says: {reason}; "
-            f"offline, this runs: {OFFLINE_COMMAND}"
+            f"the weights of {name} cannot be had: no such folder, and the hub says: {reason}; {_remedy(name)}"
         ) from error
     if not (folder / file).is_file() and not (file == WEIGHTS and (folder / INDEX).is_file()):
         raise FairlabError(f"{name} has no {file} at revision {revision or 'main'}; convert it to safetensors first")
@@ -54,21 +58,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
     return folder
 
 
-def _why_unreachable(endpoint: str, seconds: float = 3.0) -> str:
-    """Empty when the hub answers at all; else the reason. The hub client itself would retry for most of a minute."""
-    answers: list[str] = []
-
-    def ask() -> None:
-        try:
-            urllib.request.urlopen(urllib.request.Request(endpoint, method="HEAD"), timeout=seconds).close()
-            answers.append("")
-        except urllib.error.HTTPError:
-            answers.append("")
-        except (OSError, ValueError) as error:
-            answers.append(f"{endpoint} is out of reach ({getattr(error, 'reason', error)})")
-
-    # A thread, because the timeout of a connection bounds neither name look-up nor a list of addresses.
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return answers[0] if answers else f"{endpoint} gave no answer within {seconds:.0f} seconds"
+def _remedy(name: str) -> str:
+    """What brings the weights, or else what runs without them."""
+    model = standing_for(name)
+    return f"bring them with: fairlab fetch {model.name}" if model else f"offline, this runs: {OFFLINE_COMMAND}"

@@ -361,7 +361,7 @@ def held_weights(folder: Path, gguf: str | None = None) -> list[Path]:
 def find_weights(
     name: str, *, revision: str | None = None, package: str | None = None, gguf: str | None = None
 ) -> Path:
-    """The folder that holds a backbone's files: a package's, a given one, the hub cache's, or a fresh download.
+    """The folder that holds a backbone's files: a package's, a given one, one fetched, the hub cache's, or a download.
 
     Raises:
         FairlabError: within seconds when there is none, saying what was tried and what runs offline.

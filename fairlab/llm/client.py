@@ -213,7 +213,7 @@ class LLM:
         has = "a damaged answer" if key in self.ledger.corrupt else "no answer"
         raise FairlabError(
             f"the ledger {self.ledger.path} has {has} to the call {key[:12]} of {self.name}, whose prompt ends "
-            f'"{opening}"; record it with llm=openai, gemini, vllm, local or transformers'
+            f'"{opening}"; record it with llm=openai, gemini, vllm, local, qwen or transformers'
         )
 
     async def _ask_missing(self, missing: dict[str, Request], stage: str) -> dict[str, Reply]:

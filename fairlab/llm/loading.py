@@ -52,6 +52,26 @@ def load_server(
     return LLM(server, model, Ledger(ledger), budget=_budget(budget), price=_price(price))
 
 
+def load_served(
+    *,
+    model: str,
+    program: str | None,
+    port: int | None,
+    context: Count,
+    concurrency: Count,
+    budget: Mapping[str, float | None],
+    ledger: str,
+    total_timeout: Positive = 300.0,
+) -> LLM:
+    """A model of a GGUF file behind a server that this process starts; as :class:`fairlab.llm.served.ServedModel`."""
+    from fairlab.llm.served import ServedModel
+
+    served = ServedModel(
+        model, program=program, port=port, context=context, concurrency=concurrency, total_timeout=total_timeout
+    )
+    return LLM(served, served.name, Ledger(ledger), budget=_budget(budget), price=Price(0.0, 0.0))
+
+
 def load_local(
     *,
     name: str,

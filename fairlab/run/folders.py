@@ -25,7 +25,7 @@ OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
 # What may differ when a run is continued: where and how fast it is done, not what is done.
 NOT_COMPARED = re.compile(
     r"(ckpt|before|output|num_proc|engine|rewriter\.unanswered|processes|logger|trainer\.(devices|num_nodes|compile)"
-    r"|llm\.(base_url|api_key_env|concurrency|total_timeout|price|budget|ledger))(\.|$)"
+    r"|llm\.(base_url|program|port|api_key_env|concurrency|total_timeout|price|budget|ledger))(\.|$)"
 )
 
 

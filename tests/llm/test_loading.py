@@ -27,7 +27,7 @@ def chosen(name, *overrides):
 
 
 def test_all_choices_are_tested_here():
-    assert set(choices("llm")) == {*SERVERS, "transformers", "replay", "none"}
+    assert set(choices("llm")) == {*SERVERS, "qwen", "transformers", "replay", "none"}
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -87,6 +87,15 @@ def test_a_model_in_this_process(tmp_path, tiny_folders):
     assert llm.model.batch_size == 8
     assert llm.price.dollars(10, 10) == 0
     assert llm.name.startswith(f"{tiny_folders['bert']}@")
+
+
+def test_a_model_served_on_this_machine(tmp_path):
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    given = [f"llm.model={tmp_path}/m.gguf", "llm.program=python3", "llm.port=5000", f"llm.ledger={tmp_path}/l"]
+    llm = build(chosen("qwen", *given))
+    assert (llm.model.own.url, llm.model.workers) == ("http://127.0.0.1:5000/v1", 1)
+    assert llm.price.dollars(10, 10) == 0
+    assert llm.name.startswith("m@")
 
 
 def test_the_model_of_a_package_that_is_not_installed(tmp_path):

@@ -17,7 +17,7 @@ from fairlab.run.listing import listed
 from fairlab.types import FairlabError
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = [*entry_points(), "ls", "version"]
+COMMANDS = [*entry_points(), "fetch", "ls", "version"]
 
 
 @pytest.fixture
@@ -96,6 +96,7 @@ def test_what_cannot_be_listed(said, tmp_path):
 
 def test_the_shell_is_offered_what_may_follow(said, monkeypatch):
     assert offered("fairlab ", COMMANDS) == [f"{name} " for name in COMMANDS]
+    assert offered("fairlab fetch q", COMMANDS) == ["qwen "]
     assert offered("fairlab ls bench", COMMANDS) == ["benchmarks "]
     assert offered("fairlab train +exp", COMMANDS) == ["+experiment="]
     assert offered("fairlab train +experiment=ccd", COMMANDS) == ["ccd_bert ", "ccd_roberta "]

@@ -1,0 +1,1 @@
+"""Models in the user's cache: what can be had, where it lies, and bringing it there."""
