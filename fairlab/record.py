@@ -265,16 +265,16 @@ ENTRIES = {"readings": Reading, "comparisons": Comparison, "not_run": NotRun, "n
 
 
 def _json(content: Any) -> str:
-    return json.dumps(redacted(_without_nan(content)), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return json.dumps(redacted(without_nan(content)), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
     """JSON knows no nan: it becomes null."""
     match value:
         case dict():
-            return {key: _without_nan(item) for key, item in value.items()}
+            return {key: without_nan(item) for key, item in value.items()}
         case list() | tuple():
-            return [_without_nan(item) for item in value]
+            return [without_nan(item) for item in value]
         case float() if not math.isfinite(value):
             return None
     return value

@@ -133,6 +133,7 @@ class Row:
         number: number of the row in the input, counted from 1; unique where ids may not be.
         field: name of the text's field.
         parts: names and texts of the fields that a text is joined of; empty where it is one.
+        split: split of the input that the row is of; empty where there are none.
     """
 
     id: str
@@ -142,6 +143,7 @@ class Row:
     number: int
     field: str = "text"
     parts: tuple[tuple[str, str], ...] = ()
+    split: str = ""
 
     @property
     def names(self) -> list[str]:

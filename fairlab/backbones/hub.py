@@ -11,7 +11,7 @@ from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
-HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "README.md"]
 
 
 def hub_folder(name: str, revision: str | None, file: str) -> Path:
@@ -34,7 +34,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
         check_model_folder(Path(cached).parent)
         return Path(cached).parent
     offline = constants.HF_HUB_OFFLINE
-    unreachable = "HF_HUB_OFFLINE is set" if offline else _why_unreachable(constants.ENDPOINT)
+    unreachable = "HF_HUB_OFFLINE is set" if offline else why_unreachable(constants.ENDPOINT)
     if unreachable:
         raise FairlabError(
             f"the weights of {name} cannot be had: no such folder, not in the hub cache "
@@ -54,7 +54,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
     return folder
 
 
-def _why_unreachable(endpoint: str, seconds: float = 3.0) -> str:
+def why_unreachable(endpoint: str, seconds: float = 3.0) -> str:
     """Empty when the hub answers at all; else the reason. The hub client itself would retry for most of a minute."""
     answers: list[str] = []
 

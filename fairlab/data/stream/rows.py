@@ -1,6 +1,7 @@
-"""Rows of any text data set, one at a time: JSON lines, CSV, Parquet, plain text, a folder of it, or of the hub.
+"""Rows of any text data set, one at a time: JSON, CSV, Parquet, plain text, a saved data set, or one of the hub.
 
-Nothing is held but the row at hand (a batch, for Parquet), whatever the size of the input.
+Nothing is held but the row at hand (a batch, for Parquet), whatever the size of the input; a list in a .json file alone
+is read whole.
 """
 
 from __future__ import annotations
@@ -8,21 +9,23 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, takewhile
+from itertools import chain, count, islice, takewhile
 from pathlib import Path
 from typing import Any
 
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import Example, Task, find_task
+from fairlab.data.stream.saved import one_split, opened, saved_folder
 from fairlab.text import gutenberg
 from fairlab.text.fields import join_fields
 from fairlab.text.json_text import from_json
 from fairlab.text.sentences import SENTENCE_END
 from fairlab.types import DataUnavailable, FairlabError, Row
 
-FORMATS = (".jsonl", ".csv", ".tsv", ".parquet", ".txt")
+TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+FORMATS = (*TABLES, ".txt")
 TASK = "task:"  # before the name of a labelled task
 PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
 BLANK_SHARE = 0.02
@@ -38,45 +41,69 @@ class BadRow:
     place: str
     reason: str
     content: str
+    split: str = ""
 
 
-def read_rows(source: str, field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
-    """Rows of a file, of a data set of the hub, or of a labelled task, in order.
+Fields = dict[str, Any]
+Found = tuple[str, Fields] | BadRow  # a place and what stands there
+
+
+def read_rows(source: str, field: str | Sequence[str] = "text", *, every_split: bool = False) -> Iterator[Row | BadRow]:
+    """Rows of a file, of a saved data set, of one of the hub, or of a labelled task, in order.
 
     A text file gives one text a line, or, where its paragraphs are wrapped and end at blank lines, one a sentence. What
     Project Gutenberg puts around a book is left out.
 
     Args:
-        source: a file ending in .jsonl, .csv, .tsv, .parquet or .txt, a folder of .txt files, which are read one after
-            the other in order of their names, ``NAME`` or ``NAME:SPLIT`` on the hub, or ``task:NAME`` or
-            ``task:NAME:SPLIT`` (see :func:`fairlab.data.published.task_files.read_task`), whose fields are known.
+        source: a file ending in .jsonl, .json, .csv, .tsv, .parquet or .txt, a folder of .txt files, which are read
+            one after the other in order of their names, a folder that ``save_to_disk`` wrote, ``FOLDER`` or
+            ``FOLDER:SPLIT``, a data set of the hub, ``NAME``, ``NAME:SPLIT`` or ``NAME:CONFIG:SPLIT``, or ``task:NAME``
+            or ``task:NAME:SPLIT`` (see :func:`fairlab.data.published.task_files.read_task`), whose fields are known.
         field: the column of the text, or several that are joined by ``<SEP>``.
+        every_split: whether all splits are read where none is named; else ``train`` is, or the only one.
 
     Raises:
         DataUnavailable: there is no such file or data set.
-        FairlabError: the file is not of its kind, or of none that is known.
+        FairlabError: the file is not of its kind, or of none that is known, or lacks the column.
     """
     if source.startswith(TASK):
         return task_rows(source)
+    plain = source.endswith(".txt") or (Path(source).is_dir() and saved_folder(source) is None)
+    parts = found_in(source, [] if plain else _names(field), every_split=every_split)
+    numbers = count(1)
+    return chain.from_iterable(_rows(one, "text" if plain else field, split, numbers) for split, one in parts.items())
+
+
+def found_in(source: str, names: Sequence[str] = (), *, every_split: bool = False) -> Mapping[str, Iterator[Found]]:
+    """What stands in a file, a folder or a data set of the hub, by split; see :func:`read_rows`.
+
+    Args:
+        source: as of :func:`read_rows`, but no task.
+        names: columns that must be there, where the file says which there are.
+        every_split: as of :func:`read_rows`.
+    """
     path = Path(source)
+    if saved_folder(source) is not None:
+        return _of_data_sets(source, names, every_split)
     if path.is_dir():
-        return _rows(_folder(input_files(path)), "text")
+        return {"": _folder(input_files(path))}
     if not path.is_file():
         if path.suffix in FORMATS:
             raise DataUnavailable(
                 f"{source} is not a file; give one ending in {', '.join(FORMATS)}, or a folder of .txt files"
             )
-        return _hub_rows(source, field)
+        return _of_data_sets(source, names, every_split)
     readers = {
         ".jsonl": _json_lines,
-        ".csv": lambda path: _separated(path, ","),
-        ".tsv": lambda path: _separated(path, "\t"),
-        ".parquet": _parquet,
+        ".json": _json_file,
+        ".csv": lambda path: _separated(path, ",", names),
+        ".tsv": lambda path: _separated(path, "\t", names),
+        ".parquet": lambda path: _parquet(path, names),
         ".txt": _plain_text,
     }
     if path.suffix not in readers:
         raise FairlabError(f"{source} has an unknown ending; give a file ending in {', '.join(FORMATS)}")
-    return _rows(readers[path.suffix](path), "text" if path.suffix == ".txt" else field)
+    return {"": readers[path.suffix](path)}
 
 
 def stdin_rows(field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
@@ -115,11 +142,13 @@ def input_files(folder: Path) -> list[Path]:
     """
     files = sorted(path for path in folder.glob("*.txt") if path.is_file())
     if not files:
-        raise DataUnavailable(f"the folder {folder} holds no .txt file; give one that does, or a file")
+        raise DataUnavailable(
+            f"the folder {folder} holds no .txt file, and save_to_disk did not write it; give one of the two, or a file"
+        )
     return files
 
 
-def _folder(files: list[Path]) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+def _folder(files: list[Path]) -> Iterator[Found]:
     for file in files:
         for item in _plain_text(file):
             if isinstance(item, BadRow):
@@ -157,30 +186,36 @@ def task_rows(source: str) -> Iterator[Row]:
         yield Row(str(number), text, {"label": label}, f"row {number}", number, parts=parts)
 
 
-def _rows(found: Iterator[tuple[str, dict[str, Any]] | BadRow], field: str | Sequence[str]) -> Iterator[Row | BadRow]:
-    names = [field] if isinstance(field, str) else list(field)
-    for number, item in enumerate(found, start=1):
+def _names(field: str | Sequence[str]) -> list[str]:
+    return [field] if isinstance(field, str) else list(field)
+
+
+def _rows(
+    found: Iterable[Found], field: str | Sequence[str], split: str = "", numbers: Iterator[int] | None = None
+) -> Iterator[Row | BadRow]:
+    names, before = _names(field), f"{split}, " if split else ""
+    for item, number in zip(found, numbers or count(1), strict=False):
         if isinstance(item, BadRow):
-            yield item
+            yield replace(item, place=before + item.place, split=split)
             continue
-        place, fields = item
+        place, fields = before + item[0], item[1]
         texts = {name: fields.get(name) for name in names}
         lacking = [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]
         text = "" if lacking else join_fields(list(texts.values()))  # type: ignore[arg-type]
         if lacking:
             reason = f"no text in the field '{lacking[0]}'; it has: {', '.join(map(str, fields)) or 'none'}"
-            yield BadRow(place, reason, str(fields)[:SHOWN])
+            yield BadRow(place, reason, str(fields)[:SHOWN], split)
             continue
         name = str(fields.get("id", number))
         for part, content in (("text", text), ("id", name)):
             if broken := BROKEN.search(content):
                 what = "a NUL character" if broken.group() == "\0" else "half a surrogate pair"
-                yield BadRow(place, f"the {part} holds {what}", ascii(content)[:SHOWN])
+                yield BadRow(place, f"the {part} holds {what}", ascii(content)[:SHOWN], split)
                 break
         else:
             extra = {key: value for key, value in fields.items() if key not in ("id", *names)}
             parts: Any = tuple(texts.items()) if len(names) > 1 else ()
-            yield Row(name, text, extra, place, number, names[0], parts)
+            yield Row(name, text, extra, place, number, names[0], parts, split)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
@@ -198,11 +233,29 @@ def _numbered(file: Iterable[bytes]) -> Iterator[tuple[int, str | BadRow]]:
             yield number, BadRow(f"line {number}", f"not UTF-8 (byte {error.start} of the line)", content)
 
 
-def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+def _json_lines(path: Path) -> Iterator[Found]:
     return _json_of(_lines(path))
 
 
-def _json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+def _json_file(path: Path) -> Iterator[Found]:
+    """Rows of a list of objects, or of JSON lines that go by this ending."""
+    with path.open("rb") as file:
+        listed = file.read(PROBED).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    if not listed:
+        yield from _json_lines(path)
+        return
+    try:
+        rows = from_json(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
+        raise FairlabError(f"{path} is no list of JSON objects ({error}); mend it, or write JSON lines") from error
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, dict):
+            yield f"row {number}", row
+        else:
+            yield BadRow(f"row {number}", f"a JSON object was expected, not {type(row).__name__}", str(row)[:SHOWN])
+
+
+def _json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[Found]:
     for number, line in lines:
         place = f"line {number}"
         if isinstance(line, BadRow):
@@ -219,13 +272,15 @@ def _json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[tuple[str, d
                 yield BadRow(place, f"a JSON object was expected, not {type(fields).__name__}", line[:SHOWN])
 
 
-def _separated(path: Path, delimiter: str) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+def _separated(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterator[Found]:
     """Rows of a CSV file with a header; those of a TSV file are not quoted, as GLUE's are not."""
     csv.field_size_limit(LONGEST_CELL)
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         tabs = delimiter == "\t"
         reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
         header = next(reader, [])
+        if header:
+            refuse_lacking(names, header, str(path))
         for cells in _cells(reader, path):
             place, content = f"line {reader.line_num}", delimiter.join(cells)
             if not cells:
@@ -248,19 +303,34 @@ def _cells(reader: Any, path: Path) -> Iterator[list[str]]:
         ) from error
 
 
-def _parquet(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+def refuse_lacking(names: Sequence[str], columns: Sequence[str], source: str) -> None:
+    """Raise where a column is not there.
+
+    Raises:
+        FairlabError: it is not; the message names those that are.
+    """
+    if lacking := [name for name in names if name not in columns]:
+        raise FairlabError(
+            f"{source} has no column '{lacking[0]}'; it has: {', '.join(map(str, columns))}; give field=NAME"
+        )
+
+
+def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
     import pyarrow
     from pyarrow import parquet
 
     try:
-        batches = parquet.ParquetFile(path).iter_batches(batch_size=1024)
+        file = parquet.ParquetFile(path)
+        refuse_lacking(names, file.schema_arrow.names, str(path))
+        batches = file.iter_batches(batch_size=1024)
         rows = (row for batch in batches for row in batch.to_pylist())
         yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
-    except pyarrow.ArrowException as error:
-        raise FairlabError(f"{path} is no Parquet file: {' '.join(str(error).split())}") from error
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())[:SHOWN]
+        raise FairlabError(f"{path} is no Parquet file, or a damaged one: {reason}") from error
 
 
-def _plain_text(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
+def _plain_text(path: Path) -> Iterator[Found]:
     lines = _lines(path)
     first = list(islice(lines, PROBED))
     blank = sum(isinstance(line, str) and not line.strip() for _, line in first)
@@ -289,16 +359,18 @@ def _plain_text(path: Path) -> Iterator[tuple[str, dict[str, Any]] | BadRow]:
             paragraph = []
 
 
-def _hub_rows(source: str, field: str | Sequence[str]) -> Iterator[Row | BadRow]:
-    """Rows of a hub data set, streamed."""
-    from datasets import load_dataset
+def _of_data_sets(source: str, names: Sequence[str], every_split: bool) -> dict[str, Iterator[Found]]:
+    """What stands in a saved data set, or in one of the hub, by split."""
+    found = opened(source)
+    chosen = found if every_split else one_split(source, found)
+    for rows in chosen.values():
+        if rows.features is not None:
+            refuse_lacking(names, list(rows.features), source)
+    return {split: _of_data_set(source, rows) for split, rows in chosen.items()}
 
-    name, _, split = source.partition(":")
+
+def _of_data_set(source: str, rows: Iterable[Fields]) -> Iterator[Found]:
     try:
-        stream = load_dataset(name, split=split or "train", streaming=True)
-        rows = _rows(((f"row {number}", dict(row)) for number, row in enumerate(stream, start=1)), field)
-        first = next(rows, None)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:SHOWN]
-        raise DataUnavailable(f"{source} is no file, and the hub does not give it as a data set: {reason}") from error
-    return rows if first is None else chain([first], rows)
+        yield from ((f"row {number}", dict(row)) for number, row in enumerate(rows, start=1))
+    except (OSError, ValueError) as error:  # a file behind it cannot be had any more, or is damaged
+        raise DataUnavailable(f"{source} cannot be read on: {' '.join(str(error).split())[:SHOWN]}") from error

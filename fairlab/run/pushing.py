@@ -1,0 +1,86 @@
+"""Pushing what a run made to the hub, by the token that is there; the token is never written or shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from fairlab.backbones.hub import why_unreachable
+from fairlab.types import FairlabError
+
+PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+NAME = re.compile(rf"{PART}/{PART}")
+LONGEST = 96  # characters of a name
+SHOWN = 200  # characters of the hub's own message
+HOW = "set HF_TOKEN, or run hf auth login"
+
+
+def refuse_push(name: str | None) -> None:
+    """Before any work is done: raise where its result could not be pushed; None pushes nothing.
+
+    Args:
+        name: ``USER/NAME``, of the user whose token is there or of an organisation of theirs.
+
+    Raises:
+        FairlabError: it is no such name, there is no token, or the hub does not take it.
+    """
+    if name is None:
+        return
+    if len(name) > LONGEST or not NAME.fullmatch(name) or ".." in name or "--" in name:
+        raise FairlabError("push must be USER/NAME, of letters, digits, '-', '_' and '.', as the hub names it")
+    from huggingface_hub import HfApi, constants, get_token
+
+    if get_token() is None:
+        raise FairlabError(f"push={name} needs a token of the hub, and there is none; {HOW}")
+    if reason := "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else why_unreachable(constants.ENDPOINT):
+        raise FairlabError(f"push={name} cannot be done: {reason}; leave push out")
+    with _in_one_sentence(name, f"give a token that can write: {HOW}"):
+        user = HfApi(endpoint=constants.ENDPOINT).whoami()
+    owners = [user["name"], *(one["name"] for one in user.get("orgs", []))]
+    if name.partition("/")[0] not in owners:
+        raise FairlabError(f"push={name} is of another user: the token is for {', '.join(owners)}")
+
+
+def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset", "model"], card: str) -> str:
+    """Push files to the hub as one commit, with their card; the repository is made where there is none.
+
+    Args:
+        folder: folder below which the files lie, by their names in the repository.
+        files: what is pushed beside the card, ``README.md``.
+        name: ``USER/NAME``; see :func:`refuse_push`.
+        kind: of the repository.
+        card: text of the card.
+
+    Returns:
+        Address of the repository.
+
+    Raises:
+        FairlabError: the hub does not take it; the files are still there.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi, constants
+
+    added = [
+        CommitOperationAdd(path.relative_to(folder).as_posix(), path) for path in files if path.name != "README.md"
+    ]
+    added.append(CommitOperationAdd("README.md", card.encode()))
+    api = HfApi(endpoint=constants.ENDPOINT)
+    with _in_one_sentence(name, f"what was made is in {folder}; give the same command again"):
+        address = api.create_repo(name, repo_type=kind, exist_ok=True)
+        api.create_commit(name, added, commit_message="Written by fairlab", repo_type=kind)
+    return str(address)
+
+
+@contextmanager
+def _in_one_sentence(name: str, remedy: str) -> Iterator[None]:
+    """Errors of the hub's client as one sentence, without the token."""
+    import httpx
+    from huggingface_hub import get_token
+
+    try:
+        yield
+    except (OSError, ValueError, httpx.HTTPError) as error:
+        said = " ".join(str(error).replace(get_token() or "\0", "<token>").split())[:SHOWN]
+        raise FairlabError(f"push={name} was not taken by the hub: {said}; {remedy}") from None  # no token in a trace
