@@ -11,6 +11,7 @@ from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
+Licence = str | list[str] | None  # as a card names it; None where it names none
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "README.md"]
 
 
@@ -72,3 +73,14 @@ def why_unreachable(endpoint: str, seconds: float = 3.0) -> str:
     thread.start()
     thread.join(seconds)
     return answers[0] if answers else f"{endpoint} gave no answer within {seconds:.0f} seconds"
+
+
+def licence_in(folder: Path) -> Licence:
+    """The licence that the card in a folder, its ``README.md``, names; None where there is none."""
+    from huggingface_hub import RepoCard
+
+    card = folder / "README.md"
+    try:
+        return RepoCard.load(card, ignore_metadata_errors=True).data.get("license") if card.is_file() else None
+    except (OSError, ValueError):  # no card that can be read
+        return None

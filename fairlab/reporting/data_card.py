@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fairlab.backbones.hub import Licence
 from fairlab.data.stream.manifest import Manifest
 from fairlab.data.stream.subsample import LEFT_OUT, WHOLE
 from fairlab.rewriting.group_rewriters import NO_WORD
@@ -46,7 +47,7 @@ COLUMNS = {
 }
 
 
-def data_card(manifest: Manifest, features: datasets.Features, licence: str | list[str] | None) -> str:
+def data_card(manifest: Manifest, features: datasets.Features, licence: Licence) -> str:
     """``README.md`` of the data.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -71,6 +71,20 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
         address = api.create_repo(name, repo_type=kind, exist_ok=True)
         api.create_commit(name, added, commit_message="Written by fairlab", repo_type=kind)
     return str(address)
+
+
+def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str) -> None:
+    """Push a model's folder, and say where it lies then.
+
+    Args:
+        folder: of the exported model, with its card.
+        name: as of :func:`push`.
+        with_results: what the card becomes before it is pushed; the folder keeps its own.
+    """
+    readme = folder / "README.md"
+    card = with_results(readme.read_text(encoding="utf-8") if readme.is_file() else "")
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    print(f"pushed to {push(folder, files, name, 'model', card)}")
 
 
 @contextmanager

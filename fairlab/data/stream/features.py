@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.backbones.hub import Licence, licence_in
 from fairlab.data.stream.manifest import NAME
 from fairlab.data.stream.rows import FORMATS, TASK
 from fairlab.data.stream.saved import opened, saved_folder
@@ -29,7 +30,7 @@ class Described:
     """
 
     features: Mapping[str, Any] = field(default_factory=dict)
-    licence: str | list[str] | None = None
+    licence: Licence = None
 
 
 def description_of(source: str) -> Described:
@@ -84,18 +85,7 @@ def _holds_bytes(features: Mapping[str, Any]) -> bool:
     return binary(datasets.Features(features).arrow_schema.field(0).type)
 
 
-def licence_in(folder: Path) -> str | list[str] | None:
-    """The licence that the card in a folder, its ``README.md``, names; None where there is none."""
-    from huggingface_hub import RepoCard
-
-    card = folder / "README.md"
-    try:
-        return RepoCard.load(card, ignore_metadata_errors=True).data.get("license") if card.is_file() else None
-    except (OSError, ValueError):  # no card that can be read
-        return None
-
-
-def _licence_on_hub(name: str) -> str | list[str] | None:
+def _licence_on_hub(name: str) -> Licence:
     from huggingface_hub import DatasetCard
 
     try:
