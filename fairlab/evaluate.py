@@ -41,8 +41,8 @@ def main(config: DictConfig) -> None:
 def work(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark, or every data set; everything measured is in ``record`` at once."""
     config = lowered(config)
-    refuse_push(config.get("push"))
     pushed = model_to_push(config)
+    refuse_push(config.get("push"))
     record.add_notes(shortening_notes(config))
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     if config.dataset is not None:

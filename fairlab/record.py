@@ -33,6 +33,7 @@ VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 # What stands before the host of an address, and where the name of a variable belongs.
 IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]*:)[^\s/'\"<>]+@")
 MISPLACED = re.compile(r"(\w*_env\\?['\"]?\s*[=:]\s*\\?['\"]?)([^\s'\",}\]\\<$]+)")
+HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}")  # however it came there
 NOTHING = ("null", "None", "~")
 
 
@@ -315,7 +316,7 @@ def without_secrets(text: str) -> str:
 def _blanked(text: str, secrets: dict[str, str]) -> str:
     pattern, spelled = _finder(tuple(secrets.items()))
     text = pattern.sub(lambda found: spelled[found[0]], text) if spelled else text
-    text = IN_ADDRESS.sub(r"\1<password>@", text)
+    text = HUB_TOKEN.sub("<token>", IN_ADDRESS.sub(r"\1<password>@", text))
     return MISPLACED.sub(_misplaced, text)
 
 

@@ -21,8 +21,6 @@ def model_card(record: Record, licence: Licence = None) -> str:
         record: of the run that trained it.
         licence: of the model that it was trained from.
     """
-    from huggingface_hub import ModelCardData
-
     config, provenance = record.config, record.provenance
     backbone, method = config["backbone"], provenance["method"]
     settings = {**config["method"], **method, "seed": config["seed"]}
@@ -34,27 +32,11 @@ def model_card(record: Record, licence: Licence = None) -> str:
         for r in record.readings
     ]
     said = dict.fromkeys(f"- {title(r)} (`{key(r)}`): {meaning(r)}" for r in record.readings if meaning(r))
-    library, task, tags = "sentence-transformers", "sentence-similarity", ["fairness", "debiasing"]
-    if "train_entries" in provenance["data"]:
-        library, task, tags = "transformers", "text-generation", []
-    if "task" in provenance["data"]:
-        library, task, tags = "transformers", "text-classification", []
     pooling = f"Pooling: {backbone.get('pooling')}, normalised: {str(backbone.get('normalize')).lower()}, "
-    if "pipeline" in method:
-        library, task, tags, pooling = "transformers", method["pipeline"], [], "It reads "
     name = f"{backbone['name'].split('/')[-1]}, after {method['title']}"
-    head = ModelCardData(
-        base_model=backbone["name"] if is_hub_name(backbone["name"]) else None,
-        license=licence,
-        library_name=library,
-        pipeline_tag=task,
-        tags=[task, *tags],
-        model_name=name,
-        eval_results=eval_results([r for r in record.readings if r.phase == "after"], task),
-    )
     lines = [
         "---",
-        head.to_yaml(),
+        _head(record, name, licence),
         "---",
         f"# {name}",
         "",
@@ -63,7 +45,7 @@ def model_card(record: Record, licence: Licence = None) -> str:
         f"{provenance['data']['trained_on']} (`{provenance['data']['path']}`, SHA-256 "
         f"`{provenance['data']['sha256']}`): {values}.",
         "",
-        f"{pooling}up to {backbone['max_length']} tokens.",
+        f"{'It reads ' if 'pipeline' in method else pooling}up to {backbone['max_length']} tokens.",
         "",
         "## Measured",
         "",
@@ -81,6 +63,29 @@ def model_card(record: Record, licence: Licence = None) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _head(record: Record, name: str, licence: Licence) -> str:
+    """What the hub reads of a card, as YAML."""
+    from huggingface_hub import ModelCardData
+
+    library, task, tags = "sentence-transformers", "sentence-similarity", ["fairness", "debiasing"]
+    if "train_entries" in record.provenance["data"]:
+        library, task, tags = "transformers", "text-generation", []
+    if "task" in record.provenance["data"]:
+        library, task, tags = "transformers", "text-classification", []
+    if "pipeline" in record.provenance["method"]:
+        library, task, tags = "transformers", record.provenance["method"]["pipeline"], []
+    base = record.config["backbone"]["name"]
+    return ModelCardData(
+        base_model=base if is_hub_name(base) else None,
+        license=licence,
+        library_name=library,
+        pipeline_tag=task,
+        tags=[task, *tags],
+        model_name=name,
+        eval_results=eval_results([r for r in record.readings if r.phase == "after"], task),
+    ).to_yaml()
 
 
 def _ideal(reading: Reading) -> str:
