@@ -49,6 +49,10 @@ class DataUnavailable(FairlabError):
     """Data that could be had neither from a path, nor from ``FAIRLAB_DATA``, nor by download."""
 
 
+class NotPushed(FairlabError):
+    """What a run made is whole, but the hub did not take it."""
+
+
 class ReviewNeeded(FairlabError):
     """A run that waits for a person to fill something in; the command line exits with 3."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairlab.backbones.hub import why_unreachable
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, NotPushed
 
 PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 NAME = re.compile(rf"{PART}/{PART}")
@@ -58,7 +58,7 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
         Address of the repository.
 
     Raises:
-        FairlabError: the hub does not take it; the files are still there.
+        NotPushed: the hub does not take it; the files are still there.
     """
     from huggingface_hub import CommitOperationAdd, HfApi, constants
 
@@ -67,7 +67,8 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
     ]
     added.append(CommitOperationAdd("README.md", card.encode()))
     api = HfApi(endpoint=constants.ENDPOINT)
-    with _in_one_sentence(name, f"what was made is in {folder}; give the same command again"):
+    again = "give the same command again" if kind == "dataset" else "push it by fairlab.evaluate model=RUN push=..."
+    with _in_one_sentence(name, f"what was made is in {folder}; {again}", NotPushed):
         address = api.create_repo(name, repo_type=kind, exist_ok=True)
         api.create_commit(name, added, commit_message="Written by fairlab", repo_type=kind)
     return str(address)
@@ -88,7 +89,7 @@ def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str
 
 
 @contextmanager
-def _in_one_sentence(name: str, remedy: str) -> Iterator[None]:
+def _in_one_sentence(name: str, remedy: str, kind: type[FairlabError] = FairlabError) -> Iterator[None]:
     """Errors of the hub's client as one sentence, without the token."""
     import httpx
     from huggingface_hub import get_token
@@ -97,4 +98,4 @@ def _in_one_sentence(name: str, remedy: str) -> Iterator[None]:
         yield
     except (OSError, ValueError, httpx.HTTPError) as error:
         said = " ".join(str(error).replace(get_token() or "\0", "<token>").split())[:SHOWN]
-        raise FairlabError(f"push={name} was not taken by the hub: {said}; {remedy}") from None  # no token in a trace
+        raise kind(f"push={name} was not taken by the hub: {said}; {remedy}") from None  # no token in a trace
