@@ -22,7 +22,8 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.batch_stream import Streamed
-from fairlab.data.stream.rows import TABLES, read_rows
+from fairlab.data.stream.formats import TABLES
+from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.subsample import fair_choice
 from fairlab.data.text import SENTENCE_END, read
 from fairlab.files import sha256, write_whole

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlab.data.stream.formats import FORMATS, TABLES, BadRow, found_in
 from fairlab.data.stream.manifest import data_files, dataset_facts
-from fairlab.data.stream.rows import FORMATS, TABLES, BadRow, found_in
 from fairlab.data.stream.saved import saved_folder
 from fairlab.data.stream.shards import split_of
 from fairlab.text.json_text import from_json

@@ -19,7 +19,8 @@ from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import batches_done, loader
 from fairlab.data.batching import BucketedBatches
 from fairlab.data.corpus import SPLITS, TextBatch
-from fairlab.data.stream.rows import PROBED, TABLES, BadRow, read_rows
+from fairlab.data.stream.formats import PROBED, TABLES, BadRow
+from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import SENTENCE_END, WRAPPED, held_out, join_sentences, text_files
 from fairlab.files import sha256
 from fairlab.protocols import TextAugmentation, TrainingData

@@ -201,7 +201,7 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
 
 def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
     """Raise where no row can be read, saying why of the first; rows are read as far as one that can be."""
-    from fairlab.data.stream.rows import BadRow
+    from fairlab.data.stream.formats import BadRow
 
     first, count = None, 0
     for row in rows:

@@ -13,6 +13,7 @@ from typing import Any
 
 from fairlab.data.published.sources import locate
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
+from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.data.stream.saved import opened, saved_folder
 from fairlab.text.json_text import from_json
 from fairlab.types import DataUnavailable, FairlabError
@@ -116,8 +117,6 @@ def parse_examples(file: Path, task: Task) -> list[Example]:
 
 
 def _in_table(file: Path, task: Task) -> list[Example]:
-    from fairlab.data.stream.rows import BadRow, found_in  # which reads tasks by this module
-
     found = list(found_in(str(file))[""])
     if bad := [item for item in found if isinstance(item, BadRow)]:
         raise FairlabError(f"{file} {bad[0].place}: {bad[0].reason}; is it {task.name}'s?")

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.hub import Licence, licence_in
+from fairlab.data.stream.formats import FORMATS
 from fairlab.data.stream.manifest import NAME
-from fairlab.data.stream.rows import FORMATS, TASK
+from fairlab.data.stream.rows import TASK
 from fairlab.data.stream.saved import opened, saved_folder
 from fairlab.types import FairlabError
 

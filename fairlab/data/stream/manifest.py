@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.data.published.task_files import examples_digest
-from fairlab.data.stream.rows import TASK, BadRow, input_files, read_rows, task_examples
+from fairlab.data.stream.formats import BadRow, input_files
+from fairlab.data.stream.rows import TASK, read_rows, task_examples
 from fairlab.data.stream.saved import one_split, saved_folder
 from fairlab.data.stream.shards import BAD, split_of
 from fairlab.files import sha256, write_whole

@@ -26,7 +26,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, Protocol
 
-from fairlab.data.stream.rows import BadRow
+from fairlab.data.stream.formats import BadRow
 from fairlab.files import sha256, write_whole
 from fairlab.record import without_nan
 from fairlab.types import FairlabError, Made, Row, need_extra
