@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from fairlab.backbones.hub import Licence
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import BENCHMARKS, key, meaning, title
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
-    from huggingface_hub import EvalResult
+    from huggingface_hub import EvalResult, ModelCardData
+
+HUB_NAME = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
 
 
 def model_card(record: Record, licence: Licence = None) -> str:
@@ -79,7 +82,7 @@ def _head(record: Record, name: str, licence: Licence) -> str:
     base = record.config["backbone"]["name"]
     return ModelCardData(
         base_model=base if is_hub_name(base) else None,
-        license=licence,
+        license=cast(str | None, licence),  # the hub takes a list too
         library_name=library,
         pipeline_tag=task,
         tags=[task, *tags],
@@ -128,20 +131,15 @@ def card_with_results(card: str, readings: Iterable[Reading], name: str) -> str:
     from huggingface_hub import ModelCard
 
     found = ModelCard(card, ignore_metadata_errors=True)
-    task = found.data.pipeline_tag or "feature-extraction"
-    results = [*(found.data.eval_results or []), *(eval_results(readings, task) or [])]
+    data = cast("ModelCardData", found.data)
+    task = data.pipeline_tag or "feature-extraction"
+    results = [*(data.eval_results or []), *(eval_results(readings, task) or [])]
     newest = {(one.dataset_type, one.dataset_config, one.metric_type): one for one in results}
-    found.data.eval_results = list(newest.values()) or None
-    found.data.model_name = found.data.model_name or name
+    data.eval_results = list(newest.values()) or None
+    data.model_name = data.model_name or name
     return str(found)
 
 
 def is_hub_name(name: str) -> bool:
     """Whether a model's name is one on the hub, rather than a folder's."""
-    from huggingface_hub.utils import HFValidationError, validate_repo_id
-
-    try:
-        validate_repo_id(name)
-    except HFValidationError:
-        return False
-    return not Path(name).exists()
+    return HUB_NAME.fullmatch(name) is not None and not Path(name).exists()
