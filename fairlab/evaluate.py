@@ -22,6 +22,7 @@ from fairlab.run.environment import environment
 from fairlab.run.folders import sweep_of
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import build_loggers, finish_loggers
+from fairlab.run.pushing import push_model, refuse_push
 from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
@@ -40,6 +41,8 @@ def main(config: DictConfig) -> None:
 def work(config: DictConfig, record: Record) -> None:
     """Measure every model with every benchmark, or every data set; everything measured is in ``record`` at once."""
     config = lowered(config)
+    pushed = model_to_push(config)
+    refuse_push(config.get("push"))
     record.add_notes(shortening_notes(config))
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     if config.dataset is not None:
@@ -49,12 +52,29 @@ def work(config: DictConfig, record: Record) -> None:
     if rank():
         return
 
+    from fairlab.reporting.card import card_with_results
     from fairlab.reporting.report import write_report
 
     record.status = "finished"
     write_report(record)
     record.save()
     finish_loggers(loggers, record, step=0)
+    if pushed is not None:
+        push_model(pushed, config.push, lambda card: card_with_results(card, record.readings, pushed.parent.name))
+
+
+def model_to_push(config: DictConfig) -> Path | None:
+    """The folder of the model that an evaluation pushes; None where it pushes none.
+
+    Raises:
+        FairlabError: what is measured is not one run.
+    """
+    if config.get("push") is None:
+        return None
+    folder = Path(str(config.model)) / "model"
+    if not (folder.parent / "record.json").is_file() or not folder.is_dir():
+        raise FairlabError("push= pushes the model of one run with what is measured; give model=RUN, a run's folder")
+    return folder
 
 
 def evaluate_models(config: DictConfig, record: Record) -> None:

@@ -33,6 +33,7 @@ VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 # What stands before the host of an address, and where the name of a variable belongs.
 IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]*:)[^\s/'\"<>]+@")
 MISPLACED = re.compile(r"(\w*_env\\?['\"]?\s*[=:]\s*\\?['\"]?)([^\s'\",}\]\\<$]+)")
+HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}")  # however it came there
 NOTHING = ("null", "None", "~")
 
 
@@ -265,16 +266,16 @@ ENTRIES = {"readings": Reading, "comparisons": Comparison, "not_run": NotRun, "n
 
 
 def _json(content: Any) -> str:
-    return json.dumps(redacted(_without_nan(content)), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return json.dumps(redacted(without_nan(content)), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
     """JSON knows no nan: it becomes null."""
     match value:
         case dict():
-            return {key: _without_nan(item) for key, item in value.items()}
+            return {key: without_nan(item) for key, item in value.items()}
         case list() | tuple():
-            return [_without_nan(item) for item in value]
+            return [without_nan(item) for item in value]
         case float() if not math.isfinite(value):
             return None
     return value
@@ -315,7 +316,7 @@ def without_secrets(text: str) -> str:
 def _blanked(text: str, secrets: dict[str, str]) -> str:
     pattern, spelled = _finder(tuple(secrets.items()))
     text = pattern.sub(lambda found: spelled[found[0]], text) if spelled else text
-    text = IN_ADDRESS.sub(r"\1<password>@", text)
+    text = HUB_TOKEN.sub("<token>", IN_ADDRESS.sub(r"\1<password>@", text))
     return MISPLACED.sub(_misplaced, text)
 
 

@@ -23,6 +23,7 @@ from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
+from fairlab.run.pushing import push_model, refuse_push
 from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.run.starting import starting_point
 from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, throughput
@@ -40,6 +41,7 @@ def main(config: DictConfig) -> None:
 def work(config: DictConfig, record: Record) -> None:
     """The run itself: before, fit, after, export, report; everything measured goes into ``record`` at once."""
     config = lowered(config)
+    refuse_push(config.get("push"))
     start = starting_point(config)  # first, so that missing weights are said within seconds
 
     from lightning import seed_everything
@@ -95,6 +97,8 @@ def work(config: DictConfig, record: Record) -> None:
     write_report(record)
     record.save()
     finish_loggers(trainer.loggers, record, trainer.global_step)
+    if config.get("push"):
+        push_model(record.folder / "model", config.push)
 
 
 def quieten() -> None:

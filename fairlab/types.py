@@ -49,6 +49,10 @@ class DataUnavailable(FairlabError):
     """Data that could be had neither from a path, nor from ``FAIRLAB_DATA``, nor by download."""
 
 
+class NotPushed(FairlabError):
+    """What a run made is whole, but the hub did not take it."""
+
+
 class ReviewNeeded(FairlabError):
     """A run that waits for a person to fill something in; the command line exits with 3."""
 
@@ -133,6 +137,7 @@ class Row:
         number: number of the row in the input, counted from 1; unique where ids may not be.
         field: name of the text's field.
         parts: names and texts of the fields that a text is joined of; empty where it is one.
+        split: split of the input that the row is of; empty where there are none.
     """
 
     id: str
@@ -142,6 +147,7 @@ class Row:
     number: int
     field: str = "text"
     parts: tuple[tuple[str, str], ...] = ()
+    split: str = ""
 
     @property
     def names(self) -> list[str]:

@@ -10,7 +10,10 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from datasets import Dataset, DatasetDict
 from hydra import compose, initialize_config_dir
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.hydra_config import HydraConfig
@@ -109,6 +112,7 @@ def write_inputs(folder: Path) -> None:
     (folder / "empty.txt").write_text("")
     (folder / "groups.doc").write_text("x")
     (folder / "bad.parquet").write_bytes(b"no")
+    write_own_data(folder)
     (folder / "open_quote.csv").write_text("text\n" + '"' + "x" * (17 << 20))
     (folder / "bad.yaml").write_text("a: [")
     (folder / "empty.yaml").write_text("")
@@ -125,6 +129,21 @@ def write_inputs(folder: Path) -> None:
     for name, content in {"mini": matrix, "bad": "a: [", "empty": "", "lacking": "seeds: [1]\n"}.items():
         (folder / "experiments" / name).mkdir(parents=True)
         (folder / "experiments" / name / "matrix.yaml").write_text(content)
+
+
+def write_own_data(folder: Path) -> None:
+    """Data as people bring it, and damaged."""
+    columns = {"text": ["She left.", "He left."], "label": [0, 1]}
+    pq.write_table(pa.table(columns), folder / "labels.parquet")
+    (folder / "cut.parquet").write_bytes((folder / "labels.parquet").read_bytes()[:-40])
+    pq.write_table(pa.table({"text": ["She left."], "image": [b"png"]}), folder / "pictures.parquet")
+    (folder / "labels.csv").write_text("text,label\nShe left.,0\n")
+    (folder / "ragged.csv").write_text("text,label\nShe left, he said,0\nalone\n")
+    (folder / "bad.json").write_text('[{"text": "She left."')
+    both = DatasetDict({split: Dataset.from_dict(columns) for split in ("train", "test")})
+    both.save_to_disk(folder / "saved")
+    shutil.copytree(folder / "saved", folder / "damaged_set")
+    (folder / "damaged_set" / "test" / "data-00000-of-00001.arrow").write_bytes(b"no")
 
 
 @cache
@@ -172,6 +191,7 @@ def test_bad_input_is_one_sentence(inputs, tmp_path, monkeypatch, capfd, base, o
     for path in inputs.iterdir():
         (tmp_path / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     monkeypatch.setattr(HydraConfig.instance(), "cfg", None)  # what the attempt sets goes with the test
     with pytest.raises(SystemExit) as stop:
         attempt(base, overrides)

@@ -71,7 +71,7 @@ def rewrite(
 
 
 def augment(
-    texts: str | Path | Sequence[str] | datasets.Dataset,
+    texts: str | Path | Sequence[str] | datasets.Dataset | datasets.DatasetDict,
     augmentation: str,
     *,
     axis: str = "gender",
@@ -80,12 +80,15 @@ def augment(
     output: str | Path | None = None,
     rewriter: str | None = None,
     settings: Mapping[str, Any] | None = None,
-) -> datasets.Dataset:
+) -> datasets.Dataset | datasets.DatasetDict:
     """Data made of texts, as ``fairlab augment`` makes it.
 
+    Types of columns, such as the names of labels, are those of the data that is given, and so are its splits: a
+    ``DatasetDict`` gives a ``DatasetDict``.
+
     Args:
-        texts: the texts, a ``datasets.Dataset``, or what ``input=`` takes: a file, a folder of texts, or a data set of
-            the hub.
+        texts: the texts, a ``datasets.Dataset`` or ``DatasetDict``, or what ``input=`` takes: a file, a folder of texts
+            or of ``save_to_disk``, or a data set of the hub.
         augmentation: name of the augmentation, such as ``counterfactual_groups``.
         axis: name of a lexicon such as ``gender``, or the path of one's own.
         attributes: two or more attributes of the axis; None takes all.
@@ -120,11 +123,14 @@ def augment(
 
 
 def written_rows(texts: Any, field: str, folder: Path) -> Path:
-    """Texts, or the rows of a data set, as a file of JSON lines.
+    """Texts as a file of JSON lines, or a data set as it saves itself.
 
     Raises:
         FairlabError: there is none, or what is given is neither.
     """
+    if hasattr(texts, "save_to_disk"):
+        texts.save_to_disk(folder / "texts")
+        return folder / "texts"
     rows = [{field: one} if isinstance(one, str) else one for one in texts]
     if not rows:
         raise FairlabError("there is no text; give at least one")
@@ -135,12 +141,19 @@ def written_rows(texts: Any, field: str, folder: Path) -> Path:
     return path
 
 
-def dataset_made(folder: Path) -> datasets.Dataset:
-    """What an augmentation wrote into a folder, as a data set in memory."""
+def dataset_made(folder: Path) -> datasets.Dataset | datasets.DatasetDict:
+    """What an augmentation wrote into a folder, in memory, with the types that its card names."""
     import datasets
 
     from fairlab.data.stream.manifest import data_files
+    from fairlab.data.stream.shards import split_of
 
-    rows = [json.loads(line) for file in data_files(folder) for line in file.read_text(encoding="utf-8").splitlines()]
-    columns = dict.fromkeys(name for row in rows for name in row)
-    return datasets.Dataset.from_dict({name: [row.get(name) for row in rows] for name in columns})
+    quiet = datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        with tempfile.TemporaryDirectory() as cache:
+            found = datasets.load_dataset(str(folder), cache_dir=cache, keep_in_memory=True)
+    finally:
+        if not quiet:
+            datasets.enable_progress_bars()
+    return found if split_of(data_files(folder)[0]) else found["train"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
-from fairlab.fetching.reach import why_unreachable
+from fairlab.fetching.reach import hub_unreachable
 from fairlab.fetching.table import standing_for
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
-HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+Licence = str | list[str] | None  # as a card names it; None where it names none
+HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "README.md"]
 
 
 def hub_folder(name: str, revision: str | None, file: str) -> Path:
@@ -38,9 +39,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
     if isinstance(cached, str):
         check_model_folder(Path(cached).parent)
         return Path(cached).parent
-    offline = constants.HF_HUB_OFFLINE
-    unreachable = "HF_HUB_OFFLINE is set" if offline else why_unreachable(constants.ENDPOINT)
-    if unreachable:
+    if unreachable := hub_unreachable():
         raise FairlabError(
             f"the weights of {name} cannot be had: no such folder, not in the hub cache "
             f"{constants.HF_HUB_CACHE}, and {unreachable}; {_remedy(name)}"
@@ -62,3 +61,14 @@ def _remedy(name: str) -> str:
     """What brings the weights, or else what runs without them."""
     model = standing_for(name)
     return f"bring them with: fairlab fetch {model.name}" if model else f"offline, this runs: {OFFLINE_COMMAND}"
+
+
+def licence_in(folder: Path) -> Licence:
+    """The licence that the card in a folder, its ``README.md``, names; None where there is none."""
+    from huggingface_hub import RepoCard
+
+    card = folder / "README.md"
+    try:
+        return RepoCard.load(card, ignore_metadata_errors=True).data.get("license") if card.is_file() else None
+    except (OSError, ValueError):  # no card that can be read
+        return None

@@ -47,7 +47,7 @@ from fairlab.benchmarks.readings import (
     quantity,
     variant,
 )
-from fairlab.data.groups import groups_files
+from fairlab.data.groups import texts_of_groups
 from fairlab.data.published.sources import locate
 from fairlab.data.published.stereoset import (
     BLANK,
@@ -257,8 +257,7 @@ def continuation_probabilities(scorer: CausalLM, examples: Sequence[StereoSetIte
 def seen_targets(examples: Sequence[StereoSetItem], path: str) -> set[str]:
     """Target terms of the examples that occur in training data, case-folded, at word boundaries."""
     finder = TermFinder(example.target for example in examples)
-    texts = (file.read_text(encoding="utf-8", errors="replace") for file in groups_files(path))
-    return {span.term for text in texts for span in finder.find(text)}
+    return {span.term for text in texts_of_groups(path) for span in finder.find(text)}
 
 
 def stereoset_quantities(

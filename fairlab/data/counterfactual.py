@@ -11,8 +11,7 @@ from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import Streamed
-from fairlab.data.groups import groups_files, read_groups
-from fairlab.files import sha256
+from fairlab.data.groups import groups_sha256, read_groups
 from fairlab.protocols import GroupAugmentation
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError, Group
@@ -50,8 +49,8 @@ class CounterfactualData(Streamed):
     ``test``); a file without splits gives its last ``validation`` groups for validation and the rest for training.
 
     Args:
-        path: ``embedded/NAME``, a JSON-lines file, or an output of ``fairlab.augment``; see
-            :func:`fairlab.data.groups.groups_files`.
+        path: ``embedded/NAME``, a file of groups, a saved data set, a name on the hub, or an output of
+            ``fairlab.augment``; see :func:`fairlab.data.groups.read_groups`.
         validation: number of groups, or a fraction below 1, held out from a file without splits.
         batch_size: number of groups in a training batch, over all processes.
         encoder: the backbone whose tokenizer and maximal length are used.
@@ -121,7 +120,7 @@ class CounterfactualData(Streamed):
     @property
     def hash(self) -> str:
         """SHA-256 of the data file, or of all files of an augmentation's output."""
-        return sha256(*groups_files(self.path))
+        return groups_sha256(self.path)
 
     def num_truncated(self) -> int:
         """Texts that fill the maximal length, so that their end may be cut."""
@@ -177,7 +176,7 @@ def groups_of(data: object) -> dict[str, list[Group]]:
 
 
 def split_groups(groups: list[Group], validation: float, path: str) -> dict[str, list[Group]]:
-    """Training and validation groups, by their ``split`` keys or by their place in the file."""
+    """Training and validation groups, by their ``split`` keys, or by their place where none is of validation."""
     marked = [group for group in groups if "split" in group.extra]
     if marked:
         for group in marked:
@@ -187,7 +186,10 @@ def split_groups(groups: list[Group], validation: float, path: str) -> dict[str,
                 )
         if len(marked) < len(groups):
             raise FairlabError(f"{path}: {len(groups) - len(marked)} groups have no 'split' though others have; add it")
-        return {name: [group for group in groups if group.extra["split"] == name] for name in ("train", "validation")}
+        splits = {name: [group for group in groups if group.extra["split"] == name] for name in ("train", "validation")}
+        if splits["validation"] or not splits["train"]:
+            return splits
+        groups = splits["train"]  # of which some are held out
     if validation <= 0:
         raise FairlabError(f"data.validation must be above 0, not {validation}")
     held_out = int(validation) if validation >= 1 else round(validation * len(groups))

@@ -22,7 +22,8 @@ from torch import Tensor
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.batch_stream import Streamed
-from fairlab.data.stream.rows import FORMATS, read_rows
+from fairlab.data.stream.formats import TABLES
+from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.subsample import fair_choice
 from fairlab.data.text import SENTENCE_END, read
 from fairlab.files import sha256, write_whole
@@ -285,7 +286,7 @@ def read_entries(path: str, unit: str) -> tuple[list[str], dict[str, str]]:
 def row_files(path: str) -> list[Path]:
     """Files of rows that a path names: the data of an output folder of ``fairlab.augment``, or the file itself."""
     place = Path(path)
-    return sorted(place.glob("data-*.jsonl")) or [place] * (place.is_file() and place.suffix in FORMATS[:-1])
+    return sorted(place.glob("data-*.jsonl")) or [place] * (place.is_file() and place.suffix in TABLES)
 
 
 def read_made(path: str) -> tuple[list[Row], dict[str, str]]:

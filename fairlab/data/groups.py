@@ -1,75 +1,131 @@
-"""Counterfactual groups as JSON lines, read with checks."""
+"""Counterfactual groups as JSON lines or in a table, read with checks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairlab.data.stream.manifest import data_files
+from fairlab.data.stream.formats import FORMATS, TABLES, BadRow, found_in
+from fairlab.data.stream.manifest import data_files, dataset_facts
+from fairlab.data.stream.saved import saved_folder
+from fairlab.data.stream.shards import split_of
 from fairlab.text.json_text import from_json
 from fairlab.types import NEUTRAL, DataUnavailable, FairlabError, Group
 
 EMBEDDED = Path(__file__).parent / "embedded"
+FLAT = "versions."  # before the names of versions that are a column each, as datasets and pandas flatten them
 EXAMPLE = '{"id": "1", "axis": "gender", "versions": {"neutral": "...", "man": "...", "woman": "..."}}'
 
 
+def groups_place(path: str) -> str:
+    """The file or folder of a ``data.path``, or the name on the hub; ``embedded/NAME`` comes with fairlab.
+
+    Raises:
+        DataUnavailable: there is no such file.
+    """
+    folder, _, name = path.partition("/")
+    found = EMBEDDED / f"{name}.jsonl" if folder == "embedded" else Path(path)
+    of_hub = bool(name) and folder != "embedded" and found.suffix not in FORMATS
+    if found.exists() or of_hub or saved_folder(path) is not None:
+        return str(found)
+    embedded = ", ".join(sorted(f"embedded/{file.stem}" for file in EMBEDDED.glob("*.jsonl")))
+    raise DataUnavailable(
+        f"{path} is not a file; give counterfactual groups as JSON lines, JSON, CSV or Parquet, an output of "
+        f"fairlab.augment, a folder of save_to_disk, a name on the hub, or {embedded}"
+    )
+
+
 def groups_files(path: str) -> list[Path]:
-    """The files of a ``data.path``: ``embedded/NAME`` comes with fairlab, anything else is a file or a folder.
+    """Files of JSON lines that groups lie in; none where they lie in something else.
 
     Raises:
         DataUnavailable: there is no such file, or the folder is no finished output of ``fairlab.augment``.
         FairlabError: a file of the folder is not as its manifest says.
     """
-    folder, _, name = path.partition("/")
-    found = EMBEDDED / f"{name}.jsonl" if folder == "embedded" else Path(path)
-    if found.is_dir():
-        return data_files(found)
-    if not found.is_file():
-        embedded = ", ".join(sorted(f"embedded/{file.stem}" for file in EMBEDDED.glob("*.jsonl")))
-        raise DataUnavailable(
-            f"{path} is not a file; give JSON lines of counterfactual groups, an output of fairlab.augment, or "
-            f"{embedded}"
-        )
-    return [found]
+    place = Path(groups_place(path))
+    if saved_folder(str(place)) is not None or not place.exists():
+        return []
+    if place.is_dir():
+        return data_files(place)
+    return [] if place.suffix in TABLES and place.suffix != ".jsonl" else [place]
+
+
+def groups_sha256(path: str) -> str:
+    """SHA-256 of the files that groups lie in."""
+    return str(dataset_facts(groups_place(path))["sha256"])
+
+
+def texts_of_groups(path: str) -> Iterator[str]:
+    """All that is written in groups, their other fields included."""
+    if files := groups_files(path):
+        yield from (file.read_text(encoding="utf-8", errors="replace") for file in files)
+    else:
+        yield from (json.dumps(row, ensure_ascii=False, default=str) for _, row, _ in _of_tables(path))
 
 
 def read_groups(path: str) -> list[Group]:
-    """Read and check counterfactual groups, one JSON object a line.
+    """Read and check counterfactual groups, one JSON object a line, or one row of a table.
+
+    In a table the versions are one column ``versions``, by name, or a column each: ``versions.neutral``,
+    ``versions.man``, ... A group of a split of the data has the key ``split``.
 
     Args:
-        path: a file of groups, an output of ``fairlab.augment`` or ``embedded/NAME``; see :func:`groups_files`.
+        path: a file of groups, an output of ``fairlab.augment``, a saved data set, ``embedded/NAME``, or a name on the
+            hub; see :func:`groups_place`.
 
     Raises:
         FairlabError: a row is not of the form, a version is missing, empty or no text, ids repeat, attributes differ
             between rows, or there is no row; the message names file and line.
     """
-    files = groups_files(path)
     groups: list[Group] = []
     first_place: dict[str, str] = {}
-    for file in files:
-        name = path if len(files) == 1 and not Path(path).is_dir() else str(file)
-        for number, line in enumerate(_lines(file, name), start=1):
-            if not line.strip():
-                continue
-            place = f"{name} line {number}"
-            group = _parse(line, place)
-            if group.id in first_place:
-                raise FairlabError(
-                    f"{place}: the id '{group.id}' was already used in {_relative(first_place[group.id], name)}; "
-                    "ids must be unique"
-                )
-            if groups and group.attributes != groups[0].attributes:
-                raise FairlabError(
-                    f"{place}: the attributes are {', '.join(group.attributes)}, but "
-                    f"{_relative(first_place[groups[0].id], name)} has {', '.join(groups[0].attributes)}; every group "
-                    "needs the same versions"
-                )
-            first_place[group.id] = place
-            groups.append(group)
+    files = groups_files(path)
+    for name, row, place in _of_lines(path, files) if files else _of_tables(path):
+        group = _group(row, place)
+        if group.id in first_place:
+            raise FairlabError(
+                f"{place}: the id '{group.id}' was already used in {_relative(first_place[group.id], name)}; "
+                "ids must be unique"
+            )
+        if groups and group.attributes != groups[0].attributes:
+            raise FairlabError(
+                f"{place}: the attributes are {', '.join(group.attributes)}, but "
+                f"{_relative(first_place[groups[0].id], name)} has {', '.join(groups[0].attributes)}; every group "
+                "needs the same versions"
+            )
+        first_place[group.id] = place
+        groups.append(group)
     if not groups:
         raise FairlabError(f"{path} holds no counterfactual group; each line should look like {EXAMPLE}")
     return groups
+
+
+def _of_lines(path: str, files: Sequence[Path]) -> Iterator[tuple[str, Any, str]]:
+    """Name of the file, content and place of every row of JSON lines."""
+    for file in files:
+        name = path if len(files) == 1 and not Path(path).is_dir() else str(file)
+        for number, line in enumerate(_lines(file, name), start=1):
+            if line.strip():
+                place = f"{name} line {number}"
+                yield name, _in_split(_parse(line, place), split_of(file)), place
+
+
+def _of_tables(path: str) -> Iterator[tuple[str, Any, str]]:
+    """The same of whatever is no JSON lines; versions of a column each are gathered."""
+    for split, found in found_in(groups_place(path), every_split=True).items():
+        for item in found:
+            if isinstance(item, BadRow):
+                raise FairlabError(f"{path}, {item.place}: {item.reason}; mend the row")
+            row = {name: value for name, value in item[1].items() if not name.startswith(FLAT)}
+            if flat := {name.removeprefix(FLAT): item[1][name] for name in item[1].keys() - row.keys()}:
+                row["versions"] = flat
+            yield path, _in_split(row, split), f"{path} {split}, {item[0]}" if split else f"{path} {item[0]}"
+
+
+def _in_split(row: Any, split: str) -> Any:
+    return {"split": split, **row} if split and isinstance(row, dict) else row
 
 
 def _lines(file: Path, name: str) -> Iterator[str]:
@@ -87,11 +143,14 @@ def _relative(place: str, name: str) -> str:
     return place.removeprefix(f"{name} ")
 
 
-def _parse(line: str, where: str) -> Group:
+def _parse(line: str, where: str) -> Any:
     try:
-        row = from_json(line)
+        return from_json(line)
     except ValueError as error:
         raise FairlabError(f"{where} is not JSON ({error}); it should look like {EXAMPLE}") from error
+
+
+def _group(row: Any, where: str) -> Group:
     if not isinstance(row, dict) or not isinstance(row.get("versions"), dict):
         raise FairlabError(f"{where} has no 'versions'; it should look like {EXAMPLE}")
     versions: dict[str, Any] = row["versions"]

@@ -19,7 +19,8 @@ from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import batches_done, loader
 from fairlab.data.batching import BucketedBatches
 from fairlab.data.corpus import SPLITS, TextBatch
-from fairlab.data.stream.rows import PROBED, BadRow, read_rows
+from fairlab.data.stream.formats import PROBED, TABLES, BadRow
+from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import SENTENCE_END, WRAPPED, held_out, join_sentences, text_files
 from fairlab.files import sha256
 from fairlab.protocols import TextAugmentation, TrainingData
@@ -29,7 +30,6 @@ from fairlab.types import DataUnavailable, FairlabError
 
 Item = TypeVar("Item")
 AT_ONCE = 2000  # sentences tokenized together
-ROWS = (".jsonl", ".csv", ".tsv", ".parquet")
 
 
 class PackedText(lightning.LightningDataModule, TrainingData):
@@ -117,7 +117,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
         """Every passage of the paths as its original text and what stands in its place there."""
         for file in (file for path in self.paths for file in _files(path)):
             self.hashes[file.name] = sha256(file)
-            if file.suffix in ROWS:
+            if file.suffix in TABLES:
                 yield from self._rows(file)
                 continue
             sentences = (sentence for text in stream_paragraphs(file) for sentence in SENTENCE_END.split(text))

@@ -17,7 +17,8 @@ from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import Streamed
-from fairlab.data.stream.rows import BadRow, read_rows
+from fairlab.data.stream.formats import BadRow
+from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import SENTENCE_END, held_out, read
 from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon

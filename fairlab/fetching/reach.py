@@ -7,8 +7,15 @@ import urllib.error
 import urllib.request
 
 
-def why_unreachable(endpoint: str, seconds: float = 3.0) -> str:
-    """Empty when the hub answers at all; else the reason. The hub client itself would retry for most of a minute."""
+def hub_unreachable() -> str:
+    """Why the hub cannot be asked: it was ruled out, or does not answer; empty when it can."""
+    from huggingface_hub import constants
+
+    return "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else no_answer_of(constants.ENDPOINT)
+
+
+def no_answer_of(endpoint: str, seconds: float = 3.0) -> str:
+    """Empty when an address answers at all; else the reason. The hub's client would retry for most of a minute."""
     answers: list[str] = []
 
     def ask() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,12 @@ from fairlab.run.build import build
 from fairlab.run.environment import environment
 from fairlab.run.folders import AUGMENTED, compared
 from fairlab.run.job import refuse_changed_inputs
+from fairlab.run.pushing import push, refuse_push
 from fairlab.run.values import target_of
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
+    from fairlab.data.stream.features import Described
     from fairlab.data.stream.manifest import Manifest
 
 
@@ -36,16 +38,20 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
         record: takes provenance, readings and notes; its status is ``finished`` at the end.
 
     Raises:
-        FairlabError: a value is wrong, the input changed since an earlier run, or there is nothing to write.
+        FairlabError: a value is wrong, the input changed since an earlier run or cannot be read, there is nothing to
+            write, or the hub does not take it.
     """
     if values["limit"] is not None and values["limit"] < 1:
         raise FairlabError(f"limit must be at least 1, or null for no limit, not {values['limit']}")
 
-    from fairlab.data.stream.manifest import Manifest, dataset_facts
-    from fairlab.data.stream.rows import fields_of, read_rows, row_progress
+    refuse_push(values.get("push"))
+
+    from fairlab.data.stream.features import description_of
+    from fairlab.data.stream.manifest import Manifest, dataset_facts, dataset_rows
+    from fairlab.data.stream.rows import fields_of, row_progress
     from fairlab.data.stream.shards import make_shards
     from fairlab.data.stream.subsample import WHOLE, subsample
-    from fairlab.reporting.augmentation import data_card, write_quality_report
+    from fairlab.reporting.augmentation import write_quality_report
 
     source = dataset_facts(values["input"])
     refuse_changed_inputs(record, {"input": source})
@@ -55,7 +61,10 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
         asked = build(values["biaser_set"], llm=build_llm(values), seed=values["seed"])
         values["axis"] = str(asked(values["axis"], record.folder))
     values["field"] = fields_of(values["input"], values["field"])
-    plan: Plan = plan_of(values)(values, partial(read_rows, values["input"], values["field"]), record)
+    about = description_of(values["input"])
+    read = partial(dataset_rows, values["input"], values["field"], every_split=True)
+    refuse_unreadable(read(), values["input"])
+    plan: Plan = plan_of(values)(values, read, record)
     made_by = {"augmentation": name, **plan.made_by(), "field": values["field"], "seed": values["seed"]}
     manifest = Manifest(__version__, source, made_by)
     prepared = plan.prepare()
@@ -83,9 +92,31 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     record.readings, own = plan.report(manifest, made)
     record.notes = [*own, *_row_notes(manifest)]
     record.status = "finished"
-    write_whole(record.folder / "README.md", data_card(manifest))
     write_quality_report(record, manifest)
-    manifest.write(record.folder)
+    finish(manifest, record.folder, about, values)
+
+
+def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[str, Any]) -> None:
+    """Write the data card and, last of all, the manifest; then push where that was asked.
+
+    Args:
+        manifest: of what was made; takes the types of its columns.
+        folder: of what was made.
+        about: what the input says of itself.
+        values: the configuration of ``fairlab.augment``, as plain containers.
+    """
+    from fairlab.data.stream.features import features_written
+    from fairlab.data.stream.manifest import NAME
+    from fairlab.reporting.data_card import data_card
+
+    files = [folder / name for name in manifest.files("data")]
+    features = features_written(files, about.features)
+    manifest.columns = features.to_dict()
+    card = data_card(manifest, features, values.get("license") or about.licence)
+    write_whole(folder / "README.md", card)
+    manifest.write(folder)
+    if values.get("push"):
+        print(f"pushed to {push(folder, [*files, folder / NAME], values['push'], 'dataset', card)}")
 
 
 def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[str]) -> None:
@@ -168,19 +199,27 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
     write_whole(folder / "review.jsonl", "".join(lines))
 
 
+def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
+    """Raise where no row can be read, saying why of the first; rows are read as far as one that can be."""
+    from fairlab.data.stream.formats import BadRow
+
+    first, count = None, 0
+    for row in rows:
+        if not isinstance(row, BadRow):
+            return
+        first, count = first or row, count + 1
+    if first is None:
+        raise FairlabError(f"{source} holds no row; give texts")
+    raise FairlabError(
+        f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}; where the text "
+        "is in another field, give field=NAME"
+    )
+
+
 def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
     """Raise when there is no row to write, saying why."""
-    from fairlab.data.stream.shards import BAD
-
     if manifest.made:
         return
-    if manifest.read == 0:
-        raise FairlabError(f"{source} holds no row; give texts")
-    if manifest.counts.get(BAD) == manifest.read:
-        raise FairlabError(
-            f"none of the {manifest.read} rows of {source} can be read; {folder / 'quarantine.jsonl'} says why; "
-            "where the text is in another field, give field=NAME"
-        )
     what = ", ".join(f"{count} {name}" for name, count in manifest.rows().items() if count)
     raise FairlabError(
         f"{source} gives nothing to write: {what}; rejected-*.jsonl in {folder} says why rows were rejected"

@@ -1,4 +1,4 @@
-"""What an augmentation leaves for people to read: the quality report and the data card."""
+"""The quality report of an augmentation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fairlab.augmentation.biasers import TO
 from fairlab.augmentation.identity import FLAGGED
 from fairlab.augmentation.perturbation import CHOICE
 from fairlab.data.stream.manifest import Manifest
-from fairlab.data.stream.subsample import LEFT_OUT, WHOLE
 from fairlab.files import write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.reporting.curves import objective, rounds
+from fairlab.reporting.data_card import data_title, perturbs
 from fairlab.reporting.headlines import title as headline
 from fairlab.reporting.page import (
     Block,
@@ -32,32 +32,12 @@ from fairlab.reporting.page import (
     measured,
     page,
 )
-from fairlab.rewriting.group_rewriters import NO_WORD
 from fairlab.text.difference import pieces, stretches
 from fairlab.text.fields import join_fields
 
 EXAMPLES = 30  # rows shown
 REJECTS = 5  # shown of every reason
 LONGEST = 2000  # characters of a text shown
-COLUMNS = {
-    "id": "number of the row in the input, or its own id",
-    "axis": "what the versions differ in",
-    "versions": "the counterfactual group: neutral, and one text per attribute",
-    "source_id, source_place, source_text": "the row of the input it was made of",
-    "augmentation, rewriter": "what made it, with seed, or model and hash of the prompt",
-    "lexicon_sha256": "hash of the word lists",
-    "perturbed": "whether the row's text really changed; if not, it is as it was",
-    "choice": "of a perturbed row: the word, where it starts, its axis and attribute, and the target",
-    "rewritten, gamma": "whether a document was rewritten; of one that was, its shortcut score before and after",
-    "changed": "by version, words that changed: what stood there, what stands there now",
-    "kind": "of an expansion by biasers: entry, copy, upshift or downshift",
-    "biaser, replaced": "the member a copy was made for, and what it stands in place of",
-    "inject, corrected": "what made a version, rules or llm, and whether the first pass over it changed it",
-    "upshift, summary": "what made the morphs of copies",
-    "check": "what the verifiers found",
-    "confidence": "the language model's own",
-    "fallback_from": "why the first rewriter's versions were not taken",
-}
 
 
 def write_quality_report(record: Record, manifest: Manifest) -> Path:
@@ -74,7 +54,7 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
         Section("Provenance", [Code(record.command), Fold("what made the data", [_block(record.provenance)])]),
     ]
     path = folder / "report.html"
-    title = _title(manifest)
+    title = data_title(manifest)
     write_whole(path, without_secrets(page(f"fairlab: {title}", title, _lead(record, manifest), sections)))
     return path
 
@@ -91,73 +71,6 @@ def _lead(record: Record, manifest: Manifest) -> list[Block]:
     notes = list(dict.fromkeys(note.text for note in record.notes if not note.item))
     heed: list[Block] = [Heed("Before using the data", notes)] if notes else []
     return [Text(f"Made from {manifest.source['name']}."), Verdict(sentence, lines), *heed]
-
-
-def data_card(manifest: Manifest) -> str:
-    """``README.md`` of the data: what it is, how it was made, what its columns mean; the hub reads its head."""
-    source = manifest.source
-    rows = [f"| {name} | {count:,} |" for name, count in manifest.rows().items()]
-    made = {name: value for name, value in manifest.made_by.items() if value is not None}
-    lines = [
-        "---",
-        "configs:",
-        "- config_name: default",
-        '  data_files: "data-*.jsonl"',
-        "language: en",
-        "tags: [fairness, counterfactual]",
-        "---",
-        f"# {_title(manifest)}",
-        "",
-        f"Made by fairlab {manifest.fairlab} from `{source['name']}` (SHA-256 `{source['sha256']}`): "
-        + ", ".join(f"{name} `{_plain(value)}`" for name, value in made.items())
-        + ".",
-        "",
-        "| | rows |",
-        "|---|---|",
-        *rows,
-        "",
-        "## Columns",
-        "",
-        "| column | |",
-        "|---|---|",
-        *(f"| {name} | {meaning} |" for name, meaning in COLUMNS.items()),
-        "",
-        "All other columns are the input's.",
-        "",
-        "## Files",
-        "",
-        "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. `rejected-*.jsonl` holds "
-        "rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could not be read, with their "
-        "line."
-        + (" Rows without a word of the axis are only counted." if NO_WORD in manifest.counts else "")
-        + (f" The data is a fair subsample of what lies in `{WHOLE}/`." if LEFT_OUT in manifest.counts else "")
-        + (
-            " Every row is there, perturbed or as it was; with `choices.jsonl` the same data is made again."
-            if _perturbs(manifest)
-            else ""
-        ),
-        "",
-        "## Limits",
-        "",
-        "The texts keep the licence of their source. Rewrites were made by machine"
-        + (
-            ": the report beside this file says how many have the polarity they should, by word lists; nobody"
-            if manifest.counts.get("judged")
-            else "; nobody"
-        )
-        + " has read them all. Lists of words and names cover English and the listed attributes only.",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _title(manifest: Manifest) -> str:
-    made = manifest.made_by
-    return f"{made['augmentation']}, {made['axis']}" if "axis" in made else str(made["augmentation"])
-
-
-def _plain(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _sizes(record: Record, manifest: Manifest) -> Section | None:
@@ -182,15 +95,11 @@ def _versions(manifest: Manifest) -> list[Block]:
 
 
 def _quality(record: Record, manifest: Manifest) -> Section:
-    if _perturbs(manifest):
+    if perturbs(manifest):
         return Section("Perturbed", _perturbed(record, manifest))
     if _in_rounds(manifest):
         return Section("Shortcuts", _shortcuts(record))
     return Section("Polarity", _polarity(record))
-
-
-def _perturbs(manifest: Manifest) -> bool:
-    return "sampling" in manifest.made_by
 
 
 def _in_rounds(manifest: Manifest) -> bool:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from fairlab.backbones.hub import Licence
 from fairlab.record import Reading, Record
-from fairlab.reporting.headlines import key, meaning, title
+from fairlab.reporting.headlines import BENCHMARKS, key, meaning, title
+
+if TYPE_CHECKING:  # imported where it is used: --help answers at once
+    from huggingface_hub import EvalResult, ModelCardData
+
+HUB_NAME = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
 
 
-def model_card(record: Record) -> str:
-    """Markdown card of a trained encoder: what it is, what made it, what was measured, its limits."""
+def model_card(record: Record, licence: Licence = None) -> str:
+    """Markdown card of a trained encoder: what it is, what made it, what was measured, its limits.
+
+    Args:
+        record: of the run that trained it.
+        licence: of the model that it was trained from.
+    """
     config, provenance = record.config, record.provenance
     backbone, method = config["backbone"], provenance["method"]
     settings = {**config["method"], **method, "seed": config["seed"]}
@@ -19,27 +35,20 @@ def model_card(record: Record) -> str:
         for r in record.readings
     ]
     said = dict.fromkeys(f"- {title(r)} (`{key(r)}`): {meaning(r)}" for r in record.readings if meaning(r))
-    kind = ["library_name: sentence-transformers", "tags: [sentence-similarity, fairness, debiasing]"]
-    if "train_entries" in provenance["data"]:
-        kind = ["library_name: transformers", "tags: [text-generation]"]
-    if "task" in provenance["data"]:
-        kind = ["library_name: transformers", "tags: [text-classification]"]
     pooling = f"Pooling: {backbone.get('pooling')}, normalised: {str(backbone.get('normalize')).lower()}, "
-    if "pipeline" in method:
-        kind, pooling = ["library_name: transformers", f"tags: [{method['pipeline']}]"], "It reads "
+    name = f"{backbone['name'].split('/')[-1]}, after {method['title']}"
     lines = [
         "---",
-        *kind,
-        f"base_model: {backbone['name']}",
+        _head(record, name, licence),
         "---",
-        f"# {backbone['name'].split('/')[-1]}, after {method['title']}",
+        f"# {name}",
         "",
         f"Trained by fairlab {provenance['versions']['fairlab']} at {config['scale']['name']} scale from "
         f"`{backbone['name']}` (weights SHA-256 `{provenance['weights']['sha256']}`) on "
         f"{provenance['data']['trained_on']} (`{provenance['data']['path']}`, SHA-256 "
         f"`{provenance['data']['sha256']}`): {values}.",
         "",
-        f"{pooling}up to {backbone['max_length']} tokens.",
+        f"{'It reads ' if 'pipeline' in method else pooling}up to {backbone['max_length']} tokens.",
         "",
         "## Measured",
         "",
@@ -59,5 +68,78 @@ def model_card(record: Record) -> str:
     return "\n".join(lines)
 
 
+def _head(record: Record, name: str, licence: Licence) -> str:
+    """What the hub reads of a card, as YAML."""
+    from huggingface_hub import ModelCardData
+
+    library, task, tags = "sentence-transformers", "sentence-similarity", ["fairness", "debiasing"]
+    if "train_entries" in record.provenance["data"]:
+        library, task, tags = "transformers", "text-generation", []
+    if "task" in record.provenance["data"]:
+        library, task, tags = "transformers", "text-classification", []
+    if "pipeline" in record.provenance["method"]:
+        library, task, tags = "transformers", record.provenance["method"]["pipeline"], []
+    base = record.config["backbone"]["name"]
+    return ModelCardData(
+        base_model=base if is_hub_name(base) else None,
+        license=cast(str | None, licence),  # the hub takes a list too
+        library_name=library,
+        pipeline_tag=task,
+        tags=[task, *tags],
+        model_name=name,
+        eval_results=eval_results([r for r in record.readings if r.phase == "after"], task),
+    ).to_yaml()
+
+
 def _ideal(reading: Reading) -> str:
     return "" if reading.ideal is None else f"{reading.ideal:g}"
+
+
+def eval_results(readings: Iterable[Reading], task: str) -> list[EvalResult] | None:
+    """Headline readings as the hub's ``model-index`` lists them; None where there are none.
+
+    Args:
+        readings: of one model.
+        task: what the model is for, by the hub's name.
+    """
+    from huggingface_hub import EvalResult
+
+    found = [
+        EvalResult(
+            task_type=task,
+            dataset_type=r.benchmark.replace("@", "."),  # the hub takes no @
+            dataset_name=f"{BENCHMARKS.get(r.benchmark) or r.benchmark}, {r.subset}",
+            dataset_config=r.subset,
+            metric_type=r.quantity,
+            metric_name=title(r),
+            metric_value=r.value,
+        )
+        for r in readings
+        if r.headline
+    ]
+    return found or None
+
+
+def card_with_results(card: str, readings: Iterable[Reading], name: str) -> str:
+    """A model's card with what was measured later in its ``model-index``, in place of what it said of the same.
+
+    Args:
+        card: text of the card.
+        readings: of the model.
+        name: of the model, where the card names none.
+    """
+    from huggingface_hub import ModelCard
+
+    found = ModelCard(card, ignore_metadata_errors=True)
+    data = cast("ModelCardData", found.data)
+    task = data.pipeline_tag or "feature-extraction"
+    results = [*(data.eval_results or []), *(eval_results(readings, task) or [])]
+    newest = {(one.dataset_type, one.dataset_config, one.metric_type): one for one in results}
+    data.eval_results = list(newest.values()) or None
+    data.model_name = data.model_name or name
+    return str(found)
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether a model's name is one on the hub, rather than a folder's."""
+    return HUB_NAME.fullmatch(name) is not None and not Path(name).exists()

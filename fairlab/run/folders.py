@@ -24,7 +24,8 @@ SWEEP = "sweep.json"  # in a sweep's folder: its overrides, and whether all its 
 OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
 # What may differ when a run is continued: where and how fast it is done, not what is done.
 NOT_COMPARED = re.compile(
-    r"(ckpt|before|output|num_proc|engine|rewriter\.unanswered|processes|logger|trainer\.(devices|num_nodes|compile)"
+    r"(ckpt|before|output|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
+    r"|trainer\.(devices|num_nodes|compile)"
     r"|llm\.(base_url|program|port|api_key_env|concurrency|total_timeout|price|budget|ledger))(\.|$)"
 )
 

@@ -28,7 +28,7 @@ from fairlab.run import cli
 from fairlab.run.folders import plain_config, refuse_changed_config, refuse_other_augmentation
 from fairlab.run.processes import count_of, refuse_other_count, run_in_processes
 from fairlab.run.schema import refuse_misfits
-from fairlab.types import FairlabError, ReviewNeeded
+from fairlab.types import FairlabError, NotPushed, ReviewNeeded
 
 
 def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None]) -> None:
@@ -65,6 +65,8 @@ def accounted(record: Record) -> Iterator[None]:
         raise KeyboardInterrupt from error
     except ReviewNeeded as error:
         record.status, record.reason = "interrupted", str(error)
+        raise
+    except NotPushed:  # the work itself is done
         raise
     except Exception as error:
         record.status, record.reason = "failed", cli.explain(error) or f"{type(error).__name__}: {error}"

@@ -66,6 +66,7 @@ class Train(TypedDict):
     search: NotRequired[Node]
     biaser_set: NotRequired[Node]
     limit: Count | None
+    push: str | None
     debug: NotRequired[Mapping[str, Any]]
 
 
@@ -85,6 +86,7 @@ class Evaluate(TypedDict):
     processes: Count
     ckpt: Name | None
     limit: Count | None
+    push: str | None
     debug: NotRequired[Mapping[str, Any]]
 
 
@@ -100,6 +102,8 @@ class Augment(TypedDict):
     attributes: Sequence[str] | None
     limit: Count | None
     field: str | Texts
+    license: str | None
+    push: str | None
     seed: Seed
     shard_rows: Count
     num_proc: Count

@@ -7,7 +7,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.backbones.loading import weights_facts
+from fairlab.backbones.hub import licence_in
+from fairlab.backbones.loading import find_weights, weights_facts
 from fairlab.record import Record
 from fairlab.run.build import build
 from fairlab.types import FairlabError
@@ -54,7 +55,9 @@ class Pretrained:
         """The model card of what was trained."""
         from fairlab.reporting.card import model_card
 
-        return model_card(record)
+        config = self.config.backbone
+        where = {key: config.get(key) for key in ("revision", "package", "gguf")}
+        return model_card(record, licence_in(find_weights(config.name, **where)))
 
     def write(self, folder: Path) -> None:
         """Nothing beside the exported model."""

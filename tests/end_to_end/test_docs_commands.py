@@ -8,6 +8,7 @@ import re
 import shlex
 
 import pytest
+from datasets import Dataset, DatasetDict
 
 from fairlab.data.perturbation_pairs import FIELDS
 from tests.conftest import WORDS, make_groups, row, write_rows
@@ -51,6 +52,8 @@ def _place(tmp_path):
     ]
     write_rows(tmp_path / "pairs.jsonl", [dict(zip(FIELDS, pair, strict=True)) for pair in pairs])
     (tmp_path / "my_pairs.csv").write_text("\n".join([",".join(FIELDS), *map(",".join, pairs)]) + "\n")
+    both = Dataset.from_dict({"text": PERSONS[:6]})
+    DatasetDict({"train": both, "test": both}).save_to_disk(tmp_path / "my_data")
     for name in ("reports", "rte", "sst2", "data/measured"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "reports" / "one.txt").write_text("\n\n".join(map(sentence, range(60))))

@@ -13,10 +13,12 @@ from typing import Any
 
 from fairlab.data.published.sources import locate
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
+from fairlab.data.stream.formats import BadRow, found_in
+from fairlab.data.stream.saved import opened, saved_folder
 from fairlab.text.json_text import from_json
 from fairlab.types import DataUnavailable, FairlabError
 
-SUFFIXES = (".tsv", ".json", ".jsonl")
+SUFFIXES = (".tsv", ".json", ".jsonl", ".csv", ".parquet")
 LOWEST, HIGHEST = 0.0, 5.0  # scores of STS-B
 Fields = Mapping[str, Any]
 
@@ -27,9 +29,9 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
     Args:
         name: name of the task, one of :data:`fairlab.data.published.tasks.TASKS`.
         split: name of the split: ``train``, or one of the task's ``dev_splits``.
-        path: a folder with a file named as the split and ending in .tsv, .json or .jsonl, of a mixture in a folder
-            named as each task; ``hub`` for the hub; None takes ``FAIRLAB_DATA``, or a download checked by hash where
-            one is known.
+        path: a folder with a file named as the split and ending in .tsv, .json, .jsonl, .csv or .parquet, of a mixture
+            in a folder named as each task; a folder that ``save_to_disk`` wrote, with that split; ``hub`` for the hub;
+            None takes ``FAIRLAB_DATA``, or a download checked by hash where one is known.
 
     Raises:
         DataUnavailable: the data cannot be had.
@@ -46,6 +48,9 @@ def read_task(name: str, split: str, path: str | None = None) -> list[Example]:
         raise FairlabError(f"{name} has no split '{split}'; {use}")
     if path == HUB:
         examples, place = read_hub(task, "dev" if task.halves else split), f"{task.hub[0]} ({task.hub[1]}, {split})"
+    elif path is not None and saved_folder(path) is not None:
+        found = opened(f"{path}:{split}")[split]
+        examples, place = examples_of(_named_labels(found, f"{path}:{split}"), task), path
     else:
         files = _published(task.files[split]) if path is None else [_file_in(Path(path), split)]
         examples, place = list(chain.from_iterable(parse_examples(file, task) for file in files)), str(files[0])
@@ -100,10 +105,22 @@ def parse_examples(file: Path, task: Task) -> list[Example]:
     Raises:
         FairlabError: a row has other columns or an unknown label; the message names it.
     """
+    if file.suffix in (".csv", ".parquet"):
+        return _in_table(file, task)
     content = file.read_text(encoding="utf-8-sig")
     reader = {".json": _json_rows, ".jsonl": json_lines}.get(file.suffix)
     found = _tab_separated(content, file, task) if reader is None else reader(content, file)
     examples = examples_of(found, task)
+    if not examples:
+        raise FairlabError(f"{file} holds no example; is it {task.name}'s?")
+    return examples
+
+
+def _in_table(file: Path, task: Task) -> list[Example]:
+    found = list(found_in(str(file))[""])
+    if bad := [item for item in found if isinstance(item, BadRow)]:
+        raise FairlabError(f"{file} {bad[0].place}: {bad[0].reason}; is it {task.name}'s?")
+    examples = examples_of(((f"{file} {item[0]}", item[1]) for item in found if not isinstance(item, BadRow)), task)
     if not examples:
         raise FairlabError(f"{file} holds no example; is it {task.name}'s?")
     return examples
@@ -175,10 +192,15 @@ def read_hub(task: Task, split: str) -> list[Example]:
             f"the hub does not give {name} ({configuration}, {remote}): {reason}; "
             "set data.path to a folder of its files"
         ) from error
+    return examples_of(_named_labels(rows, f"{name} ({configuration}, {remote})"), task)
+
+
+def _named_labels(rows: Any, place: str) -> Iterator[tuple[str, Fields]]:
+    """Rows of a data set of the ``datasets`` library with their places, numbered labels by their names."""
     names = {column: feature.names for column, feature in rows.features.items() if hasattr(feature, "names")}
-    named = ({c: names[c][v] if c in names and 0 <= v < len(names[c]) else v for c, v in row.items()} for row in rows)
-    place = f"{name} ({configuration}, {remote})"
-    return examples_of(((f"{place} row {number}", fields) for number, fields in enumerate(named, start=1)), task)
+    for number, row in enumerate(rows, start=1):
+        named = {c: names[c][v] if c in names and 0 <= v < len(names[c]) else v for c, v in row.items()}
+        yield f"{place} row {number}", named
 
 
 def _example(fields: Fields, task: Task, place: str) -> Example | None:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from fairlab.augmentation.perturbation import CHOICE, Perturbation, text_sha256
 from fairlab.data.published.tasks import Example
+from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.manifest import data_files
-from fairlab.data.stream.rows import BadRow
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.fields import join_fields
 from fairlab.text.json_text import from_json

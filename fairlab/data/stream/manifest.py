@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fairlab.data.published.task_files import examples_digest
-from fairlab.data.stream.rows import TASK, BadRow, input_files, read_rows, task_examples
-from fairlab.data.stream.shards import BAD
+from fairlab.data.stream.formats import BadRow, input_files
+from fairlab.data.stream.rows import TASK, read_rows, task_examples
+from fairlab.data.stream.saved import one_split, saved_folder
+from fairlab.data.stream.shards import BAD, split_of
 from fairlab.files import sha256, write_whole
 from fairlab.rewriting.group_rewriters import NO_WORD
 from fairlab.types import DataUnavailable, FairlabError, Row
@@ -32,6 +33,7 @@ class Manifest:
         reasons: number of rejected rows for each reason.
         counts: all other counts.
         shards: the files of every shard, by kind: ``file``, ``rows``, ``sha256``.
+        columns: types of the columns of the data, as ``datasets.Features.from_dict`` takes them.
     """
 
     fairlab: str
@@ -41,6 +43,7 @@ class Manifest:
     reasons: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     shards: list[dict[str, dict[str, Any]]] = field(default_factory=list)
+    columns: dict[str, Any] = field(default_factory=dict)
 
     def add(self, summary: Mapping[str, Any]) -> None:
         """Take in a shard; see :func:`fairlab.data.stream.shards.make_shards`."""
@@ -53,6 +56,11 @@ class Manifest:
     def files(self, kind: str) -> list[str]:
         """Names of the files of a kind, in order."""
         return [shard[kind]["file"] for shard in self.shards if kind in shard]
+
+    @property
+    def splits(self) -> list[str]:
+        """Splits of the data, in order; one of the empty name where the input has none."""
+        return list(dict.fromkeys(split_of(Path(name)) for name in self.files("data")))
 
     @property
     def made(self) -> int:
@@ -74,21 +82,39 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted((Counter(one) + Counter(other)).items()))
 
 
-def dataset_rows(source: str, field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
-    """Rows of a data set: an output of ``fairlab.augment``, checked, or anything ``read_rows`` takes."""
+def dataset_rows(
+    source: str, field: str | Sequence[str] = "text", *, every_split: bool = False
+) -> Iterator[Row | BadRow]:
+    """Rows of a data set: an output of ``fairlab.augment``, checked, or anything ``read_rows`` takes.
+
+    Its arguments are those of :func:`fairlab.data.stream.rows.read_rows`.
+    """
     folder = Path(source)
     if not (folder / NAME).is_file():
-        return read_rows(source, field)
-    return chain.from_iterable(read_rows(str(file), field) for file in data_files(folder))
+        return read_rows(source, field, every_split=every_split)
+    of_splits: dict[str, list[Path]] = {}
+    for file in data_files(folder):
+        of_splits.setdefault(split_of(file), []).append(file)
+    chosen = of_splits if every_split or not of_splits else one_split(source, of_splits)
+    files = ((split, file) for split, some in chosen.items() for file in some)
+    return _numbered(replace(row, split=split) for split, file in files for row in read_rows(str(file), field))
+
+
+def _numbered(rows: Iterable[Row | BadRow]) -> Iterator[Row | BadRow]:
+    """Rows of several files with numbers of their own."""
+    for number, row in enumerate(rows, start=1):
+        yield row if isinstance(row, BadRow) else replace(row, number=number)
 
 
 def dataset_facts(source: str) -> dict[str, Any]:
     """Name and hash of a data set: a file's, a folder's data's, a task's, or the hub's, which is not hashed."""
     if source.startswith(TASK):
         return {"name": source, "sha256": examples_digest(task_examples(source)[1])}
-    path = Path(source)
+    path, saved = Path(source), saved_folder(source)
     if path.is_file():
         files = [path]
+    elif saved is not None:
+        files = sorted(file for pattern in ("**/*.arrow", "**/*.json") for file in saved.glob(pattern))
     elif path.is_dir():
         files = data_files(path) if (path / NAME).is_file() else input_files(path)
     else:

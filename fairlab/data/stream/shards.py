@@ -1,10 +1,11 @@
 """Augmenting any amount of text in shards: rows stream through, every finished shard stays, nothing is made twice.
 
-A shard is a run of consecutive rows of the input. What is made of it goes into ``data-NNNNN.jsonl``, rewrites that were
-turned down into ``rejected-NNNNN.jsonl``, rows that could not be read into ``shards/NNNNN.quarantine.jsonl``; a file
-that would be empty is not written. ``shards/NNNNN.json``, written last, says that the shard is finished. Which rows a
-shard holds depends on the input and ``shard_rows`` alone, so the output does not depend on the number of processes,
-their order, or how often the run was killed.
+A shard is a run of consecutive rows of the input, all of one split. What is made of it goes into ``data-NNNNN.jsonl``,
+or ``data-SPLIT-NNNNN.jsonl`` where the input has splits, rewrites that were turned down into ``rejected-NNNNN.jsonl``,
+rows that could not be read into ``shards/NNNNN.quarantine.jsonl``; a file that would be empty is not written.
+``shards/NNNNN.json``, written last, says that the shard is finished. Which rows a shard holds depends on the input and
+``shard_rows`` alone, so the output does not depend on the number of processes, their order, or how often the run was
+killed.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, Protocol
 
-from fairlab.data.stream.rows import BadRow
+from fairlab.data.stream.formats import BadRow
 from fairlab.files import sha256, write_whole
+from fairlab.record import without_nan
 from fairlab.types import FairlabError, Made, Row, need_extra
 
+DATA, OF_SPLIT = "data-{:05}.jsonl", "data-{}-{:05}.jsonl"
+NAMED = re.compile(r"data-(?:(.+)-)?\d{5,}\.jsonl")
 FILES = {
-    "data": "data-{:05}.jsonl",
     "rejected": "rejected-{:05}.jsonl",
     "quarantine": "shards/{:05}.quarantine.jsonl",
 }
@@ -53,11 +56,31 @@ class Augmentation(Protocol):
 
 @dataclass(frozen=True)
 class ShardTask:
-    """One shard's rows, to be worked on."""
+    """One shard's rows, to be worked on; all of them are of one split."""
 
     number: int
     folder: Path
     items: list[Input]
+
+    def name(self, kind: str) -> str:
+        """Of the file of a kind that is made of it."""
+        return data_name(self.items[0].split, self.number) if kind == "data" else FILES[kind].format(self.number)
+
+
+def data_name(split: str, number: int) -> str:
+    """Name of a file of data; the split is empty where there are none."""
+    return OF_SPLIT.format(split, number) if split else DATA.format(number)
+
+
+def split_of(file: Path) -> str:
+    """Split of a file of data, by its name; empty where it has none.
+
+    Example:
+        >>> split_of(Path("data-train-00003.jsonl")), split_of(Path("data-00003.jsonl"))
+        ('train', '')
+    """
+    found = NAMED.fullmatch(file.name)
+    return (found[1] or "") if found else ""
 
 
 def make_shards(
@@ -100,11 +123,12 @@ def make_shards(
 
 
 def cut(items: Iterable[Input], folder: Path, shard_rows: int) -> Iterator[ShardTask]:
-    """Consecutive shards of at most ``shard_rows`` rows."""
+    """Consecutive shards of at most ``shard_rows`` rows of one split."""
     number, shard, characters = 0, list[Input](), 0
     for item in items:
         length = len(item.text) if isinstance(item, Row) else 0
-        if shard and (len(shard) == shard_rows or characters + length > MOST_CHARACTERS):
+        full = len(shard) == shard_rows or characters + length > MOST_CHARACTERS
+        if shard and (full or item.split != shard[0].split):
             yield ShardTask(number, folder, shard)
             number, shard, characters = number + 1, [], 0
         shard.append(item)
@@ -140,20 +164,19 @@ def make_shard(task: ShardTask, augmentation: Augmentation) -> dict[str, Any]:
     for item in task.items:
         if isinstance(item, BadRow):
             counts[BAD] += 1
-            lines["quarantine"].append(_line(asdict(item)))
+            about = asdict(item)
+            lines["quarantine"].append(_line({name: about[name] for name in about if name != "split" or item.split}))
             continue
         outcome = next(made)
         counts.update(outcome.counts)
         lines["data"] += map(_line, outcome.rows)
         if outcome.reason:
             reasons[outcome.reason] += 1
-            about = {"id": item.id, "place": item.place, "reason": outcome.reason, "detail": outcome.detail}
-            lines["rejected"].append(_line({**item.extra, **about, "text": item.text, "versions": outcome.versions}))
+            named = {"id": item.id, "place": item.place, "reason": outcome.reason, "detail": outcome.detail}
+            lines["rejected"].append(_line({**item.extra, **named, "text": item.text, "versions": outcome.versions}))
     summary = {
         "read": len(task.items),
-        "files": {
-            kind: _write(task.folder, FILES[kind].format(task.number), some) for kind, some in lines.items() if some
-        },
+        "files": {kind: _write(task.folder, task.name(kind), some) for kind, some in lines.items() if some},
         "reasons": dict(sorted(reasons.items())),
         "counts": {name: count for name, count in sorted(counts.items()) if count},
     }
@@ -167,7 +190,10 @@ def _write(folder: Path, name: str, lines: list[str]) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any]) -> str:
-    line = json.dumps(row, ensure_ascii=False, default=str) + "\n"
+    try:
+        line = json.dumps(row, ensure_ascii=False, default=str, allow_nan=False) + "\n"
+    except ValueError:  # a table's empty cell may be nan, which JSON does not know
+        return _line(without_nan(row))
     # Half a surrogate pair, in another field than the text, can only be written escaped.
     return line if line.isascii() or not SURROGATE.search(line) else json.dumps(row, default=str) + "\n"
 

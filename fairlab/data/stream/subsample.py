@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from fairlab.data.stream.manifest import Manifest
+from fairlab.data.stream.shards import data_name, split_of
 from fairlab.files import replaced_when_written, sha256
 
 WHOLE = "whole"  # folder of all that was made
 LEFT_OUT = "left out by the limit"
-FILE = "data-00000.jsonl"
 
 
 def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
@@ -51,21 +51,30 @@ def subsample(manifest: Manifest, folder: Path, limit: int, seed: int) -> None:
     names = manifest.files("data")
     groups = [row.get("biaser", "") for name in names for row in _rows(folder / WHOLE / name)]
     chosen = set(fair_choice(groups, limit, seed))
-    place = 0
-    with replaced_when_written(folder / FILE) as temporary, temporary.open("w", encoding="utf-8") as written:
-        for name in names:
-            with (folder / WHOLE / name).open(encoding="utf-8") as file:
-                for line in file:
-                    if place in chosen:
-                        written.write(line)
-                    place += 1
     for shard in manifest.shards:
         shard.pop("data", None)
         for entry in shard.values():
             entry["file"] = f"{WHOLE}/{entry['file']}"
-    if chosen:
-        manifest.shards.append({"data": {"file": FILE, "rows": len(chosen), "sha256": sha256(folder / FILE)}})
+    place = 0
+    for split in dict.fromkeys(split_of(Path(name)) for name in names):
+        file, written = folder / data_name(split, 0), 0
+        with replaced_when_written(file) as temporary, temporary.open("w", encoding="utf-8") as kept:
+            for line in _lines(folder / WHOLE / name for name in names if split_of(Path(name)) == split):
+                if place in chosen:
+                    kept.write(line)
+                    written += 1
+                place += 1
+        if written:
+            manifest.shards.append({"data": {"file": file.name, "rows": written, "sha256": sha256(file)}})
+        else:
+            file.unlink()
     manifest.counts[LEFT_OUT] = place - len(chosen)
+
+
+def _lines(files: Iterable[Path]) -> Iterator[str]:
+    for path in files:
+        with path.open(encoding="utf-8") as file:
+            yield from file
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 import pytest
 
-from fairlab.data.stream.rows import BadRow, read_rows
+from fairlab.data.stream.formats import BadRow
+from fairlab.data.stream.rows import read_rows
 from fairlab.types import DataUnavailable, FairlabError, Row
 
 

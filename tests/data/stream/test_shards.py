@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 from fairlab.data.stream import shards
-from fairlab.data.stream.rows import BadRow
+from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.shards import cut, make_shards
 from fairlab.types import FairlabError, Made, Row
 

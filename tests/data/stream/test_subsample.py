@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.data.stream.manifest import Manifest, data_files
-from fairlab.data.stream.subsample import FILE, WHOLE, fair_choice, subsample
+from fairlab.data.stream.subsample import WHOLE, fair_choice, subsample
 from fairlab.files import sha256
 
 
@@ -26,6 +26,9 @@ def test_rows_of_a_group_are_drawn_from_all_of_it():
     places = Counter(place for seed in range(300) for place in fair_choice(["a"] * 10, 3, seed))
     assert set(places) == set(range(10))
     assert max(places.values()) < 2 * min(places.values())
+
+
+FILE = "data-00000.jsonl"
 
 
 def expansion(folder):

@@ -1,0 +1,156 @@
+"""Types of the columns of a data set, as the ``datasets`` library names them: those of an input, those written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.backbones.hub import Licence, licence_in
+from fairlab.data.stream.formats import FORMATS
+from fairlab.data.stream.manifest import NAME
+from fairlab.data.stream.rows import TASK
+from fairlab.data.stream.saved import opened, saved_folder
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:  # datasets takes seconds to import
+    import datasets
+
+NAMES_OF_ROWS = "id"  # a row that is made has a name of its own, which is a text
+
+
+@dataclass(frozen=True)
+class Described:
+    """What an input says of itself.
+
+    Attributes:
+        features: types of its columns; empty where it says none.
+        licence: as its card names it; None where it names none.
+    """
+
+    features: Mapping[str, Any] = field(default_factory=dict)
+    licence: Licence = None
+
+
+def description_of(source: str) -> Described:
+    """Types of an input's columns, and its licence.
+
+    Args:
+        source: as of :func:`fairlab.data.stream.rows.read_rows`; texts, JSON and CSV say nothing of themselves.
+
+    Raises:
+        FairlabError: it holds pictures, sound or other bytes, which are not texts.
+    """
+    import datasets
+
+    path, folder = Path(source), saved_folder(source)
+    if (path / NAME).is_file():  # made by fairlab
+        columns = json.loads((path / NAME).read_text(encoding="utf-8")).get("columns", {})
+        found = Described(datasets.Features.from_dict(columns), licence_in(path))
+    elif folder is None and (path.exists() or path.suffix in FORMATS or source.startswith(TASK)):
+        found = Described(_of_parquet(path) if path.suffix == ".parquet" else {})
+    else:
+        features = dict(next(iter(opened(source).values())).features or {})
+        found = Described(features, licence_in(folder) if folder else _licence_on_hub(source.partition(":")[0]))
+    for name, feature in found.features.items():
+        if _holds_bytes({name: feature}):
+            raise FairlabError(
+                f"the column '{name}' of {source} holds bytes, such as pictures or sound; leave it out of the data"
+            )
+    return found
+
+
+def _of_parquet(path: Path) -> Mapping[str, Any]:
+    """Types in a Parquet file, with the names of labels where datasets wrote it; a damaged file is said on reading."""
+    import datasets
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        return dict(datasets.Features.from_arrow_schema(parquet.read_schema(path)))
+    except (pyarrow.ArrowException, OSError):
+        return {}
+
+
+def _holds_bytes(features: Mapping[str, Any]) -> bool:
+    import datasets
+    import pyarrow
+
+    def binary(kind: pyarrow.DataType) -> bool:
+        if pyarrow.types.is_nested(kind):
+            return any(binary(kind.field(number).type) for number in range(kind.num_fields))
+        return pyarrow.types.is_binary(kind) or pyarrow.types.is_large_binary(kind)
+
+    return binary(datasets.Features(features).arrow_schema.field(0).type)
+
+
+def _licence_on_hub(name: str) -> Licence:
+    from huggingface_hub import DatasetCard
+
+    try:
+        return DatasetCard.load(name, ignore_metadata_errors=True).data.license
+    except (OSError, ValueError):  # it has no card
+        return None
+
+
+def features_written(files: Sequence[Path], known: Mapping[str, Any]) -> datasets.Features:
+    """Types of all columns in files of JSON lines, by which datasets reads them again.
+
+    A column of the input keeps its type where all that was written fits it. Any other has the type of its values, of
+    all files together; where these are of several kinds it is JSON.
+
+    Args:
+        files: each is read by itself, so memory holds one.
+        known: types of the input's columns.
+    """
+    import datasets
+    import pyarrow
+
+    found: dict[str, Any] = {}
+    for file in files:
+        for name, values in _columns(file):
+            if isinstance(found.get(name), datasets.Json):
+                continue
+            own = None if name == NAMES_OF_ROWS else known.get(name)
+            if own is not None and found.get(name, own) is own and _fits(values, own):
+                found[name] = own
+                continue
+            try:
+                parts = [pyarrow.schema([(name, pyarrow.array(values).type)])]
+                parts += [datasets.Features({name: found[name]}).arrow_schema] if name in found else []
+                merged = pyarrow.unify_schemas([part.remove_metadata() for part in parts], promote_options="permissive")
+                found[name] = datasets.Features.from_arrow_schema(merged)[name]
+            except (pyarrow.ArrowException, ValueError, TypeError):
+                found[name] = datasets.Json()
+    return datasets.Features(found)
+
+
+def _columns(file: Path) -> Iterator[tuple[str, list[Any]]]:
+    """Names and values of a file's columns, None where a row has none."""
+    with file.open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    for name in dict.fromkeys(name for row in rows for name in row):
+        yield name, [row.get(name) for row in rows]
+
+
+def _fits(values: Sequence[Any], feature: Any) -> bool:
+    """Whether JSON values are of a type: times, dates and decimal numbers are written as text."""
+    import datasets
+    import pyarrow
+
+    if isinstance(feature, datasets.Json):
+        return True
+    kind = datasets.Features({"values": feature}).arrow_schema.field("values").type
+    for into in (lambda: pyarrow.array(values, type=kind), lambda: pyarrow.array(values).cast(kind)):
+        try:
+            array = into()
+        except (pyarrow.ArrowException, ValueError, TypeError):
+            continue
+        return not pyarrow.types.is_struct(kind) or _keys(values) <= {part.name for part in array.type}
+    return False
+
+
+def _keys(values: Sequence[Any]) -> set[str]:
+    return {key for value in values if value is not None for key in value}

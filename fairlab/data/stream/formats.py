@@ -1,0 +1,256 @@
+"""What stands in files, folders and data sets of the hub, one row at a time, before anything is made of it.
+
+Nothing is held but the row at hand (a batch, for Parquet), whatever the size of the input; a list in a .json file alone
+is read whole.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, takewhile
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.stream.saved import one_split, opened, saved_folder
+from fairlab.text import gutenberg
+from fairlab.text.json_text import from_json
+from fairlab.text.sentences import SENTENCE_END
+from fairlab.types import DataUnavailable, FairlabError
+
+TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+FORMATS = (*TABLES, ".txt")
+PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
+BLANK_SHARE = 0.02
+LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
+SHOWN = 200  # characters of a bad row that are kept
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that cannot be used, kept with its place and the reason so that it is never lost silently."""
+
+    place: str
+    reason: str
+    content: str
+    split: str = ""
+
+
+Fields = dict[str, Any]
+Found = tuple[str, Fields] | BadRow  # a place and what stands there
+
+
+def found_in(source: str, names: Sequence[str] = (), *, every_split: bool = False) -> Mapping[str, Iterator[Found]]:
+    """What stands in a file, a folder or a data set of the hub, by split; see :func:`read_rows`.
+
+    Args:
+        source: as of :func:`read_rows`, but no task.
+        names: columns that must be there, where the file says which there are.
+        every_split: as of :func:`read_rows`.
+    """
+    path = Path(source)
+    if saved_folder(source) is not None:
+        return _of_data_sets(source, names, every_split)
+    if path.is_dir():
+        return {"": _folder(input_files(path))}
+    if not path.is_file():
+        if path.suffix in FORMATS:
+            raise DataUnavailable(
+                f"{source} is not a file; give one ending in {', '.join(FORMATS)}, or a folder of .txt files"
+            )
+        return _of_data_sets(source, names, every_split)
+    readers = {
+        ".jsonl": _json_lines,
+        ".json": _json_file,
+        ".csv": lambda path: _separated(path, ",", names),
+        ".tsv": lambda path: _separated(path, "\t", names),
+        ".parquet": lambda path: _parquet(path, names),
+        ".txt": _plain_text,
+    }
+    if path.suffix not in readers:
+        raise FairlabError(f"{source} has an unknown ending; give a file ending in {', '.join(FORMATS)}")
+    return {"": readers[path.suffix](path)}
+
+
+def input_files(folder: Path) -> list[Path]:
+    """The .txt files of a folder, by name.
+
+    Raises:
+        DataUnavailable: there are none.
+    """
+    files = sorted(path for path in folder.glob("*.txt") if path.is_file())
+    if not files:
+        raise DataUnavailable(
+            f"the folder {folder} holds no .txt file, and save_to_disk did not write it; give one of the two, or a file"
+        )
+    return files
+
+
+def _folder(files: list[Path]) -> Iterator[Found]:
+    for file in files:
+        for item in _plain_text(file):
+            if isinstance(item, BadRow):
+                yield replace(item, place=f"{file.name}, {item.place}")
+            else:
+                yield f"{file.name}, {item[0]}", item[1]
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
+    """Numbered lines; one that is not UTF-8 is a bad row."""
+    with path.open("rb") as file:
+        yield from numbered(file)
+
+
+def numbered(file: Iterable[bytes]) -> Iterator[tuple[int, str | BadRow]]:
+    """Lines with their numbers; one that is not UTF-8 is a bad row."""
+    for number, line in enumerate(file, start=1):
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            content = line.decode("utf-8", errors="replace")[:SHOWN]
+            yield number, BadRow(f"line {number}", f"not UTF-8 (byte {error.start} of the line)", content)
+
+
+def _json_lines(path: Path) -> Iterator[Found]:
+    return json_of(_lines(path))
+
+
+def _json_file(path: Path) -> Iterator[Found]:
+    """Rows of a list of objects, or of JSON lines that go by this ending."""
+    with path.open("rb") as file:
+        listed = file.read(PROBED).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    if not listed:
+        yield from _json_lines(path)
+        return
+    try:
+        rows = from_json(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
+        raise FairlabError(f"{path} is no list of JSON objects ({error}); mend it, or write JSON lines") from error
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, dict):
+            yield f"row {number}", row
+        else:
+            yield BadRow(f"row {number}", f"a JSON object was expected, not {type(row).__name__}", str(row)[:SHOWN])
+
+
+def json_of(lines: Iterable[tuple[int, str | BadRow]]) -> Iterator[Found]:
+    """JSON objects of numbered lines, with their places."""
+    for number, line in lines:
+        place = f"line {number}"
+        if isinstance(line, BadRow):
+            yield line
+        elif line.strip():
+            try:
+                fields = from_json(line)
+            except ValueError as error:
+                yield BadRow(place, f"not JSON ({error})", line[:SHOWN])
+                continue
+            if isinstance(fields, dict):
+                yield place, fields
+            else:
+                yield BadRow(place, f"a JSON object was expected, not {type(fields).__name__}", line[:SHOWN])
+
+
+def _separated(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterator[Found]:
+    """Rows of a CSV file with a header; those of a TSV file are not quoted, as GLUE's are not."""
+    csv.field_size_limit(LONGEST_CELL)
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        tabs = delimiter == "\t"
+        reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL)
+        header = next(reader, [])
+        if header:
+            refuse_lacking(names, header, str(path))
+        for cells in _cells(reader, path):
+            place, content = f"line {reader.line_num}", delimiter.join(cells)
+            if not cells:
+                continue
+            if any("\udc80" <= character <= "\udcff" for character in content):
+                clean = content.encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")
+                yield BadRow(place, "not UTF-8", clean[:SHOWN])
+            elif len(cells) != len(header):
+                yield BadRow(place, f"{len(cells)} columns, but the header has {len(header)}", content[:SHOWN])
+            else:
+                yield place, dict(zip(header, cells, strict=True))
+
+
+def _cells(reader: Any, path: Path) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise FairlabError(
+            f"{path} cannot be read after line {reader.line_num} ({error}); a quote may be left open"
+        ) from error
+
+
+def refuse_lacking(names: Sequence[str], columns: Sequence[str], source: str) -> None:
+    """Raise where a column is not there.
+
+    Raises:
+        FairlabError: it is not; the message names those that are.
+    """
+    if lacking := [name for name in names if name not in columns]:
+        raise FairlabError(
+            f"{source} has no column '{lacking[0]}'; it has: {', '.join(map(str, columns))}; give field=NAME"
+        )
+
+
+def _parquet(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(path)
+        refuse_lacking(names, file.schema_arrow.names, str(path))
+        batches = file.iter_batches(batch_size=1024)
+        rows = (row for batch in batches for row in batch.to_pylist())
+        yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())[:SHOWN]
+        raise FairlabError(f"{path} is no Parquet file, or a damaged one: {reason}") from error
+
+
+def _plain_text(path: Path) -> Iterator[Found]:
+    lines = _lines(path)
+    first = list(islice(lines, PROBED))
+    blank = sum(isinstance(line, str) and not line.strip() for _, line in first)
+    starts = [k for k, (_, line) in enumerate(first) if isinstance(line, str) and gutenberg.START.match(line)]
+    lines = chain(first[starts[0] + 1 :] if starts else first, lines)
+    if starts:
+        lines = takewhile(lambda line: not (isinstance(line[1], str) and gutenberg.END.match(line[1])), lines)
+    if blank < BLANK_SHARE * len(first):
+        for number, line in lines:
+            if isinstance(line, BadRow):
+                yield line
+            elif line.strip():
+                yield f"line {number}", {"text": line.strip()}
+        return
+    paragraph: list[str] = []
+    start = 1
+    for number, line in chain(lines, [(0, "")]):
+        if isinstance(line, BadRow):
+            yield line
+        elif line.strip():
+            start = start if paragraph else number
+            paragraph.append(line.strip())
+        else:
+            sentences = SENTENCE_END.split(" ".join(paragraph)) if paragraph else []
+            yield from ((f"paragraph at line {start}", {"text": sentence}) for sentence in sentences)
+            paragraph = []
+
+
+def _of_data_sets(source: str, names: Sequence[str], every_split: bool) -> dict[str, Iterator[Found]]:
+    """What stands in a saved data set, or in one of the hub, by split."""
+    found = opened(source)
+    chosen = found if every_split else one_split(source, found)
+    for rows in chosen.values():
+        if rows.features is not None:
+            refuse_lacking(names, list(rows.features), source)
+    return {split: _of_data_set(source, rows) for split, rows in chosen.items()}
+
+
+def _of_data_set(source: str, rows: Iterable[Fields]) -> Iterator[Found]:
+    try:
+        yield from ((f"row {number}", dict(row)) for number, row in enumerate(rows, start=1))
+    except (OSError, ValueError) as error:  # a file behind it cannot be had any more, or is damaged
+        raise DataUnavailable(f"{source} cannot be read on: {' '.join(str(error).split())[:SHOWN]}") from error

@@ -1,0 +1,89 @@
+"""Data sets of the ``datasets`` library: a folder that ``save_to_disk`` wrote, or a name on the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.fetching.reach import no_answer_of
+from fairlab.types import DataUnavailable, FairlabError
+
+if TYPE_CHECKING:  # datasets takes seconds to import
+    import datasets
+
+OF_SPLITS, OF_ONE = "dataset_dict.json", "state.json"  # what marks a folder of several splits, and of one data set
+ONE = ""  # the split of data without splits
+SHOWN = 200  # characters of another library's message
+
+
+def saved_folder(source: str) -> Path | None:
+    """The folder of ``FOLDER`` or ``FOLDER:SPLIT`` where ``save_to_disk`` wrote it; None elsewhere."""
+    places = [Path(source), Path(source.rpartition(":")[0])] if ":" in source else [Path(source)]
+    found = (place for place in places if any((place / name).is_file() for name in (OF_SPLITS, OF_ONE)))
+    return next(found, None)
+
+
+def opened(source: str) -> Mapping[str, Any]:
+    """The data sets of a saved folder or of the hub, by split; one without splits goes by the empty name.
+
+    Args:
+        source: ``FOLDER`` or ``FOLDER:SPLIT``; or of the hub ``NAME``, ``NAME:SPLIT`` or ``NAME:CONFIG:SPLIT``, where
+            an empty split means all of them.
+
+    Raises:
+        DataUnavailable: the hub cannot be reached, or has no such data set.
+        FairlabError: the folder is damaged, or there is no such split.
+    """
+    folder = saved_folder(source)
+    if folder is not None:
+        name, split = str(folder), source[len(str(folder)) + 1 :] if Path(source) != folder else ""
+        found = _from_disk(folder)
+    else:
+        name, _, rest = source.partition(":")
+        config, _, split = rest.rpartition(":")
+        found = _from_hub(name, config or None)
+    if split and split not in found:
+        known = ", ".join(filter(None, found)) or "none, so leave it out"
+        raise FairlabError(f"{name} has no split '{split}'; there are: {known}")
+    return {split: found[split]} if split else found
+
+
+def one_split(source: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The split that is meant where none was named: ``train``, or the only one.
+
+    Raises:
+        FairlabError: there are several, and none is for training.
+    """
+    if len(found) == 1:
+        return found
+    if "train" not in found:
+        raise FairlabError(f"{source} has the splits {', '.join(found)} and no 'train'; name one as {source}:SPLIT")
+    return {"train": found["train"]}
+
+
+def _from_disk(folder: Path) -> dict[str, datasets.Dataset]:
+    import datasets
+    import pyarrow
+
+    try:
+        found = datasets.load_from_disk(str(folder))
+    except (OSError, ValueError, KeyError, TypeError, pyarrow.ArrowException) as error:
+        reason = " ".join(str(error).split())[:SHOWN]
+        raise FairlabError(f"the data set saved in {folder} is damaged ({reason}); save it there again") from error
+    return dict(found) if isinstance(found, datasets.DatasetDict) else {ONE: found}
+
+
+def _from_hub(name: str, config: str | None) -> dict[str, Any]:
+    """The splits of a data set of the hub, streamed; without a network the one in its cache."""
+    import datasets
+    from huggingface_hub import constants
+
+    offline = bool(constants.HF_HUB_OFFLINE)
+    try:
+        if reason := "" if offline else no_answer_of(constants.ENDPOINT):
+            raise OSError(reason)
+        return dict(datasets.load_dataset(name, config, streaming=not offline))
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:SHOWN]
+        raise DataUnavailable(f"{name} is no file, and the hub does not give it as a data set: {reason}") from error

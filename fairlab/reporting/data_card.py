@@ -1,0 +1,173 @@
+"""The card of a data set: what it is, how it was made, what its columns mean; datasets and the hub read its head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fairlab.backbones.hub import Licence
+from fairlab.data.stream.manifest import Manifest
+from fairlab.data.stream.subsample import LEFT_OUT, WHOLE
+from fairlab.rewriting.group_rewriters import NO_WORD
+
+if TYPE_CHECKING:  # datasets takes seconds to import
+    import datasets
+
+SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"))
+LARGEST = "n>10M"
+COLUMNS = {
+    "id": "number of the row in the input, or its own id",
+    "axis": "what the versions differ in",
+    "versions": "the counterfactual group: neutral, and one text per attribute",
+    "source_id": "id of the row of the input that it was made of",
+    "source_place": "where that row stands",
+    "source_text": "its text",
+    "augmentation": "what made it",
+    "rewriter": "what rewrote it",
+    "seed": "seed of the rewriter",
+    "model": "the language model",
+    "prompt_sha256": "hash of its prompt",
+    "lexicon_sha256": "hash of the word lists",
+    "perturbed": "whether the row's text really changed; if not, it is as it was",
+    "choice": "of a perturbed row: the word, where it starts, its axis and attribute, and the target",
+    "rewritten": "whether a document was rewritten",
+    "gamma": "shortcut score of a rewritten document before and after",
+    "changed": "by version, words that changed: what stood there, what stands there now",
+    "kind": "of an expansion by biasers: entry, copy, upshift or downshift",
+    "biaser": "the member a copy was made for",
+    "replaced": "what the member stands in place of",
+    "inject": "what made a version, rules or llm",
+    "corrected": "whether the first pass over a version changed it",
+    "upshift": "what made the longer morphs of copies",
+    "summary": "what made the shorter ones",
+    "perturbability": "how likely the text is to hold demographic information",
+    "check": "what the verifiers found",
+    "confidence": "the language model's own",
+    "fallback_from": "why the first rewriter's versions were not taken",
+}
+
+
+def data_card(manifest: Manifest, features: datasets.Features, licence: Licence) -> str:
+    """``README.md`` of the data.
+
+    Args:
+        manifest: of the data.
+        features: types of its columns.
+        licence: of the data, as the hub names it; None where it is not known.
+    """
+    from huggingface_hub import DatasetCardData
+
+    source = manifest.source
+    rows = [f"| {name} | {count:,} |" for name, count in manifest.rows().items()]
+    made = {name: value for name, value in manifest.made_by.items() if value is not None}
+    head = DatasetCardData(
+        language="en",  # that of the word lists
+        license=licence,
+        task_categories=task_categories(features),
+        size_categories=size_category(manifest.made),
+        tags=["fairness", "counterfactual"],
+        configs=[{"config_name": "default", "data_files": _data_files(manifest)}],
+        dataset_info={"features": features._to_yaml_list()},  # as datasets writes it into cards itself
+    )
+    lines = [
+        "---",
+        head.to_yaml(),
+        "---",
+        f"# {data_title(manifest)}",
+        "",
+        f"Made by fairlab {manifest.fairlab} from `{source['name']}` (SHA-256 `{source['sha256']}`): "
+        + ", ".join(f"{name} `{_plain(value)}`" for name, value in made.items())
+        + ".",
+        "",
+        "| | rows |",
+        "|---|---|",
+        *rows,
+        "",
+        "## Columns",
+        "",
+        "| column | type | |",
+        "|---|---|---|",
+        *(f"| {name} | {_type(features[name])} | {COLUMNS.get(name, 'of the input')} |" for name in features),
+        "",
+        "## Files",
+        "",
+        *_files(manifest),
+        "",
+        "## Limits",
+        "",
+        "The texts keep the licence of their source. Rewrites were made by machine; "
+        + (
+            "the report of the run says how many have the polarity they should, by word lists. Nobody"
+            if manifest.counts.get("judged")
+            else "nobody"
+        )
+        + " has read them all. Lists of words and names cover English and the listed attributes only.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def data_title(manifest: Manifest) -> str:
+    """What the data is, in two words."""
+    made = manifest.made_by
+    return f"{made['augmentation']}, {made['axis']}" if "axis" in made else str(made["augmentation"])
+
+
+def perturbs(manifest: Manifest) -> bool:
+    """Whether the data was made by perturbation."""
+    return "sampling" in manifest.made_by
+
+
+def size_category(rows: int) -> str:
+    """The hub's name for a number of rows.
+
+    Example:
+        >>> size_category(999), size_category(1000), size_category(20_000_000)
+        ('n<1K', '1K<n<10K', 'n>10M')
+    """
+    return next((name for bound, name in SIZES if rows < bound), LARGEST)
+
+
+def task_categories(features: Mapping[str, Any]) -> list[str]:
+    """What the columns are good for, by the hub's names: labels, groups to embed alike, or else running text."""
+    import datasets
+
+    labelled = any(name == "label" or isinstance(one, datasets.ClassLabel) for name, one in features.items())
+    found = ["text-classification"] * labelled + ["feature-extraction"] * ("versions" in features)
+    return found or ["fill-mask"]
+
+
+def _data_files(manifest: Manifest) -> Any:
+    if manifest.splits == [""]:
+        return "data-*.jsonl"
+    return [{"split": split, "path": f"data-{split}-*.jsonl"} for split in manifest.splits]
+
+
+def _files(manifest: Manifest) -> list[str]:
+    perturbed = " Every row is there, perturbed or as it was; with `choices.jsonl` the same data is made again."
+    return [
+        "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. Where it was made, "
+        "`rejected-*.jsonl` holds rewrites that were turned down, with the reason; `quarantine.jsonl` rows that could "
+        "not be read, with their line."
+        + (" Rows without a word of the axis are only counted." if NO_WORD in manifest.counts else "")
+        + (f" The data is a fair subsample of what lies in `{WHOLE}/`." if LEFT_OUT in manifest.counts else "")
+        + (perturbed if perturbs(manifest) else "")
+    ]
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _type(feature: Any) -> str:
+    """A type in a word or two."""
+    import datasets
+
+    match feature:
+        case datasets.ClassLabel():
+            return "one of " + ", ".join(feature.names)
+        case datasets.Value():
+            return str(feature.dtype)
+        case dict():
+            return "by name"
+    return type(feature).__name__.lower()

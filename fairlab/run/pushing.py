@@ -1,0 +1,101 @@
+"""Pushing what a run made to the hub, by the token that is there; the token is never written or shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from fairlab.fetching.reach import hub_unreachable
+from fairlab.types import FairlabError, NotPushed
+
+PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+NAME = re.compile(rf"{PART}/{PART}")
+LONGEST = 96  # characters of a name
+SHOWN = 200  # characters of the hub's own message
+HOW = "set HF_TOKEN, or run hf auth login"
+
+
+def refuse_push(name: str | None) -> None:
+    """Before any work is done: raise where its result could not be pushed; None pushes nothing.
+
+    Args:
+        name: ``USER/NAME``, of the user whose token is there or of an organisation of theirs.
+
+    Raises:
+        FairlabError: it is no such name, there is no token, or the hub does not take it.
+    """
+    if name is None:
+        return
+    if len(name) > LONGEST or not NAME.fullmatch(name) or ".." in name or "--" in name:
+        raise FairlabError("push must be USER/NAME, of letters, digits, '-', '_' and '.', as the hub names it")
+    from huggingface_hub import HfApi, constants, get_token
+
+    if get_token() is None:
+        raise FairlabError(f"push={name} needs a token of the hub, and there is none; {HOW}")
+    if reason := hub_unreachable():
+        raise FairlabError(f"push={name} cannot be done: {reason}; leave push out")
+    with _in_one_sentence(name, f"give a token that can write: {HOW}"):
+        user = HfApi(endpoint=constants.ENDPOINT).whoami()
+    owners = [user["name"], *(one["name"] for one in user.get("orgs", []))]
+    if name.partition("/")[0] not in owners:
+        raise FairlabError(f"push={name} is of another user: the token is for {', '.join(owners)}")
+
+
+def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset", "model"], card: str) -> str:
+    """Push files to the hub as one commit, with their card; the repository is made where there is none.
+
+    Args:
+        folder: folder below which the files lie, by their names in the repository.
+        files: what is pushed beside the card, ``README.md``.
+        name: ``USER/NAME``; see :func:`refuse_push`.
+        kind: of the repository.
+        card: text of the card.
+
+    Returns:
+        Address of the repository.
+
+    Raises:
+        NotPushed: the hub does not take it; the files are still there.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi, constants
+
+    added = [
+        CommitOperationAdd(path.relative_to(folder).as_posix(), path) for path in files if path.name != "README.md"
+    ]
+    added.append(CommitOperationAdd("README.md", card.encode()))
+    api = HfApi(endpoint=constants.ENDPOINT)
+    again = "give the same command again" if kind == "dataset" else "push it by fairlab.evaluate model=RUN push=..."
+    with _in_one_sentence(name, f"what was made is in {folder}; {again}", NotPushed):
+        address = api.create_repo(name, repo_type=kind, exist_ok=True)
+        api.create_commit(name, added, commit_message="Written by fairlab", repo_type=kind)
+    return str(address)
+
+
+def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str) -> None:
+    """Push a model's folder, and say where it lies then.
+
+    Args:
+        folder: of the exported model, with its card.
+        name: as of :func:`push`.
+        with_results: what the card becomes before it is pushed; the folder keeps its own.
+    """
+    readme = folder / "README.md"
+    card = with_results(readme.read_text(encoding="utf-8") if readme.is_file() else "")
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    print(f"pushed to {push(folder, files, name, 'model', card)}")
+
+
+@contextmanager
+def _in_one_sentence(name: str, remedy: str, kind: type[FairlabError] = FairlabError) -> Iterator[None]:
+    """Errors of the hub's client as one sentence, without the token."""
+    import httpx
+    from huggingface_hub import get_token
+
+    try:
+        yield
+    except (OSError, ValueError, httpx.HTTPError) as error:
+        said = " ".join(str(error).replace(get_token() or "\0", "<token>").split())[:SHOWN]
+        raise kind(f"push={name} was not taken by the hub: {said}; {remedy}") from None  # no token in a trace
