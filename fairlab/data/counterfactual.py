@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from fairlab.data.groups import groups_files, read_groups
 from fairlab.files import sha256
 from fairlab.protocols import GroupAugmentation
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.types import NEUTRAL, FairlabError, Group, NotNegative
+from fairlab.types import FairlabError, Group, NotNegative
 
 SPLITS = ("train", "validation", "test")
 
@@ -186,7 +186,7 @@ def groups_of(data: object) -> dict[str, list[Group]]:
 def hold_out(groups: list[Group], test: float | None, usual: float, path: str) -> tuple[list[Group], list[Group]]:
     """Groups to train on, and those held out to be measured on, each in the order of the file.
 
-    They are chosen by a hash of the neutral text, so that groups of the same neutral text are on the same side.
+    They are chosen by a hash of their text; groups that share a version, the neutral one or another, stay together.
 
     Args:
         groups: all groups.
@@ -203,9 +203,9 @@ def hold_out(groups: list[Group], test: float | None, usual: float, path: str) -
     share = usual if test is None else test
     if not share or splits:
         return groups, []
-    ranks = {group.versions[NEUTRAL]: hashlib.sha256(group.versions[NEUTRAL].encode()).digest() for group in groups}
+    ranks = [hashlib.sha256(text.encode()).digest() for text in _first_texts(groups)]
     count = int(share) if share >= 1 else round(share * len(groups))
-    ranked = sorted(ranks[group.versions[NEUTRAL]] for group in groups)
+    ranked = sorted(ranks)
     if not 0 < count < len(groups) or ranked[count - 1] == ranked[-1]:
         raise FairlabError(
             f"data.test={share:g} takes {count} of the {len(groups)} groups in {path}, so that none is left to "
@@ -213,9 +213,24 @@ def hold_out(groups: list[Group], test: float | None, usual: float, path: str) -
         )
     out = set(ranked[:count])
     sides: tuple[list[Group], list[Group]] = [], []
-    for group in groups:
-        sides[ranks[group.versions[NEUTRAL]] in out].append(group)
+    for group, rank in zip(groups, ranks, strict=True):
+        sides[rank in out].append(group)
     return sides
+
+
+def _first_texts(groups: Sequence[Group]) -> list[str]:
+    """For every group the first text, by the alphabet, of all groups that it shares a version with, or they in turn."""
+    first: dict[str, str] = {}
+
+    def found(text: str) -> str:
+        while first.setdefault(text, text) != text:
+            text = first[text]
+        return text
+
+    for group in groups:
+        ends = {found(text) for text in group.texts}
+        first |= dict.fromkeys(ends, min(ends))
+    return [found(group.texts[0]) for group in groups]
 
 
 def split_groups(groups: list[Group], validation: float, path: str) -> dict[str, list[Group]]:

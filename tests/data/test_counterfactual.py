@@ -101,12 +101,24 @@ def test_groups_are_held_out_by_their_neutral_text(tmp_path, tiny):
     data = make(file, tiny, test=5)
     out = {group.versions["neutral"] for group in data.held_out}
     others = {group.versions["neutral"] for part in data.groups.values() for group in part}
-    assert len(data.held_out) == 6  # groups of the same neutral text stay together
+    assert len(data.held_out) == 6  # groups of the same texts stay together
     assert out.isdisjoint(others)
     assert len(data.held_out) + sum(map(len, data.groups.values())) == 40
     assert data.facts()["test_groups"] == 6
     shuffled = write_rows(tmp_path / "other.jsonl", [row(group) for group in [*again, *groups]])
     assert {group.id for group in make(shuffled, tiny, test=5).held_out} == {group.id for group in data.held_out}
+
+
+def test_groups_that_share_any_version_are_held_out_together(tmp_path, tiny):
+    groups = make_groups(12)
+    shared = groups[0].versions["man"]
+    groups[5] = replace(groups[5], versions=groups[5].versions | {"woman": groups[9].versions["woman"]})
+    groups[9] = replace(groups[9], versions=groups[9].versions | {"man": shared})
+    file = write_rows(tmp_path / "g.jsonl", [row(group) for group in groups])
+    for test in range(1, 6):  # g0, g9 and g5 hang together
+        out = {group.id for group in make(file, tiny, test=test, validation=1).held_out}
+        assert len(out & {"g0", "g5", "g9"}) in (0, 3)
+        assert test <= len(out) <= test + 2
 
 
 def test_what_is_held_out_by_itself(path, tiny):

@@ -317,6 +317,7 @@ CONTEXTS = [
     ("He went to a Jewish school.", "religion", "He went to a religious school."),
     ("She is Jewish.", "religion", "She is religious."),
     ("My neighbour is Hindu and tall.", "religion", "My neighbour is religious and tall."),
+    ("The teacher who spoke last is Muslim.", "religion", "The teacher who spoke last is religious."),
     ("A blind lawyer and a deaf actor spoke.", "disability", "A lawyer and an actor spoke."),
     ("A blind actor spoke.", "disability", "An actor spoke."),
 ]
@@ -327,6 +328,15 @@ OWN = {"religion": "religion", "disability": str(Path(__file__).parents[2] / "do
 @pytest.mark.parametrize(("text", "axis", "neutral"), CONTEXTS)
 def test_the_neutral_form_follows_its_context(text, axis, neutral, mode):
     assert RuleRewriter(load_lexicon(OWN[axis]), mode=mode)(text, "neutral") == neutral
+
+
+def test_a_noun_and_an_adjective_of_one_form_are_told_apart_by_syntax():
+    rewriter = RuleRewriter(load_lexicon("religion"))
+    assert (
+        rewriter("My neighbour is Christian and works here.", "neutral") == "My neighbour is religious and works here."
+    )
+    assert rewriter("My neighbour is a Christian.", "neutral") == "My neighbour is a believer."
+    assert rewriter("They are Muslims.", "neutral") == "They are believers."
 
 
 def test_an_axis_of_ones_own_is_rewritten_beside_people_alone():
