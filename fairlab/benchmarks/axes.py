@@ -49,11 +49,14 @@ def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Not
         if axes and not any(_among(axis, axes) for axis in trained)
     ]
     for axis in sorted(trained):
-        takers = _measuring_groups(benchmarks, data, axis)
-        for benchmark in takers:
-            name = f"held_out_{axis}".replace(" ", "_")
-            benchmark.own[name], which = held_out_of(data, axis)
-            notes.append(Note(benchmark.name, f"measured on the {which} groups of the training data too", subset=name))
+        takers: list[CCED | LikelihoodPairs] = []
+        if isinstance(data, CounterfactualData):
+            takers, name = _measuring_groups(benchmarks, data, axis), f"held_out_{axis}".replace(" ", "_")
+            groups, which = held_out_of(data, axis)
+            text = f"measured on the {which} groups of the training data too"
+            notes += [Note(benchmark.name, text, subset=name) for benchmark in takers]
+            for benchmark in takers:
+                benchmark.own[name] = groups
         if takers or _among(axis, measured):
             continue
         text = f"no benchmark of this run measures the axis {axis}, which is trained on; give one that does, such as "
@@ -78,10 +81,10 @@ def _elsewhere(measured: frozenset[str], trained: frozenset[str]) -> str:
     )
 
 
-def _measuring_groups(benchmarks: Sequence[Benchmark], data: Any, axis: str) -> list[CCED | LikelihoodPairs]:
+def _measuring_groups(
+    benchmarks: Sequence[Benchmark], data: CounterfactualData, axis: str
+) -> list[CCED | LikelihoodPairs]:
     """The benchmarks that are to measure groups of the data."""
-    if not isinstance(data, CounterfactualData):
-        return []
     return [
         one
         for one in benchmarks
