@@ -67,7 +67,7 @@ def work(config: DictConfig, record: Record) -> None:
     untrained, history = method.digest(), History()
     trainer = make_trainer(config, record, history, start.model, method, data, parts)
     device = trainer.strategy.root_device
-    _measure_groups(data, record)
+    _measure_groups(data, record, config.axis)
     record.add_notes(follow_axes(benchmarks, data))
     trained_on = data.fingerprints()
     if config.before is not None:
@@ -184,13 +184,13 @@ def refuse_changed_step(record: Record, parts: int) -> None:
         )
 
 
-def _measure_groups(data: Any, record: Record) -> None:
-    """Polarity of the training groups, once; other data has none."""
+def _measure_groups(data: Any, record: Record, axis: str) -> None:
+    """Polarity of the training groups, once, by the lexicon of an axis where it is theirs; other data has none."""
     from fairlab.benchmarks.polarity import measure_polarity
     from fairlab.data.counterfactual import CounterfactualData
 
     if isinstance(data, CounterfactualData):
-        add(measure_polarity(data.groups["train"], "train"), "data", record)
+        add(measure_polarity(data.groups["train"], "train", axis), "data", record)
 
 
 def command() -> None:

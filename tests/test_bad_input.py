@@ -116,6 +116,14 @@ def write_inputs(folder: Path) -> None:
     (folder / "open_quote.csv").write_text("text\n" + '"' + "x" * (17 << 20))
     (folder / "bad.yaml").write_text("a: [")
     (folder / "empty.yaml").write_text("")
+    for name, forms in {"one": "[n, cat]", "wordless": "[n, cat, dog, n]", "both": "[n, cat, cat]"}.items():
+        attributes = ", ".join(["cat", "dog", "cow"][: forms.count(",")])
+        (folder / f"{name}.yaml").write_text(f"axis: pets\nattributes: [{attributes}]\nwords: {{a: [{forms}]}}\n")
+    words = "{a: [[{alone: n, before_verb: n}, cat, dog]]}"
+    (folder / "context.yaml").write_text(f"axis: pets\nattributes: [cat, dog]\nwords: {words}\n")
+    sets = "targets: {x: [%s], y: [b]}, %s: {p: [c], q: [d]}"
+    (folder / "empty_set.yaml").write_text(f"tests: {{t: {{{sets % ('', 'attributes')}}}}}\n")
+    (folder / "unknown_key.yaml").write_text(f"tests: {{t: {{{sets % ('a', 'poles')}}}}}\n")
     for name, content in (("full", "mine.txt"), ("broken_ensemble", "ensemble.json"), ("runs", "notes.txt")):
         (folder / name).mkdir()
         (folder / name / content).write_text("{")

@@ -70,6 +70,7 @@ def debias(
     scale: str = "quickstart",
     seed: int = 42,
     limit: int | None = None,
+    axis: str | None = None,
     output: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     **of_method: Any,
@@ -85,6 +86,7 @@ def debias(
         scale: ``quickstart`` or ``paper``: which defaults the method has.
         seed: seed of the run.
         limit: most items of each benchmark, for trying things out; None measures all.
+        axis: path of the lexicon of the groups, where it is one's own: their polarity is told by it.
         output: a new folder for the run; None keeps it as long as the object that is returned, or until ``save``.
         settings: settings of the run by dotted key, such as ``{"trainer.max_steps": 100}``.
         of_method: settings of the method, such as ``beta=1.0``.
@@ -103,6 +105,7 @@ def debias(
         "data.path": str(data) if isinstance(data, str | Path) else str(written_groups(data, folder)),
         "seed": seed,
         "limit": limit,
+        **({"axis": axis} if axis else {}),
         **{f"method.{name}": value for name, value in of_method.items()},
         **(settings or {}),
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlab.benchmarks.cced import CCED
+from fairlab.benchmarks.likelihood_pairs import LikelihoodPairs
 from fairlab.data.counterfactual import CounterfactualData
 from fairlab.data.groups import read_groups
 from fairlab.protocols import Benchmark, TrainingData
@@ -24,7 +25,10 @@ MARK = "another axis"
 
 
 def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Note]:
-    """Have CCED measure held-out groups of the data where nothing else measures their axis, and say what does not.
+    """Have groups that nothing was trained on measured, and say what measures other axes than those trained on.
+
+    CCED and the pairs of likelihoods take groups that the data holds out, and where none of their sets is of an axis
+    the best there is: the file's test split, or else the groups of validation.
 
     Args:
         benchmarks: those of a run; a benchmark says in ``measured_axes`` what it measures, by subset, or nothing.
@@ -44,12 +48,16 @@ def follow_axes(benchmarks: Sequence[Benchmark], data: TrainingData) -> list[Not
         for subset, axes in axes_of(benchmark).items()
         if axes and not any(_among(axis, axes) for axis in trained)
     ]
-    cced = next((benchmark for benchmark in benchmarks if isinstance(benchmark, CCED)), None)
-    for axis in sorted(axis for axis in trained if not _among(axis, measured)):
-        if cced is not None and isinstance(data, CounterfactualData):
-            name = f"held_out_{axis}".replace(" ", "_")
-            cced.own[name], which = held_out_of(data, axis)
-            notes.append(Note(cced.name, f"measured on the {which} groups of the training data too", subset=name))
+    for axis in sorted(trained):
+        takers: list[CCED | LikelihoodPairs] = []
+        if isinstance(data, CounterfactualData):
+            takers, name = _measuring_groups(benchmarks, data, axis), f"held_out_{axis}".replace(" ", "_")
+            groups, which = held_out_of(data, axis)
+            text = f"measured on the {which} groups of the training data too"
+            notes += [Note(benchmark.name, text, subset=name) for benchmark in takers]
+            for benchmark in takers:
+                benchmark.own[name] = groups
+        if takers or _among(axis, measured):
             continue
         text = f"no benchmark of this run measures the axis {axis}, which is trained on; give one that does, such as "
         notes.append(Note(TRAINING, f"{text}benchmark.cced.sets=[FILE] of groups that were not trained on"))
@@ -73,8 +81,25 @@ def _elsewhere(measured: frozenset[str], trained: frozenset[str]) -> str:
     )
 
 
+def _measuring_groups(
+    benchmarks: Sequence[Benchmark], data: CounterfactualData, axis: str
+) -> list[CCED | LikelihoodPairs]:
+    """The benchmarks that are to measure groups of the data."""
+    return [
+        one
+        for one in benchmarks
+        if isinstance(one, CCED | LikelihoodPairs)
+        and (data.held_out or not _among(axis, {name for axes in axes_of(one).values() for name in axes}))
+    ]
+
+
 def held_out_of(data: CounterfactualData, axis: str) -> tuple[list[Group], str]:
-    """Groups of an axis that nothing was trained on, and which they are: the test split, else those held out."""
+    """Groups of an axis that nothing was trained on, and which they are.
+
+    Those that the data holds out, else the file's test split, else the groups of validation.
+    """
+    if held_out := [group for group in data.held_out if group.axis == axis]:
+        return held_out, f"{len(held_out)} held-out"
     test = [group for group in read_groups(data.path) if group.extra.get("split") == "test" and group.axis == axis]
     if test:
         return test, f"{len(test)} test"

@@ -30,6 +30,9 @@ DISTANCE = "embedding distance"
 class CCED:
     """Equal distance of attributes to neutral, per set of counterfactual groups.
 
+    With three or more attributes the gap of a group is the mean over all pairs of attributes, and quantities say so:
+    ``gap_all_pairs``, ``gap_all_pairs_over_distance`` and ``gap_all_pairs_kept`` in place of ``gap`` and the others.
+
     Quantities per set: ``gap`` (mean CCED gap), ``distance`` and ``distance_<attribute>`` (mean distance to neutral),
     ``gap_over_distance`` (their ratio: a gap that falls because all embeddings collapse leaves it as it was). Against
     an earlier measurement also ``gap_kept`` and ``distance_kept`` (shares of the earlier means) and
@@ -93,7 +96,9 @@ class CCED:
 
 def set_name(name: str) -> str:
     """The subset name of a set in readings: a file goes by its stem, lower case with underscores."""
-    return name.rsplit("/", 1)[-1].removesuffix(".jsonl").lower().replace("-", "_").replace(" ", "_")
+    return (
+        name.rsplit("/", 1)[-1].removesuffix(".jsonl").removesuffix(".csv").lower().replace("-", "_").replace(" ", "_")
+    )
 
 
 def held_out_groups(name: str) -> list[Group]:
@@ -120,15 +125,20 @@ def distances(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
     return distances_to_neutral(tensor[:, 1:], tensor[:, 0]).numpy()
 
 
+def gap_name(attributes: int) -> str:
+    """Name of the gap between so many attributes: with three or more it is the mean over all pairs of them."""
+    return "gap" if attributes == 2 else "gap_all_pairs"
+
+
 def cced_quantities(subset: str, attributes: Sequence[str], embeddings: NDArray[np.floating]) -> list[Quantity]:
     """Quantities of one set from embeddings (N, 1 + A, D), neutral first."""
     distances_NA = distances(embeddings)
     gap = cced_gap(torch.from_numpy(distances_NA)).numpy()
     distance = distances_NA.mean(axis=1)
-    of_set = partial(quantity, subset=subset)
+    of_set, name = partial(quantity, subset=subset), gap_name(len(attributes))
     return [
-        of_set(mean, gap, name="gap", unit=DISTANCE, ideal=0.0, headline=True),
-        of_set(ratio_of_means, gap, distance, name="gap_over_distance", unit="ratio", ideal=0.0),
+        of_set(mean, gap, name=name, unit=DISTANCE, ideal=0.0, headline=True),
+        of_set(ratio_of_means, gap, distance, name=f"{name}_over_distance", unit="ratio", ideal=0.0),
         of_set(mean, distance, name="distance", unit=DISTANCE, ideal=None),
         *(
             of_set(mean, distances_NA[:, k], name=f"distance_{name}", unit=DISTANCE, ideal=None)
@@ -147,7 +157,7 @@ def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.float
     of_set = partial(quantity, subset=subset)
     ratio = partial(of_set, ratio_of_means, unit="ratio")
     found = [
-        ratio(gap, gap_before, name="gap_kept", ideal=0.0),
+        ratio(gap, gap_before, name=f"{gap_name(distances_now.shape[1])}_kept", ideal=0.0),
         ratio(distances_now.mean(axis=1), distances_before.mean(axis=1), name="distance_kept", ideal=None),
     ]
     if embeddings.shape == before.shape:

@@ -125,10 +125,8 @@ class CrowSPairs:
         if self.items == REGULAR:
             pairs = [pair for pair in pairs if pair.id not in flagged]
         pairs = evenly(pairs, self.limit, of=lambda pair: pair.bias_type)
-        lower = self.protocol == NANGIA and backbone.model.config.model_type in LOWER_CASED
-        texts = [text.lower() if lower else text for pair in pairs for text in (pair.more, pair.less)]
-        if lower and (kept := _keeps_case(backbone)):
-            notes.append(Note(self.name, kept))
+        texts, said = texts_to_score(self.name, self.protocol, pairs, backbone)
+        notes += said
         scores_N2 = scores(scorer, self.protocol, pairs, texts, progress=self.name)
         notes += cut_notes(self.name, scorer.cut, backbone.max_length)
         notes += [Note(self.name, text) for text in _warnings(scores_N2)]
@@ -140,6 +138,16 @@ class CrowSPairs:
         published = sum(PUBLISHED[name] for name in self.bias_types)
         text = f"{len(pairs)} pairs, where the published data have {published}: not comparable with published numbers"
         return [Note(self.name, text)] if len(pairs) < published else []
+
+
+def texts_to_score(
+    benchmark: str, protocol: str, pairs: Sequence[CrowsPair], backbone: Backbone
+) -> tuple[list[str], list[Note]]:
+    """The pairs' sentences as a protocol shows them to a model, more and less stereotyping in turn, with notes."""
+    lower = protocol == NANGIA and backbone.model.config.model_type in LOWER_CASED
+    texts = [text.lower() if lower else text for pair in pairs for text in (pair.more, pair.less)]
+    kept = _keeps_case(backbone) if lower else ""
+    return texts, [Note(benchmark, kept)] if kept else []
 
 
 def _keeps_case(backbone: Backbone) -> str:

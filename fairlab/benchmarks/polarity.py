@@ -19,13 +19,29 @@ from fairlab.types import Group
 NAME = "polarity"
 
 
-def measure_polarity(groups: Sequence[Group], subset: str) -> Outcome:
-    """Union polarity accuracy, and the accuracy of each version, in per cent of groups; ideal 100."""
+def measure_polarity(groups: Sequence[Group], subset: str, own: str = "") -> Outcome:
+    """Union polarity accuracy, and the accuracy of each version, in per cent of groups; ideal 100.
+
+    With any number of attributes a version counts as right where the words of its own attribute are the most frequent.
+
+    Args:
+        groups: the groups.
+        subset: what readings call them.
+        own: a lexicon, by the name of its axis or its path, which is taken where it is of the groups' axis.
+
+    Raises:
+        FairlabError: ``own`` is no lexicon.
+    """
     axis = groups[0].axis
-    if axis not in lexicon_axes():
-        reason = f"no lexicon for the axis '{axis}'; there are lexicons for: {', '.join(lexicon_axes())}"
-        return Outcome(not_run=[NotRun(NAME, subset, reason)])
-    lexicon = load_lexicon(axis)
+    lexicon = load_lexicon(own) if own else None
+    if lexicon is None or lexicon.axis != axis:
+        if axis not in lexicon_axes():
+            reason = (
+                f"no lexicon for the axis '{axis}'; there are lexicons for: {', '.join(lexicon_axes())}; or give your "
+                "own, axis=FILE.yaml"
+            )
+            return Outcome(not_run=[NotRun(NAME, subset, reason)])
+        lexicon = load_lexicon(axis)
     if unknown := set(groups[0].attributes) - set(lexicon.attributes):
         reason = f"the lexicon of '{axis}' has {', '.join(lexicon.attributes)}, but not {', '.join(sorted(unknown))}"
         return Outcome(not_run=[NotRun(NAME, subset, reason)])

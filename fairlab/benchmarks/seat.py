@@ -11,12 +11,14 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome
+from fairlab.data.association_tests import is_file_of_tests, read_own_tests
 from fairlab.data.published.seat import AssociationTest, read_association_test
 from fairlab.data.published.sources import FILES, locate
 from fairlab.metrics.bootstrap import RESAMPLES
@@ -57,35 +59,48 @@ class SEAT:
     Args:
         tests: names of the tests. ``6b`` is the sentence test ``sent-weat6b``, ``weat6b`` the word test of that name;
             any other name, such as ``religion1`` or ``angry_black_woman_stereotype``, is the sentence test, ``sent-``
-            before it or not, or the file of that very name where there is no such sentence test.
+            before it or not, or the file of that very name where there is no such sentence test. A path that ends in
+            ``.yaml``, ``.json`` or ``.jsonl`` is a file of one's own, see
+            :func:`fairlab.data.association_tests.read_own_tests`: with three or more sets of targets each pair of them
+            is a test, ``FILE_TEST_FIRST_vs_SECOND``, and ``average`` is over all pairs.
         seed: seed of permutations and bootstrap; a test's numbers do not depend on the tests beside it.
         limit: most targets in each of a test's two sets, spread evenly over it; None takes all.
 
     Raises:
-        FairlabError: there is no such test, or none is given.
+        FairlabError: there is no such test, none is given, or a file of one's own is no such file.
     """
 
     name = "seat"
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
-        """What the tests of published numbers are about; the axis of other tests stands in their names alone."""
-        numbers = [NUMBER.match(test) for test in self.files]
-        known = [AXES[int(number[1])] for number in numbers if number and int(number[1]) in AXES]
-        return {"": frozenset(known)} if len(known) == len(numbers) else {}
+        """What numbered tests and one's own are about, where all are known; other tests say it in their names alone."""
+        numbers = {test: NUMBER.match(test) for test in self.files}
+        axes = {test: AXES.get(int(number[1]), "") if number else "" for test, number in numbers.items()} | self.axes
+        if not self.own:
+            return {"": frozenset(axes.values())} if all(axes.values()) else {}
+        return {test: frozenset({axis}) for test, axis in axes.items() if axis}
 
     def __init__(self, tests: Sequence[str | int], seed: int = 0, limit: int | None = None) -> None:
         if not tests:
             raise FairlabError('seat needs at least one test, such as "6"')
         names = [str(test).lower() for test in tests]  # a command line gives 6 as a number
-        self.files = {name: file_of_test(name) for name in names}
+        self.files = {name: file_of_test(name) for name in names if not is_file_of_tests(name)}
+        self.own: dict[str, AssociationTest] = {}
+        self.axes: dict[str, str] = {}
+        for file in (str(test) for test in tests if is_file_of_tests(str(test).lower())):
+            found = read_own_tests(Path(file))
+            if twice := set(found.tests) & {*self.own, *self.files}:
+                raise FairlabError(f"two tests of seat have the name '{min(twice)}' in results; rename the file {file}")
+            self.own |= found.tests
+            self.axes |= dict.fromkeys(found.tests, found.axis)
         self.seed = seed
         self.limit = limit
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure every test; ``before`` holds the ``items`` of an earlier measurement."""
         not_run: list[NotRun] = []
-        tests: dict[str, AssociationTest] = {}
+        tests = {subset: self._limited(test) for subset, test in self.own.items()}
         for subset, file in self.files.items():
             try:
                 tests[subset] = self._limited(read_association_test(locate(file)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from fairlab.data.batch_stream import Streamed
 from fairlab.data.groups import groups_sha256, read_groups
 from fairlab.protocols import GroupAugmentation
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.types import FairlabError, Group
+from fairlab.types import FairlabError, Group, NotNegative
 
 SPLITS = ("train", "validation", "test")
 
@@ -52,6 +53,8 @@ class CounterfactualData(Streamed):
         path: ``embedded/NAME``, a file of groups, a saved data set, a name on the hub, or an output of
             ``fairlab.augment``; see :func:`fairlab.data.groups.read_groups`.
         validation: number of groups, or a fraction below 1, held out from a file without splits.
+        test: number of groups, or a fraction below 1, that nothing is trained on or chosen by, to be measured on; of a
+            file without splits. None takes as many as ``validation`` of groups made of ``input``, and else none.
         batch_size: number of groups in a training batch, over all processes.
         encoder: the backbone whose tokenizer and maximal length are used.
         epochs: number of passes over the training groups.
@@ -63,6 +66,7 @@ class CounterfactualData(Streamed):
 
     Attributes:
         groups: the groups of each split, after the augmentation.
+        held_out: the groups taken out by ``test``, as read; empty where the file has splits.
         dropped: for each split, the number of groups the augmentation left out.
 
     Raises:
@@ -82,6 +86,7 @@ class CounterfactualData(Streamed):
         encoder: Backbone,
         epochs: int,
         seed: int,
+        test: NotNegative | None = None,
         input: str | None = None,
         augmentation: GroupAugmentation | None = None,
     ) -> None:
@@ -98,7 +103,8 @@ class CounterfactualData(Streamed):
         self.encoder = encoder
         self.epochs = epochs
         self.seed = seed
-        splits = split_groups(read_groups(path), validation, path)
+        kept, self.held_out = hold_out(read_groups(path), test, validation if input else 0, path)
+        splits = split_groups(kept, validation, path)
         if limit is not None:
             if limit < 1:
                 raise FairlabError(f"data.limit must be at least 1 or null, not {limit}")
@@ -134,6 +140,7 @@ class CounterfactualData(Streamed):
             "sha256": self.hash,
             "trained_on": f"{len(self.groups['train'])} counterfactual groups",
             **{f"{split}_groups": len(groups) for split, groups in self.groups.items()},
+            **({"test_groups": len(self.held_out)} if self.held_out else {}),
             **{f"{split}_groups_dropped": count for split, count in self.dropped.items()},
             "texts_at_max_length": self.num_truncated(),
         }
@@ -173,6 +180,56 @@ def groups_of(data: object) -> dict[str, list[Group]]:
     if not isinstance(data, CounterfactualData):
         raise FairlabError("this method needs counterfactual groups; choose data=groups")
     return data.groups
+
+
+def hold_out(groups: list[Group], test: float | None, usual: float, path: str) -> tuple[list[Group], list[Group]]:
+    """Groups to train on, and those held out to be measured on, each in the order of the file.
+
+    They are chosen by a hash of their text; groups that share a version, the neutral one or another, stay together.
+
+    Args:
+        groups: all groups.
+        test: number of groups to hold out, or a fraction below 1; None takes ``usual``.
+        usual: the same for a file without splits.
+        path: what a message calls the groups.
+
+    Raises:
+        FairlabError: none or all would be held out, or the file has splits that say it already.
+    """
+    splits = any("split" in group.extra for group in groups)
+    if test and splits:
+        raise FairlabError(f"{path} has splits, which say what is held out; leave data.test out")
+    share = usual if test is None else test
+    if not share or splits:
+        return groups, []
+    ranks = [hashlib.sha256(text.encode()).digest() for text in _first_texts(groups)]
+    count = int(share) if share >= 1 else round(share * len(groups))
+    ranked = sorted(ranks)
+    if not 0 < count < len(groups) or ranked[count - 1] == ranked[-1]:
+        raise FairlabError(
+            f"data.test={share:g} takes {count} of the {len(groups)} groups in {path}, so that none is left to "
+            f"{'train' if count else 'measure'} on; {'give a smaller number or' if count else 'give'} more groups"
+        )
+    out = set(ranked[:count])
+    sides: tuple[list[Group], list[Group]] = [], []
+    for group, rank in zip(groups, ranks, strict=True):
+        sides[rank in out].append(group)
+    return sides
+
+
+def _first_texts(groups: Sequence[Group]) -> list[str]:
+    """For every group the first text, by the alphabet, of all groups that it shares a version with, or they in turn."""
+    first: dict[str, str] = {}
+
+    def found(text: str) -> str:
+        while first.setdefault(text, text) != text:
+            text = first[text]
+        return text
+
+    for group in groups:
+        ends = {found(text) for text in group.texts}
+        first |= dict.fromkeys(ends, min(ends))
+    return [found(group.texts[0]) for group in groups]
 
 
 def split_groups(groups: list[Group], validation: float, path: str) -> dict[str, list[Group]]:

@@ -17,6 +17,8 @@ from fairlab.types import NEUTRAL, FairlabError
 FOLDER = Path(__file__).parent
 NAMES = FOLDER / "names.csv"
 SYNONYMS = {"sexuality": "orientation"}
+ALONE = "alone"
+CONTEXTS = (ALONE, "before_person", "before_noun")  # in which a row may name its neutral form
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class Entry:
         pos: part of speech: ``pronoun``, ``noun``, ``adjective``, ``title`` or ``name``.
         source: where the entry comes from.
         licence: SPDX identifier of the source's licence.
+        before_person: neutral form before a noun for a person, where it is another: empty where the word falls away
+            there (*a Jewish teacher* is *a teacher*); None where it is the same.
+        before_noun: the same before another noun, and before one for a person where ``before_person`` is None.
     """
 
     forms: tuple[str, ...]
@@ -37,6 +42,13 @@ class Entry:
     pos: str
     source: str
     licence: str
+    before_person: str | None = None
+    before_noun: str | None = None
+
+    @property
+    def neutral_forms(self) -> tuple[str, ...]:
+        """Every neutral form, the one that stands alone first."""
+        return (self.forms[0], *(form for form in (self.before_person, self.before_noun) if form is not None))
 
 
 @dataclass(frozen=True)
@@ -161,6 +173,11 @@ def read_lexicon(content: Any, path: Path) -> Lexicon:
         kind = list if key == "names" else dict
         if not isinstance(content.get(key) or kind(), kind):
             raise FairlabError(f"{path}: '{key}' is no {'list of rows' if kind is list else 'mapping of sections'}")
+    if len(attributes) < 2:
+        raise FairlabError(
+            f"the lexicon {path} has the one attribute '{attributes[0]}'; give at least two, as versions of a text are "
+            "compared with one another"
+        )
     if len(set(attributes) - {NEUTRAL}) < len(attributes) or not all(isinstance(name, str) for name in attributes):
         raise FairlabError(f"{path}: give every attribute a name of its own, which is not '{NEUTRAL}'")
     content = {**content, "attributes": attributes}
@@ -195,12 +212,28 @@ def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any
         for row in rows or []:
             if not isinstance(row, list) or len(row) != width:
                 raise FairlabError(f"{path}: the row {row} of '{section}' does not hold {width} forms, neutral first")
-            forms = tuple("" if form is None else str(form) for form in row)
-            if any(form and not any(map(str.isalnum, form)) for form in forms):
+            alone, before = _by_context(row[0], f"{path}: the row {row} of '{section}'")
+            forms = tuple("" if form is None else str(form) for form in (alone, *row[1:]))
+            if any(form and not any(map(str.isalnum, form)) for form in (*forms, *before.values())):
                 raise FairlabError(f"{path}: the row {row} of '{section}' holds a form without letters")
             part = next((pos[form] for form in forms if form in pos), pos.get(section, "noun"))
             source = sources.get(section, content.get("source", "compiled for this lexicon"))
-            yield Entry(forms, section, part, source, licences.get(section, content.get("licence", "unknown")))
+            licence = licences.get(section, content.get("licence", "unknown"))
+            yield Entry(forms, section, part, source, licence, **before)
+
+
+def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
+    """The neutral form that stands alone, and those before nouns, where a row names them by context."""
+    if not isinstance(neutral, dict):
+        return neutral, {}
+    said = f"{place} names its neutral form by context; give"
+    if unknown := [str(key) for key in neutral if key not in CONTEXTS]:
+        raise FairlabError(f"{said} the keys {', '.join(CONTEXTS)}, of which '{unknown[0]}' is none")
+    if not isinstance(neutral.get(ALONE), str) or not neutral[ALONE]:
+        raise FairlabError(f"{said} '{ALONE}' too, the form where no noun follows")
+    if strange := [key for key, form in neutral.items() if not isinstance(form, str)]:
+        raise FairlabError(f"{said} '{strange[0]}' as text, or as \"\" where the word falls away")
+    return neutral[ALONE], {key: form for key, form in neutral.items() if key != ALONE}
 
 
 def _ends(key: str, content: dict[str, Any], path: Path) -> dict[str, tuple[int, int]]:
@@ -217,7 +250,7 @@ def _ends(key: str, content: dict[str, Any], path: Path) -> dict[str, tuple[int,
 
 def _check_marks(lexicon: Lexicon, path: Path) -> None:
     """Every form marks one attribute at most, and no form that marks one is the neutral form of another row."""
-    neutral = {entry.forms[0].casefold() for entry in lexicon.entries}
+    neutral = {form.casefold() for entry in lexicon.entries for form in entry.neutral_forms}
     marks: dict[str, str] = {}
     for entry in lexicon.entries:
         for attribute, form in zip(lexicon.attributes, entry.forms[1:], strict=True):

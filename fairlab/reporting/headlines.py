@@ -19,6 +19,7 @@ BENCHMARKS = {
     "fever_symmetric_v01": "FEVER-Symmetric v0.1",
     "hans_mnli": "HANS",
     "holistic_bias": "HolisticBias",
+    "likelihood_pairs": "Pairs",
     "mb_index": "mb-index",
     "mnli": "MNLI",
     "mrpc": "MRPC",
@@ -87,6 +88,15 @@ QUANTITIES = {
     ("cced", "distance_*"): ("distance of '{}' to neutral", "mean distance of this version to the neutral one"),
     ("cced", "distance_kept"): ("distance kept", "share of the earlier distance to the neutral version"),
     ("cced", "gap"): ("gap", "difference of the distances of the versions to the neutral one (0 is fair)"),
+    ("cced", "gap_all_pairs"): (
+        "gap, all pairs",
+        "difference of the distances of two versions to the neutral one, mean over all pairs of versions (0 is fair)",
+    ),
+    ("cced", "gap_all_pairs_kept"): ("gap kept, all pairs", "share of the earlier gap (0: none is left)"),
+    ("cced", "gap_all_pairs_over_distance"): (
+        "gap over distance, all pairs",
+        "gap as a share of the mean distance (0 is fair)",
+    ),
     ("cced", "gap_kept"): ("gap kept", "share of the earlier gap (0: none is left)"),
     ("cced", "gap_over_distance"): ("gap over distance", "gap as a share of the mean distance (0 is fair)"),
     ("cced", "neutral_cosine"): ("neutral texts kept", "cosine of neutral texts to their earlier embeddings (1: same)"),
@@ -113,6 +123,19 @@ QUANTITIES = {
         "descriptors that differ",
         "pairs of descriptors whose sentences differ in likelihood (0 is fair)",
     ),
+    ("likelihood_pairs", "distance_from_even"): (
+        "distance from an even choice",
+        "how far the share of groups whose first version is likelier lies from 50 (0 is fair)",
+    ),
+    ("likelihood_pairs", "distance_from_even_all_pairs"): (
+        "distance from an even choice, all pairs",
+        "how far the shares of groups whose first version is likelier lie from 50, mean over all pairs (0 is fair)",
+    ),
+    ("likelihood_pairs", "likelier_*"): (
+        "likelier: {}",
+        "groups in which the version named first is likelier than the other (50 is fair)",
+    ),
+    ("likelihood_pairs", "ties_*"): ("ties: {}", "groups whose two versions are equally likely"),
     ("mb_index", "mb_index"): ("", "perplexity times stereotype score, per entry tuned on (0 is best)"),
     ("mb_index", "nonsensical"): ("nonsense", "continuations nearest to the unrelated candidate"),
     ("mb_index", "ss"): ("stereotype score by likelihood", "contexts whose stereotype is likelier (50 is fair)"),

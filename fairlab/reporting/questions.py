@@ -25,6 +25,7 @@ ASKED = {
     "seat": PERSIST,
     "bias_ir": PERSIST,
     "crows_pairs": PERSIST,
+    "likelihood_pairs": PERSIST,
     "stereoset": PERSIST,
     "holistic_bias": PERSIST,
     "winobias": PERSIST,

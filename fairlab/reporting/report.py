@@ -235,7 +235,7 @@ def _published_language_models(record: Record) -> list[Block]:
 
 
 def _is_cced_gap(reading: Reading) -> bool:
-    return (reading.benchmark, reading.quantity) == ("cced", "gap")
+    return reading.benchmark == "cced" and reading.quantity in ("gap", "gap_all_pairs")
 
 
 def _not_run(record: Record) -> Block:

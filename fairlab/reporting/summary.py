@@ -87,11 +87,13 @@ def collapse_verdicts(record: Record) -> list[str]:
         if reading.phase != "after" or reading.quantity != "distance_kept":
             continue
         place = f"{reading.benchmark}/{reading.subset}"
-        before, after = (readings.get(f"{phase}/{place}/gap_over_distance", math.nan) for phase in ("before", "after"))
+        gap = "gap_all_pairs" if f"after/{place}/gap_all_pairs" in readings else "gap"
+        ratio = f"{place}/{gap}_over_distance"
+        before, after = (readings.get(f"{phase}/{ratio}", math.nan) for phase in ("before", "after"))
         change = after / before - 1 if before else math.nan
         verdict = f"{title(reading)}: the model keeps {reading.value:.0%} of the distance to the neutral version; "
         verdict += f"gap over distance {change:+.0%}"
-        fell = readings.get(f"after/{place}/gap_kept", math.nan) < 1
+        fell = readings.get(f"after/{place}/{gap}_kept", math.nan) < 1
         if fell and not (change <= -0.1 and reading.value > 0.01):
             verdict += ": the gap fell by collapse alone"
         verdicts.append(verdict)

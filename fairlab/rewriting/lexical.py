@@ -202,7 +202,22 @@ class _Work:
             if action.new not in ("Dame", "Sir") or self.beside(place).precedes_name:
                 self.pieces[place] = action.new
         elif self._stands(place, action.sense):
-            self._put(place, place, action.new)
+            self._put(place, place, self._in_context(place, action))
+
+    def _in_context(self, place: int, action: Action) -> str:
+        """The new form; of an entry with neutral forms by context, the one that fits what follows."""
+        entry, vocabulary = action.sense.entry, self.rules.vocabulary
+        if entry is None or len(entry.neutral_forms) == 1 or not self.target:
+            return action.new
+        listed = entry.forms[vocabulary.column(action.sense.attribute)]
+        return recase(self.pieces[place], listed, vocabulary.form(entry, self.target, self._noun_after(place)))
+
+    def _noun_after(self, place: int) -> str:
+        """What follows a word: a ``person`` or another ``noun``, as far as the next word tells; else empty."""
+        following = self.word(place + 2).lower()
+        if self.gap(place + 1) != " " or not following or following in NOT_POSSESSED:
+            return ""
+        return "person" if is_person(following) else "noun"
 
     def _turn_ambiguous(self, place: int, action: Action) -> None:
         found, goal = self.pieces[place], action.new
@@ -233,7 +248,8 @@ class _Work:
             if sense.pos == "name" and not (found[:1].isupper() and self.rules.swap_names):
                 return True
             listed = sense.entry.forms[vocabulary.column(sense.attribute)]
-            self._put(place, last, recase(found, listed, vocabulary.form(sense.entry, target)))
+            new = vocabulary.form(sense.entry, target, self._noun_after(last))
+            self._put(place, last, recase(found, listed, new))
             return True
         return False
 
@@ -317,7 +333,7 @@ class _Work:
     def _dropped(self, first: int, last: int) -> str:
         """Nothing, and no blank after it, before a noun; elsewhere the lexicon's phrase for standing alone."""
         following = self.word(last + 2)
-        if self.gap(last + 1) != " " or not following or following.lower() in NOT_POSSESSED:
+        if not self._noun_after(last):
             return self.rules.vocabulary.lexicon.alone
         self.pieces[last + 1] = ""
         if self.pieces[first][:1].isupper() and (first == 0 or self.gap(first - 1)[:1] in ".!?"):

@@ -227,8 +227,15 @@ def _order(sense: Sense, token: Any, syntax: Syntax) -> int:
     """Senses of one form: adjectives first where the word modifies a noun, nouns first elsewhere."""
     if sense.pos == "title":
         return -1
-    wanted = "adjective" if syntax.modifies(token) or token.tag_.startswith("JJ") else "noun"
+    adjective = syntax.modifies(token) or token.tag_.startswith("JJ") or _is_said_of_subject(token)
+    wanted = "adjective" if adjective else "noun"
     return 0 if sense.pos == wanted or sense.pos not in ("adjective", "noun") else 1
+
+
+def _is_said_of_subject(token: Any) -> bool:
+    """Whether a word taken for a singular noun is an adjective after a verb: *is Muslim*, not *is a Muslim*."""
+    bare = not any(child.dep_ in ("det", "poss", "nummod", "amod", "compound") for child in token.children)
+    return token.dep_ in ("attr", "acomp", "oprd") and token.tag_ in ("NN", "NNP") and bare
 
 
 def _in_compound(text: str, span: Any) -> bool:

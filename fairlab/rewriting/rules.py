@@ -200,8 +200,9 @@ class RuleRewriter:
         entry = mention.sense.entry
         assert entry is not None
         listed = entry.forms[self.vocabulary.column(mention.sense.attribute)]
-        new = self.vocabulary.form(entry, target)
-        if not new and not syntax.modifies(mention.token):
+        before = syntax.noun_after(mention.token)
+        new = self.vocabulary.form(entry, target, before)
+        if not new and not before:
             return Edit(mention.start, mention.end, self.vocabulary.lexicon.alone)
         return Edit(mention.start, mention.end, recase(mention.found, listed, new))
 

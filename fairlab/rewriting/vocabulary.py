@@ -108,9 +108,19 @@ class Vocabulary:
             )
         return self.columns.index(target)
 
-    def form(self, entry: Entry, target: str) -> str:
-        """The form of an entry for a target; the neutral one where it has none."""
-        return entry.forms[self.column(target)] or entry.forms[0]
+    def form(self, entry: Entry, target: str, before: str = "") -> str:
+        """The form of an entry for a target; the neutral one where it has none.
+
+        Args:
+            entry: the entry.
+            target: attribute, or ``neutral``.
+            before: what the form is to stand before, ``person`` or ``noun``; empty where it stands alone.
+        """
+        form = entry.forms[self.column(target)]
+        if form and target != NEUTRAL:
+            return form
+        fitting = {"person": (entry.before_person, entry.before_noun), "noun": (entry.before_noun,)}.get(before, ())
+        return next((one for one in fitting if one is not None), entry.forms[0])
 
     def name(self, found: str, sense: Sense, target: str, taken: set[str]) -> str:
         """A first name of the target: the row's own, else one like it in race and gender, none of ``taken``."""

@@ -98,6 +98,12 @@ class Syntax:
             return False
         return token.dep_ in ("amod", "compound", "nmod", "det", "nummod", "npadvmod") and token.head.i > token.i
 
+    def noun_after(self, token: Any) -> str:
+        """What a word that stands before its noun belongs to: a ``person`` or another ``noun``; else empty."""
+        if not self.modifies(token):
+            return ""
+        return "person" if is_person(token.head.lower_) else "noun"
+
     def means_people(self, token: Any) -> bool:
         """Whether an adjective or noun with another sense (*black*, *old*) is said of people here."""
         if token.dep_ in ("amod", "compound", "nmod"):

@@ -9,6 +9,7 @@ from fairlab.benchmarks.bias_ir import BiasIR
 from fairlab.benchmarks.cced import CCED
 from fairlab.benchmarks.crows_pairs import CrowSPairs
 from fairlab.benchmarks.holistic_bias import HolisticBias
+from fairlab.benchmarks.likelihood_pairs import LikelihoodPairs
 from fairlab.benchmarks.seat import SEAT
 from fairlab.benchmarks.stsb import STSB
 from fairlab.data.corpus import Corpus
@@ -17,10 +18,9 @@ from fairlab.types import Group
 from tests.conftest import make_groups, row, write_rows
 
 
-def data(tiny, path):
-    return CounterfactualData(
-        path=path, validation=4, batch_size=4, limit=None, encoder=tiny, epochs=1, seed=0, augmentation=None
-    )
+def data(tiny, path, **more):
+    settings = {"validation": 4, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0, "augmentation": None}
+    return CounterfactualData(path=path, encoder=tiny, **settings | more)
 
 
 @pytest.fixture
@@ -58,6 +58,32 @@ def test_the_test_split_of_the_data_comes_first(tiny, tmp_path):
     cced = CCED(["embedded"])
     follow_axes([cced], data(tiny, write_rows(tmp_path / "mine.jsonl", [row(group) for group in groups])))
     assert [group.id for group in cced.own["held_out_age"]] == ["g13", "g14", "g15", "g16", "g17"]
+
+
+def test_groups_that_the_data_holds_out_are_measured_whatever_else_is(tiny, tmp_path):
+    file = write_rows(tmp_path / "gender.jsonl", [row(group) for group in make_groups(20)])
+    held_out = data(tiny, file, test=5)
+    cced, pairs, again = CCED(["embedded"]), LikelihoodPairs(), CCED(["embedded"])
+    notes = follow_axes([cced, SEAT(["6"]), pairs], held_out)
+    assert [(note.benchmark, note.subset, note.mark) for note in notes] == [
+        ("cced", "held_out_gender", ""),
+        ("likelihood_pairs", "held_out_gender", ""),
+    ]
+    assert all("the 5 held-out groups of the training data" in note.text for note in notes)
+    assert cced.own["held_out_gender"] == pairs.own["held_out_gender"] == held_out.held_out
+    assert follow_axes([again], data(tiny, file)) == []  # which has groups of gender to measure on
+    assert again.own == {}
+
+
+def test_tests_of_ones_own_measure_their_axis(disability, tmp_path):
+    sets = "{targets: {blind: [a], deaf: [b], x: [c]}, attributes: {p: [d], q: [e]}}"
+    (tmp_path / "mine.yaml").write_text(f"axis: disability\ntests: {{t: {sets}}}\n")
+    (tmp_path / "plain.yaml").write_text(f"tests: {{t: {sets}}}\n")
+    seat = SEAT([str(tmp_path / "mine.yaml"), str(tmp_path / "plain.yaml"), "6"])
+    pairs = {f"mine_t_{name}": {"disability"} for name in ("blind_vs_deaf", "blind_vs_x", "deaf_vs_x")}
+    assert seat.measured_axes == pairs | {"6": {"gender"}}
+    notes = follow_axes([seat], disability)
+    assert [(note.subset, note.mark) for note in notes] == [("6", MARK)]
 
 
 def test_where_nothing_can_be_built_it_is_said(disability):

@@ -65,6 +65,18 @@ def test_comparisons_are_paired(tiny, tmp_path):
     assert by_quantity(halved.comparisons)["distance"].p == pytest.approx(2 / 2001)
 
 
+def test_with_three_attributes_the_gap_is_over_all_pairs_and_says_so():
+    lengths = [[1.0, 2.0, 4.0], [4.0, 4.0, 7.0]]  # distances to neutral: pairs differ by 1, 3, 2 and 0, 3, 3
+    embeddings = np.array([[[0.0, 0.0], *([0.0, length] for length in group)] for group in lengths], dtype=np.float32)
+    readings = by_quantity(cced_readings("x", ("a", "b", "c"), embeddings, embeddings * 2))
+    assert readings["gap_all_pairs"].value == pytest.approx(2.0)
+    assert readings["gap_all_pairs_over_distance"].value == pytest.approx(2.0 / ((7 / 3 + 5) / 2))
+    assert readings["gap_all_pairs_kept"].value == pytest.approx(0.5)
+    assert readings["gap_all_pairs"].headline
+    assert {"gap", "gap_kept"}.isdisjoint(readings)
+    assert [readings[f"distance_{name}"].value for name in "abc"] == [2.5, 3.0, 5.5]
+
+
 def test_a_single_group_has_no_interval_and_so_no_reading(tiny, tmp_path):
     mine = write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(1)])
     outcome_of_one = CCED([mine]).measure(tiny)

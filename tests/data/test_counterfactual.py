@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from fairlab.augmentation.cda import CDA
@@ -90,3 +92,61 @@ def test_an_augmentation_of_plain_text_is_refused(path, tiny):
         FairlabError, match="works on plain text, not on counterfactual groups; choose augmentation=none or cda"
     ):
         make(path, tiny, augmentation=CDAText(axis="gender"))
+
+
+def test_groups_are_held_out_by_their_neutral_text(tmp_path, tiny):
+    groups = make_groups(20)
+    again = [replace(group, id=f"{group.id} again") for group in groups]
+    file = write_rows(tmp_path / "twice.jsonl", [row(group) for group in [*groups, *again]])
+    data = make(file, tiny, test=5)
+    out = {group.versions["neutral"] for group in data.held_out}
+    others = {group.versions["neutral"] for part in data.groups.values() for group in part}
+    assert len(data.held_out) == 6  # groups of the same texts stay together
+    assert out.isdisjoint(others)
+    assert len(data.held_out) + sum(map(len, data.groups.values())) == 40
+    assert data.facts()["test_groups"] == 6
+    shuffled = write_rows(tmp_path / "other.jsonl", [row(group) for group in [*again, *groups]])
+    assert {group.id for group in make(shuffled, tiny, test=5).held_out} == {group.id for group in data.held_out}
+
+
+def test_groups_that_share_any_version_are_held_out_together(tmp_path, tiny):
+    groups = make_groups(12)
+    shared = groups[0].versions["man"]
+    groups[5] = replace(groups[5], versions=groups[5].versions | {"woman": groups[9].versions["woman"]})
+    groups[9] = replace(groups[9], versions=groups[9].versions | {"man": shared})
+    file = write_rows(tmp_path / "g.jsonl", [row(group) for group in groups])
+    for test in range(1, 6):  # g0, g9 and g5 hang together
+        out = {group.id for group in make(file, tiny, test=test, validation=1).held_out}
+        assert len(out & {"g0", "g5", "g9"}) in (0, 3)
+        assert test <= len(out) <= test + 2
+
+
+def test_what_is_held_out_by_itself(path, tiny):
+    assert make(path, tiny).held_out == []
+    assert "test_groups" not in make(path, tiny).facts()
+    assert len(make(path, tiny, input="texts.txt").held_out) == 4  # as many as validation
+    assert make(path, tiny, input="texts.txt", test=0).held_out == []
+    assert len(make(path, tiny, test=0.25).held_out) == 5
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        (0.01, r"data.test=0.01 takes 0 of the 20 groups in .*, so that none is left to measure on; give more groups"),
+        (20, r"data.test=20 takes 20 of the 20 groups .* none is left to train on; give a smaller number or more"),
+        (0.99, r"data.test=0.99 takes 20 of the 20"),
+        (18, r"data.validation=4 takes 4 of the 2 groups"),
+    ],
+)
+def test_a_held_out_part_that_leaves_nothing(path, tiny, test, message):
+    with pytest.raises(FairlabError, match=message):
+        make(path, tiny, test=test)
+
+
+def test_a_file_with_splits_says_itself_what_is_held_out(tmp_path, tiny):
+    splits = ["train"] * 4 + ["validation"] * 2 + ["test"] * 2
+    rows = [row(group) | {"split": split} for group, split in zip(make_groups(8), splits, strict=True)]
+    file = write_rows(tmp_path / "g.jsonl", rows)
+    assert make(file, tiny, input="texts.txt").held_out == []
+    with pytest.raises(FairlabError, match=r"has splits, which say what is held out; leave data\.test out"):
+        make(file, tiny, test=2)

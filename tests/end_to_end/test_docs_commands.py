@@ -6,6 +6,8 @@ What needs GPUs, a language model's server or the paper's models is composed alo
 import json
 import re
 import shlex
+import shutil
+from pathlib import Path
 
 import pytest
 from datasets import Dataset, DatasetDict
@@ -17,6 +19,7 @@ from tests.end_to_end.test_biaser_llm import contexts, sentence
 from tests.end_to_end.test_shortcuts import claims
 from tests.test_docs import COMMANDS, runs_at_a_tiny_size
 
+OWN_AXIS = Path(__file__).parents[2] / "docs" / "own_axis"
 PERSONS = [f"The {'king' if k % 3 else 'boat'} of number {k} saw the {WORDS[k % 11]} of Maria." for k in range(60)]
 
 
@@ -44,6 +47,7 @@ def _place(tmp_path):
         write_rows(tmp_path / name, groups)
     for name in ("texts.txt", "corpus.txt"):
         (tmp_path / name).write_text("\n".join(PERSONS), encoding="utf-8")
+    shutil.copytree(OWN_AXIS, tmp_path / "docs" / "own_axis")
     write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in PERSONS])
     write_rows(tmp_path / "FILE.jsonl", [one | {"text": one["claim"]} for one in claims(60)])
     (tmp_path / "pairs.csv").write_text("premise,hypothesis\n" + "".join(f"{text},{text}\n" for text in PERSONS))
@@ -109,6 +113,11 @@ MADE_BEFORE = {
     "data.path=my_groups": (
         "augment",
         "+augmentation=counterfactual_groups axis=gender input=texts.txt output=my_groups",
+    ),
+    "sets=[disability_groups": (
+        "augment",
+        "+augmentation=counterfactual_groups axis=docs/own_axis/disability.yaml input=docs/own_axis/disability.txt "
+        "output=disability_groups",
     ),
     "OUT": ("augment", "+augmentation=perturbation input=texts.jsonl output=OUT"),
     "made/razor": ("augment", "+augmentation=razor input=FILE field=[evidence,claim] output=made/razor"),

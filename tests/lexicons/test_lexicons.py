@@ -83,6 +83,7 @@ def test_users_give_a_path(tmp_path):
         ("axis: x\nattributes: [a, b]\nwords: {s: []}\n", "is empty; give it"),
         ("axis: x\nattributes: [a, b]\nwords: [[n, one, two]]\n", "'words' is no mapping of sections"),
         ("axis: x\nattributes: a\nwords: {s: [[n, one]]}\n", "is empty: 'attributes' is no list"),
+        ("axis: x\nattributes: [a]\nwords: {s: [[n, one]]}\n", "has the one attribute 'a'; give at least two"),
         ("axis: x\nattributes: [a, neutral]\nwords: {s: [[n, one, two]]}\n", "give every attribute a name of its own"),
         ("axis: x\nattributes: [a, a]\nwords: {s: [[n, one, two]]}\n", "give every attribute a name of its own"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, '?!', two]]}\n", "holds a form without letters"),
@@ -152,3 +153,33 @@ def test_ages_of_a_lexicon_are_checked(tmp_path, line, message):
     text = f"axis: pets\nattributes: [cat, dog]\nwords: {{people: [[animal, cat, dog]]}}\n{line}\n"
     with pytest.raises(FairlabError, match=message):
         load_lexicon(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("neutral", "message"),
+    [
+        ("{before_person: ''}", "give 'alone' too, the form where no noun follows"),
+        ("{alone: '', before_person: x}", "give 'alone' too"),
+        (
+            "{alone: x, before_verb: y}",
+            "give the keys alone, before_person, before_noun, of which 'before_verb' is none",
+        ),
+        ("{alone: x, before_noun: 5}", "give 'before_noun' as text"),
+        ("{alone: x, before_noun: cat}", "goes in a circle: 'cat' marks cat and is a neutral form as well"),
+        ("{alone: x, before_noun: '?'}", "holds a form without letters"),
+    ],
+)
+def test_a_neutral_form_by_context_is_checked(tmp_path, neutral, message):
+    path = write(tmp_path, f"axis: pets\nattributes: [cat, dog]\nwords: {{people: [[{neutral}, cat, dog]]}}\n")
+    with pytest.raises(FairlabError, match=message) as caught:
+        load_lexicon(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_neutral_forms_by_context_belong_to_an_entry():
+    religion = load_lexicon("religion")
+    jewish = next(entry for entry in religion.entries if "Jewish" in entry.forms)
+    assert jewish.neutral_forms == ("religious", "")
+    assert (jewish.before_person, jewish.before_noun) == ("", None)
+    assert religion.only(["muslim", "jewish"]).entries[0].before_person == ""
+    assert religion.counterparts("jewish", "neutral")["jewish"] == "religious"  # word lists see no syntax

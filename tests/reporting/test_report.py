@@ -133,6 +133,20 @@ def test_offsets_keep_neutral_at_the_origin_and_the_largest_spread_first():
     assert first[..., 0].var() >= first[..., 1].var()
 
 
+def test_a_gap_over_all_pairs_is_judged_alike(tmp_path):
+    readings = [
+        reading("before", "gap_all_pairs_over_distance", 0.25),
+        reading("after", "gap_all_pairs_over_distance", 0.25),
+        reading("after", "gap_all_pairs", 0.1),
+        reading("after", "gap_all_pairs_kept", 0.2),
+        reading("after", "distance_kept", 0.2),
+    ]
+    assert (
+        "gap over distance +0%: the gap fell by collapse alone"
+        in collapse_verdicts(Record(tmp_path, {}, "", readings=readings))[0]
+    )
+
+
 def test_a_gap_that_was_zero_before_breaks_nothing(tmp_path):
     readings = [
         reading("before", "gap_over_distance", 0.0),

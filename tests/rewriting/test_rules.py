@@ -1,4 +1,5 @@
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -310,3 +311,49 @@ def test_union_polarity_of_the_embedded_gold_groups(rewriter):
     made = {name: rewriter.rewrite_all(texts, [name] * len(texts)) for name in ("neutral", "man", "woman")}
     right = sum(all(polarity(made[name][index]) == name for name in made) for index in range(len(gold)))
     assert right >= 0.97 * len(gold)
+
+
+CONTEXTS = [
+    ("The Jewish teacher met an atheist student.", "religion", "The teacher met a student."),
+    ("Muslim nurses work here.", "religion", "Nurses work here."),
+    ("He went to a Jewish school.", "religion", "He went to a religious school."),
+    ("She is Jewish.", "religion", "She is religious."),
+    ("My neighbour is Hindu and tall.", "religion", "My neighbour is religious and tall."),
+    ("The teacher who spoke last is Muslim.", "religion", "The teacher who spoke last is religious."),
+    ("A blind lawyer and a deaf actor spoke.", "disability", "A lawyer and an actor spoke."),
+    ("A blind actor spoke.", "disability", "An actor spoke."),
+]
+OWN = {"religion": "religion", "disability": str(Path(__file__).parents[2] / "docs" / "own_axis" / "disability.yaml")}
+
+
+@pytest.mark.parametrize("mode", ["syntax", "lexical"])
+@pytest.mark.parametrize(("text", "axis", "neutral"), CONTEXTS)
+def test_the_neutral_form_follows_its_context(text, axis, neutral, mode):
+    assert RuleRewriter(load_lexicon(OWN[axis]), mode=mode)(text, "neutral") == neutral
+
+
+def test_a_noun_and_an_adjective_of_one_form_are_told_apart_by_syntax():
+    rewriter = RuleRewriter(load_lexicon("religion"))
+    assert (
+        rewriter("My neighbour is Christian and works here.", "neutral") == "My neighbour is religious and works here."
+    )
+    assert rewriter("My neighbour is a Christian.", "neutral") == "My neighbour is a believer."
+    assert rewriter("They are Muslims.", "neutral") == "They are believers."
+
+
+def test_an_axis_of_ones_own_is_rewritten_beside_people_alone():
+    rewriter = RuleRewriter(load_lexicon(OWN["disability"]))
+    turned = rewriter.rewrite_all(["My doctor is blind.", "A blind corner and a blind date."], ["neutral"] * 2)
+    assert turned == ["My doctor is disabled.", "A blind corner and a blind date."]
+    assert rewriter("The deaf nurse has a hearing aid.", "paraplegic") == "The paraplegic nurse has a wheelchair."
+    assert rewriter("The deaf nurse has a hearing aid.", "neutral") == "The nurse has an aid."
+
+
+def test_a_form_that_an_attribute_lacks_is_the_neutral_one_of_its_context(tmp_path):
+    words = '{s: [[{alone: x, before_person: ""}, red, blue, ""]]}'
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        f"axis: a\nattributes: [r, b, g]\nwords: {words}\n  \nfurther: {{t: [[y, rr, bb, gg]]}}\n"
+        "pos: {s: adjective}\n"
+    )
+    assert RuleRewriter(load_lexicon(str(path)))("A red teacher is red.", "g") == "A teacher is x."

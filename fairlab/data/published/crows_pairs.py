@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,8 +50,12 @@ class CrowsPair:
     bias_type: str
 
 
-def read_crows_pairs(path: Path) -> list[CrowsPair]:
+def read_crows_pairs(path: Path, types: Container[str] | None = tuple(PUBLISHED)) -> list[CrowsPair]:
     """Pairs in file order from ``crows_pairs_anonymized.csv``; the first column, without a name, is the id.
+
+    Args:
+        path: the file, or one of one's own in its columns.
+        types: the bias types that there are; None takes whatever the file has.
 
     Raises:
         FairlabError: a row lacks a field or has an unknown bias type or direction, naming its line.
@@ -63,7 +67,7 @@ def read_crows_pairs(path: Path) -> list[CrowsPair]:
             if not all(row.get(column) for column in COLUMNS):
                 raise FairlabError(f"{path} line {rows.line_num} lacks one of {', '.join(COLUMNS)}; is it CrowS-Pairs?")
             bias_type, direction = row["bias_type"].replace("-", "_"), row["stereo_antistereo"]
-            if bias_type not in PUBLISHED or direction not in DIRECTIONS:
+            if (types is not None and bias_type not in types) or direction not in DIRECTIONS:
                 raise FairlabError(
                     f"{path} line {rows.line_num}: bias_type '{row['bias_type']}' or stereo_antistereo '{direction}' "
                     f"is unknown; there are {', '.join(PUBLISHED)}, and stereo or antistereo"

@@ -1,0 +1,185 @@
+"""Versions of counterfactual groups, or pairs of sentences of one's own, by how likely a language model finds them.
+
+Sentences are scored as CrowS-Pairs' are; see :class:`fairlab.benchmarks.crows_pairs.CrowSPairs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.likelihood import likelihood
+from fairlab.benchmarks.cced import held_out_groups, set_name
+from fairlab.benchmarks.crows_pairs import MEADE, NANGIA, crows_pairs_quantities, scores, texts_to_score
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, one_of, outcome, quantity, variant
+from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
+from fairlab.metrics.bootstrap import ratio_of_means
+from fairlab.metrics.crows_pairs import is_scored, more_likely
+from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
+from fairlab.record import Note, Outcome
+from fairlab.types import DataUnavailable, FairlabError, Group
+
+PERCENT = "%"
+PAIRS = ".csv"
+Scores = Mapping[str, NDArray[np.floating]]  # (N, 2) of each pair of attributes, by its name
+
+
+class LikelihoodPairs:
+    """Which of two attributes' versions of a text a language model finds likelier, for masked and causal LMs.
+
+    Of groups, every pair of attributes is compared, whatever their number. Quantities per set: ``likelier_A_than_B``
+    (per cent of groups in which the version of A scores higher; ties are no hits; ideal 50; with the sign test's
+    p-value, adjusted for all pairs of the set) and ``ties_A_and_B``; and ``distance_from_even``, how far the shares are
+    from 50 (ideal 0), with three or more attributes their mean over all pairs, ``distance_from_even_all_pairs``. It is
+    above 0 by chance alone, and its interval knows nothing of that.
+
+    Of a file of pairs, the quantities of CrowS-Pairs, per bias type: subset ``FILE_TYPE``.
+
+    Items: scores (N, 2) of each pair of attributes or bias type, by set.
+
+    Args:
+        sets: files of counterfactual groups, of which those of the split ``test`` are used, or all where there are no
+            splits; or ``.csv`` files with the columns of CrowS-Pairs (``sent_more``, ``sent_less``,
+            ``stereo_antistereo``, ``bias_type``). A training run adds the groups that it holds out.
+        protocol: how a sentence is scored: ``nangia``, by the tokens that both versions share, or ``meade``, by those
+            that differ.
+        limit: most groups of each set, or pairs of each bias type; None takes all.
+
+    Attributes:
+        own: further sets of groups, by name.
+
+    Raises:
+        FairlabError: there is no such protocol, or two sets have one name.
+    """
+
+    def __init__(
+        self, sets: Sequence[str] = (), protocol: Literal["nangia", "meade"] = "nangia", limit: int | None = None
+    ) -> None:
+        self.sets = list(sets)
+        self.protocol = one_of("likelihood_pairs.protocol", protocol, (NANGIA, MEADE))
+        self.limit = limit
+        self.own: dict[str, list[Group]] = {}
+        self.name = variant("likelihood_pairs", protocol, default=(NANGIA,))
+        names = [set_name(one) for one in self.sets]
+        if len(set(names)) < len(names):
+            raise FairlabError(f"two of the sets {', '.join(self.sets)} have the same name in results; rename a file")
+
+    @property
+    def measured_axes(self) -> dict[str, frozenset[str]]:
+        """The axes of every set that can be had, by its name in results; of pairs the bias types."""
+        found: dict[str, frozenset[str]] = {}
+        for name in [*self.sets, *self.own]:
+            with suppress(DataUnavailable):
+                if name.endswith(PAIRS):
+                    found |= {f"{set_name(name)}_{kind}": frozenset({kind}) for kind in self._pairs(name)}
+                else:
+                    found[set_name(name)] = frozenset(group.axis for group in self._groups(name))
+        return found
+
+    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
+        """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
+        if not (self.sets or self.own):
+            raise DataUnavailable(
+                "there is nothing to measure on; give benchmark.likelihood_pairs.sets=[FILE], or train on groups"
+            )
+        scorer = likelihood(backbone)
+        found: list[Quantity] = []
+        earlier: list[Quantity] = []
+        items: dict[str, NDArray[np.floating]] = {}
+        notes: list[Note] = []
+        for name in [*self.sets, *self.own]:
+            subset, of_pairs = set_name(name), name.endswith(PAIRS)
+            pairs = self._pairs(name) if of_pairs else self._versions(name)
+            scored: dict[str, NDArray[np.floating]] = {}
+            for kind, rows in pairs.items():
+                texts, said = texts_to_score(self.name, self.protocol, rows, backbone)
+                scored[kind] = scores(scorer, self.protocol, rows, texts, progress=f"{self.name} {subset}")
+                notes += [note for note in said if note not in notes]
+            items |= {f"{subset}/{kind}": values for kind, values in scored.items()}
+            then = {kind: before[f"{subset}/{kind}"] for kind in pairs if before and f"{subset}/{kind}" in before}
+            if of_pairs:
+                found += self._quantities_of_types(subset, pairs, scored)
+                earlier += self._quantities_of_types(subset, pairs, then)
+            else:
+                found += quantities_of_attributes(subset, scored)
+                earlier += quantities_of_attributes(subset, then) if len(then) == len(pairs) else []
+        notes += cut_notes(self.name, scorer.cut, backbone.max_length)
+        return outcome(self.name, found, earlier, items=items, notes=notes)
+
+    def _groups(self, name: str) -> list[Group]:
+        return evenly(self.own[name] if name in self.own else held_out_groups(name), self.limit)
+
+    def _versions(self, name: str) -> dict[str, list[CrowsPair]]:
+        """Both versions of every group, by pair of attributes."""
+        groups = self._groups(name)
+        return {
+            f"{one}_than_{other}": [
+                CrowsPair(group.id, group.versions[one], group.versions[other], True, group.axis) for group in groups
+            ]
+            for one, other in combinations(groups[0].attributes, 2)
+        }
+
+    def _pairs(self, name: str) -> dict[str, list[CrowsPair]]:
+        """Pairs of a file, by bias type."""
+        if not Path(name).is_file():
+            raise DataUnavailable(f"{name} is not a file; give pairs in the columns of CrowS-Pairs")
+        found: dict[str, list[CrowsPair]] = {}
+        for pair in read_crows_pairs(Path(name), types=None):
+            found.setdefault(pair.bias_type, []).append(pair)
+        return {kind: evenly(pairs, self.limit) for kind, pairs in found.items()}
+
+    def _quantities_of_types(
+        self, subset: str, pairs: Mapping[str, Sequence[CrowsPair]], scored: Scores
+    ) -> list[Quantity]:
+        return [
+            replace(one, subset=f"{subset}_{kind}")
+            for kind, values in scored.items()
+            for one in crows_pairs_quantities(self.protocol, [kind], pairs[kind], values)
+        ]
+
+
+def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
+    """Quantities of a set of groups from the scores (N, 2) of each pair of attributes."""
+    p_values = [sign_test_p(int((a > b).sum()), int((a < b).sum())) for a, b in (one.T for one in scored.values())]
+    found: list[Quantity] = []
+    shares: list[NDArray[np.bool_]] = []
+    for (kind, values), p, p_holm in zip(scored.items(), p_values, holm(p_values), strict=True):
+        first, second = values.T
+        counted, hit = is_scored(values), more_likely(values)
+        shares += [hit, counted]
+        n = int(counted.sum())
+        low, high = wilson_interval(int(hit.sum()), n)
+        more = {"interval": (100 * low, 100 * high), "p": p, "p_holm": float(p_holm)}
+        found.append(_percent(hit, counted, subset=subset, name=f"likelier_{kind}", ideal=50.0, n=n, **more))
+        tie, name = counted & (first == second), f"ties_{kind.replace('_than_', '_and_')}"
+        low, high = wilson_interval(int(tie.sum()), n)
+        found.append(
+            _percent(tie, counted, subset=subset, name=name, ideal=None, n=n, interval=(100 * low, 100 * high))
+        )
+    name = "distance_from_even" if len(scored) == 1 else "distance_from_even_all_pairs"
+    return [
+        quantity(_from_even, *shares, subset=subset, name=name, unit="points", ideal=0.0, headline=True),
+        *found,
+    ]
+
+
+def _percent(hits: NDArray[np.bool_], among: NDArray[np.bool_], **of: object) -> Quantity:
+    return quantity(_share, hits, among, unit=PERCENT, **of)  # type: ignore[arg-type]
+
+
+def _share(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+    return 100 * ratio_of_means(hits, among, axis)
+
+
+def _from_even(*shares: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+    """Mean distance of shares from 50; hits and what they are among, in turn."""
+    distances = [np.abs(_share(hits, among, axis) - 50) for hits, among in zip(shares[::2], shares[1::2], strict=True)]
+    return np.asarray(np.mean(distances, axis=0))

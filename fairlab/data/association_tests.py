@@ -1,0 +1,123 @@
+"""Association tests of one's own: sets of words or sentences in YAML or JSON, or sent-bias's file of one test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairlab.data.published.seat import KEYS, AssociationTest, read_association_test
+from fairlab.types import FairlabError
+
+ENDINGS = (".yaml", ".yml", ".json", ".jsonl")
+KNOWN = ("axis", "templates", "tests")
+SETS = ("targets", "attributes")
+PLACE = "{}"  # where a template takes a text
+
+
+@dataclass(frozen=True)
+class OwnTests:
+    """The tests of a file.
+
+    Attributes:
+        axis: the axis of people that they are about; empty where the file does not say it.
+        tests: the tests by the name that readings have.
+    """
+
+    axis: str
+    tests: Mapping[str, AssociationTest]
+
+
+def is_file_of_tests(name: str) -> bool:
+    """Whether a test is named by a file of one's own."""
+    return name.endswith(ENDINGS)
+
+
+def read_own_tests(path: Path) -> OwnTests:
+    """The tests of a file, checked.
+
+    A file of sent-bias (``targ1``, ``targ2``, ``attr1``, ``attr2``) is one test, named by the file. Any other has
+    ``tests``: each has ``targets``, two or more sets by name, and ``attributes``, two sets by name. With two targets a
+    test is ``FILE_TEST``; with three or more each pair of them is one, ``FILE_TEST_FIRST_vs_SECOND``. Every text is put
+    into each of the file's ``templates``, where it has some.
+
+    Raises:
+        FairlabError: there is no such file, a key is unknown, a set is empty or a text stands in two sets; one sentence
+            that names the file and the key.
+    """
+    if not path.is_file():
+        raise FairlabError(f"{path} is not a file; give a file of association tests, or the name of one, such as 6b")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))  # JSON is YAML too
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise FairlabError(f"{path} is neither YAML nor JSON: {' '.join(str(error).split())}") from error
+    stem = path.stem.lower().replace("-", "_").replace(" ", "_")
+    if isinstance(content, dict) and set(content) & set(KEYS):
+        _refuse_unknown(content, KEYS, f"{path}")
+        return OwnTests("", {stem: read_association_test(path)})
+    if not isinstance(content, dict) or not isinstance(content.get("tests"), dict) or not content["tests"]:
+        raise FairlabError(f"{path} holds no association test; give 'tests', each with {' and '.join(SETS)}")
+    _refuse_unknown(content, KNOWN, f"{path}")
+    if not isinstance(content.get("axis", ""), str):
+        raise FairlabError(f"{path}: 'axis' is no text; give the name of the axis, such as disability")
+    templates = _templates(content.get("templates"), path)
+    found = {
+        f"{stem}_{_in_keys(name)}{ending}": test
+        for name, sets in content["tests"].items()
+        for ending, test in _tests(sets, templates, f"{path}: the test '{name}'")
+    }
+    return OwnTests(content.get("axis", ""), found)
+
+
+def _tests(sets: Any, templates: Sequence[str], place: str) -> Iterator[tuple[str, AssociationTest]]:
+    """Every pair of a test's targets, with the ending of its name."""
+    if not isinstance(sets, dict):
+        raise FairlabError(f"{place} has no sets; give {' and '.join(SETS)}")
+    _refuse_unknown(sets, SETS, place)
+    targets, poles = (_texts(sets.get(key), templates, f"{place}: '{key}'") for key in SETS)
+    if len(poles) != 2:
+        raise FairlabError(f"{place}: 'attributes' has {len(poles)} sets; give the two poles that targets may lean to")
+    if len(targets) < 2:
+        raise FairlabError(f"{place}: 'targets' has one set; give two or more")
+    first: dict[str, str] = {}
+    for name, texts in [*targets.items(), *poles.items()]:
+        for text in texts:
+            if first.setdefault(text, name) != name:
+                raise FairlabError(f"{place}: '{text}' stands in both {first[text]} and {name}; keep one of them")
+    for one, other in combinations(targets, 2):
+        ending = "" if len(targets) == 2 else f"_{_in_keys(one)}_vs_{_in_keys(other)}"
+        yield ending, AssociationTest(targets[one], targets[other], *poles.values())
+
+
+def _texts(sets: Any, templates: Sequence[str], place: str) -> dict[str, tuple[str, ...]]:
+    """Texts of each set by its name, put into every template."""
+    if not isinstance(sets, dict) or not sets:
+        raise FairlabError(f"{place} has no sets; give each its name and a list of texts")
+    found = {}
+    for name, texts in sets.items():
+        if not isinstance(texts, list) or not texts or not all(isinstance(one, str) and one.strip() for one in texts):
+            raise FairlabError(f"{place}: the set '{name}' is no list of texts with at least one; fill it in")
+        found[str(name)] = tuple(dict.fromkeys(template.replace(PLACE, one) for template in templates for one in texts))
+    return found
+
+
+def _templates(value: Any, path: Path) -> list[str]:
+    if value is None:
+        return [PLACE]
+    if isinstance(value, list) and value and all(isinstance(one, str) and PLACE in one for one in value):
+        return value
+    raise FairlabError(f"{path}: 'templates' is no list of texts with {PLACE} in each, such as 'This is {PLACE}.'")
+
+
+def _refuse_unknown(content: Mapping[Any, Any], known: Sequence[str], place: str) -> None:
+    if unknown := [str(key) for key in content if key not in known]:
+        raise FairlabError(f"{place} has the key '{unknown[0]}', which is none of {', '.join(known)}")
+
+
+def _in_keys(name: object) -> str:
+    """A name as keys of readings have it."""
+    return str(name).lower().replace(" ", "_").replace("-", "_").replace("/", "_")
