@@ -19,6 +19,7 @@ from experiments.ccd import tables as ccd
 from experiments.ensemble import tables as ensemble
 from experiments.glue import tables as glue
 from experiments.minilm_mlm import tables as minilm_mlm
+from experiments.own_axis import tables as own_axis
 from experiments.perturbation import tables as perturbation
 from experiments.razor import tables as razor
 from experiments.rewriting import tables as rewriting
@@ -27,7 +28,19 @@ from perf import tables as performance
 
 ROOT = Path(__file__).parents[1]
 PAGES: dict[str, dict[str, Callable[[], str]]] = {}  # a page may have tables of several modules
-for module in (ccd, ensemble, biasers, razor, glue, rewriting, smollm2, minilm_mlm, perturbation, performance):
+for module in (
+    ccd,
+    ensemble,
+    biasers,
+    razor,
+    glue,
+    rewriting,
+    smollm2,
+    minilm_mlm,
+    own_axis,
+    perturbation,
+    performance,
+):
     for page, tables in module.PAGES.items():
         PAGES.setdefault(page, {}).update(tables)
 

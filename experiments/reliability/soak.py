@@ -45,12 +45,14 @@ class Case:
         resume: what is added to the command when the folder holds a run.
         results: what must come out the same.
         marker: the file whose presence says that the run began.
+        finished: whether a folder holds all that the command leaves.
     """
 
     command: list[str]
     resume: str
     results: Callable[[Path], Any]
     marker: str
+    finished: Callable[[Path], bool] = is_finished
 
 
 def run(command: list[str], work: Path, log: str = "log.txt") -> subprocess.Popen[bytes]:
@@ -159,7 +161,7 @@ def cases(small: list[str]) -> dict[str, Case]:
         ),
         "score": Case(
             ["fairlab.score", "model=ensemble", "input=texts.jsonl", "output={folder}/scores.jsonl"], "",
-            files("scores.jsonl"), "scores.jsonl",
+            files("scores.jsonl"), "scores.jsonl", lambda folder: (folder / "scores.jsonl").is_file(),
         ),
     }  # fmt: skip
 
@@ -206,7 +208,7 @@ def ended_and_resumed(
         end(process, by)
     else:
         began = True
-    ended = process.returncode == 0 or is_finished(folder)
+    ended = process.returncode == 0 or case.finished(folder)
     where = OUTCOMES[2 if ended else int(began)]
     # Before the record is there the interpreter may still be importing, and has its own ways.
     clean = where != OUTCOMES[1] or by == "SIGKILL" or in_a_sentence(process.returncode, work / log)

@@ -87,7 +87,7 @@ def reduced(experiment, folders, bart):
     lines = ["data.batch_size=4", "data.passage=24", "data.validation=0.2", "method.steps=2"]
     perplexity = ["benchmark=perplexity", "benchmark.perplexity.path=texts.txt", "benchmark.perplexity.lines=4"]
     few = ["data.batch_size=8", "method.epochs=1", "data.validation=0.3"]
-    two_steps = ["data.limit=60", "+trainer.max_steps=2"]
+    two_steps = ["data.limit=60", "+trainer.max_steps=2", "benchmark.perturber.limit=4"]
     pairs = ["benchmark.perturber.path=pairs.jsonl", "benchmark.perturber.paths=null"]
     llama = [*tiny_backbone(folders["llama"]), "backbone.max_length=64", "data.path=reports/one.txt"]
     causal = ["data.validation=5", "data.block=64", "data.batch_size=1", "method.rank=2", "trainer=cpu"]
