@@ -120,6 +120,9 @@ class Score(TypedDict):
     output: str
     field: str | Texts
     keep: Sequence[str]
+    part_rows: Count
+    source_scores: bool
+    versions: bool
     num_proc: Count
     sources: Mapping[str, Mapping[str, Any]]
     cache: str | None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.backbones.hub import licence_in
 from fairlab.backbones.loading import find_weights, weights_facts
 from fairlab.record import Record
-from fairlab.run.build import build
+from fairlab.run.build import build, plain
 from fairlab.types import FairlabError
 
 
@@ -102,7 +102,9 @@ class SourceClassifiers:
 
     def write(self, folder: Path) -> None:
         """The sources, beside the exported models."""
-        OmegaConf.save(self.config.source, folder / "sources.yaml", resolve=True)
+        from fairlab.ensemble.portable import write_sources
+
+        write_sources(plain(self.config.source), folder)
 
     def _sources(self) -> Any:
         from fairlab.ensemble.sources import Sources
