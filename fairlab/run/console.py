@@ -48,10 +48,12 @@ def main() -> None:
 def entry_points() -> dict[str, str]:
     """What each module that defines ``command`` does, in its own words, by its name."""
     found = {}
-    for path in sorted(PACKAGE.glob("*.py")):
+    for path in sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*/__init__.py")]):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if any(isinstance(node, ast.FunctionDef) and node.name == "command" for node in tree.body):
-            found[path.stem] = first_sentence(ast.get_docstring(tree)).partition(": ")[2]
+            found[path.parent.name if path.stem == "__init__" else path.stem] = first_sentence(
+                ast.get_docstring(tree)
+            ).partition(": ")[2]
     return found
 
 

@@ -128,6 +128,18 @@ class Score(TypedDict):
     cache: str | None
 
 
+class Serve(TypedDict):
+    """Of ``fairlab.serve``."""
+
+    model: str
+    port: int
+    body: Count
+    waiting: Count
+    connections: Count
+    seconds: Count
+    sources: Mapping[str, Mapping[str, Any]]
+
+
 class Reproduce(TypedDict):
     """Of ``fairlab.reproduce``."""
 
@@ -171,6 +183,7 @@ KEYS: dict[str, Any] = {
     "evaluate": Evaluate,
     "augment": Augment,
     "score": Score,
+    "serve": Serve,
     "reproduce": Reproduce,
     "report": Report,
 }

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import signal
+import subprocess
+import urllib.error
+import urllib.request
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -92,3 +97,48 @@ def test_a_moved_ensemble_scores_every_kind_of_input_alike(run, exported, tmp_pa
     assert refused.returncode == 1
     assert refused.stderr.endswith("copy it there, or give its place: +sources.word_list.path=PATH\n")
     assert not list(tmp_path.glob("x.jsonl*"))
+
+
+@pytest.fixture
+def serving(exported, tmp_path, warm_python):
+    """A server as a user starts it, and where it is."""
+    called = [warm_python, "-m", "fairlab.serve", f"model={exported}", "port=0", "body=1000"]
+    with subprocess.Popen(called, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        yield process, re.search(r"http://\S+", process.stdout.readline())[0]
+        process.kill()
+
+
+def asked(url, body):
+    """Status and content of a reply."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body.encode()), timeout=60) as reply:
+            return reply.status, json.load(reply)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def test_a_served_ensemble_answers_goes_on_after_bad_requests_and_ends_when_told_to(run, serving, exported, tmp_path):
+    process, url = serving
+    write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in TEXTS])
+    assert run(f"model={exported}", "input=texts.jsonl", "output=s.jsonl", entry="score").returncode == 0
+    expected = [(row["toxicity"], bool(row["toxicity_label"])) for row in lines(tmp_path / "s.jsonl")]
+    for body, status in (("{", 400), ('{"input": 5}', 400), ("x" * 5000, 413)):
+        assert asked(url, body)[0] == status
+    status, content = asked(url, json.dumps({"input": TEXTS}))
+    assert status == 200
+    found = [(one["category_scores"]["toxicity"], one["categories"]["toxicity"]) for one in content["results"]]
+    assert found == expected
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+    assert process.stderr.read() == ""
+
+
+def test_a_model_or_port_that_cannot_be_had_is_said(run, exported):
+    refused = run("nowhere", entry="serve")
+    assert (refused.returncode, refused.stderr) == (
+        1,
+        "fairlab: nowhere holds no ensemble; give the folder 'model' of a run of safety_ensemble\n",
+    )
+    refused = run(str(exported), "port=99999", entry="serve")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("fairlab: port=99999 cannot be had")
