@@ -151,8 +151,8 @@ class Answers(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         """A connection on which nothing comes is closed after a while."""
-        self.timeout = self.server.bounds.seconds
         super().setup()
+        self.connection.settimeout(self.server.bounds.seconds)
 
     def answer(self) -> None:
         """Answer any request."""
