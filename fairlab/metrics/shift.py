@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Shift:
+class ScoreShift:
     """From one sample to another.
 
     Attributes:
@@ -46,7 +46,7 @@ class Shift:
         return self.distance > self.chance
 
 
-def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> Shift:
+def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> ScoreShift:
     """How far values moved.
 
     Args:
@@ -66,7 +66,7 @@ def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> Shift:
     together = counts_2C.sum(axis=0) / counts_2C.sum()
     by_chance = [rng.multinomial(count.sum(), together, RESAMPLES) for count in counts_2C]
     changes = mean_draws(others, seed + 1) - mean_draws(some, seed)
-    return Shift(
+    return ScoreShift(
         n=(len(some), len(others)),
         means=(float(some.mean()), float(others.mean())),
         change=float(others.mean() - some.mean()),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.ensemble.columns import MISSING, SOURCES
-from fairlab.metrics.shift import Shift, shift
+from fairlab.metrics.shift import ScoreShift, shift
 from fairlab.text.json_text import from_json
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -68,7 +68,7 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield (f"{ACV} of {name.removesuffix(VARIANCE)}" if name.endswith(VARIANCE) else name), float(value)
 
 
-def drifts(before: ScoreFile, after: ScoreFile) -> dict[str, Shift]:
+def drifts(before: ScoreFile, after: ScoreFile) -> dict[str, ScoreShift]:
     """How far every column moved that holds at least two numbers in both files.
 
     Raises:
@@ -85,7 +85,7 @@ def drifts(before: ScoreFile, after: ScoreFile) -> dict[str, Shift]:
     return found
 
 
-def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, Shift]) -> str:
+def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreShift]) -> str:
     """The drift as Markdown."""
     counts = " and ".join(
         f"{one.rows:,} rows ({one.bad:,} not read, {one.missing:,} without a score of some source)"
@@ -114,7 +114,7 @@ def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, Shift])
     )
 
 
-def drift_json(before: ScoreFile, after: ScoreFile, found: Mapping[str, Shift]) -> str:
+def drift_json(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreShift]) -> str:
     """The same for programs."""
     counts = [{"rows": one.rows, "bad": one.bad, "missing": one.missing} for one in (before, after)]
     columns = {name: {**asdict(one), "beyond_chance": one.beyond_chance} for name, one in found.items()}
