@@ -86,7 +86,7 @@ def work(config: DictConfig, record: Record) -> None:
     if rank():
         return
     record.provenance["model_sha256"] = sha256(method.export(record.folder / "model", start.card(record)))
-    start.write(record.folder / "model")
+    start.write(record)
     if trained_on is not None:
         trained_on.save(record.folder)
     if method.digest() == untrained:

@@ -30,7 +30,7 @@ from fairlab.ensemble.moderation import Moderation
 from fairlab.ensemble.sources import Sentiment, Sources
 from fairlab.run.backbone_nodes import backbone_node
 from fairlab.run.build import build
-from fairlab.score import load_with_sources
+from fairlab.run.scoring import load_with_sources
 from fairlab.types import FairlabError
 
 KEY = "HOSTILE_TEST_KEY"

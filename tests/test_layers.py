@@ -28,7 +28,7 @@ LAYERS = [
     {"reporting"},
     {"run"},
     {"plans"},
-    {"train", "evaluate", "augment", "report", "reproduce", "score", "view"},
+    {"train", "evaluate", "augment", "report", "reproduce", "score", "serve", "view"},
     {"api"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

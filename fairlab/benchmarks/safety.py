@@ -43,7 +43,7 @@ CHANGED = (
     "acv_unsafe_uncalibrated",
 )
 OF_OTHERS = ("average_precision", "acv", "acv_uncalibrated")  # changes that are given of other models beside
-UNCALIBRATED = "uncalibrated"
+UNCALIBRATED, ODDS = "uncalibrated", "equalised_odds_gap"
 
 
 class Safety:
@@ -93,7 +93,7 @@ class Safety:
             now = of_harm.quantities(scores, part.uncalibrated.get(harm))
             earlier = of_harm.quantities(before[harm], before.get(_raw(harm))) if before is not None else []
             if harm in judged.thresholds and len(set(truth[truth >= 0])) == 2:
-                now += of_harm.at(part.scores[harm], judged.thresholds[harm])
+                now += OfHarm(part, harm, truth, judged.thresholds[harm]).at_threshold(part.scores[harm])
             changes = [_relative(entry, other) for entry, other in _paired(now, earlier, CHANGED, harm)]
             for name, other in judged.beside.items() if earlier else ():
                 changes += _of_other(of_harm, name, other.parts[self.of], now, earlier)
@@ -190,9 +190,10 @@ class OfHarm:
         found = [self.precision(scores, self.seeds)] if len(set(self.truth[self.all])) == 2 else []
         return [*found, *self._variances(scores)[:1], *self.uncalibrated(part.uncalibrated[self.harm])[:1]]
 
-    def at(self, scores_RN: Array, cut: float) -> list[Quantity]:
-        """What a chosen threshold gives on the seeds, by their mean scores: precision, recall, false-positive rate."""
-        named, unsafe = scores_RN.mean(axis=0)[self.seeds] >= cut, self.truth[self.seeds] == UNSAFE
+    def at_threshold(self, scores_RN: Array) -> list[Quantity]:
+        """What the threshold gives by mean scores: precision, recall, false-positive rate of the seeds, and odds."""
+        cut, mean = self.threshold, scores_RN.mean(axis=0)
+        named, unsafe = mean[self.seeds] >= cut, self.truth[self.seeds] == UNSAFE
         keys = [key for key, one in zip(self.keys, self.seeds, strict=True) if one]
 
         def share(of: NDArray[np.bool_], among: NDArray[np.bool_], name: str, ideal: float) -> Quantity:
@@ -209,6 +210,12 @@ class OfHarm:
             share(unsafe, named, "precision", 1.0),
             share(named, unsafe, "recall", 1.0),
             share(named, ~unsafe, "false_positive_rate", 0.0),
+            *(
+                replace(one, name=f"{ODDS}_at_threshold")
+                for category in dict.fromkeys(name.partition(":")[0] for name in self.subgroups)
+                for one in self._slices(mean, category)
+                if one.name == ODDS
+            ),
         ]
 
     def _calibrated(self, scores_RN: Array) -> list[Quantity]:
@@ -317,7 +324,7 @@ class OfHarm:
             found.append(
                 over(
                     lambda weights: equalised_odds_gap(scores, slices, truth, self.threshold, count, weights),
-                    "equalised_odds_gap",
+                    ODDS,
                 )
             )
         return found

@@ -42,14 +42,25 @@ class Ensemble:
         Raises:
             FairlabError: the sources are not those the ensemble was trained on.
         """
+        self.refuse_others(sources)
+        return self.of_features(sources.score(texts))
+
+    def of_features(self, features: Array) -> dict[str, Array]:
+        """Scores (N,) by harm of source scores (N, F)."""
+        return {harm: model.score(features) if len(features) else np.empty(0) for harm, model in self.models.items()}
+
+    def refuse_others(self, sources: Sources) -> None:
+        """Raise where sources, or their versions, are not those the ensemble was trained on.
+
+        Raises:
+            FairlabError: they are not.
+        """
         versions = {source.name: source.version for source in sources.sources}
         if sources.features != self.description["features"] or versions != self.description["sources"]:
             raise FairlabError(
                 f"the ensemble was trained on {self.description['sources']} and not on {versions}; use those sources, "
                 "or train anew"
             )
-        features = sources.score(texts)
-        return {harm: model.score(features) if texts else np.empty(0) for harm, model in self.models.items()}
 
 
 def save_ensemble(

@@ -15,6 +15,7 @@ from fairlab.data.safety import CATEGORIES, Judged
 from fairlab.metrics.safety import SAFE, largest_gap, set_numbers, sliced_averages
 
 MOST = 5  # texts shown of a subgroup
+BINS = 10  # of a reliability diagram
 LONGEST = 600  # characters of them
 Array = NDArray[np.float64]
 
@@ -51,6 +52,7 @@ def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
     return {
         "features": list(after.features),
         "averages": averages,
+        "reliability": reliability(truth, models["after"], np.array([text.seed for text in texts])),
         "gaps": {
             "features": _json(mean_gap[:-2]),
             "before": _json(mean_gap[-2]),
@@ -61,6 +63,23 @@ def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
         },
         "largest": _largest(part, truth, models),
     }
+
+
+def reliability(truth: NDArray[np.int64], scores: Array, chosen: NDArray[np.bool_]) -> dict[str, list[float]]:
+    """Mean score and share of unsafe texts in tenths of the texts by score; empty without both labels.
+
+    Args:
+        truth: (N,), 1 for an unsafe text, 0 for a safe one, -1 for one that nobody judged.
+        scores: (N,) in [0, 1].
+        chosen: texts that are looked at, (N,).
+    """
+    from sklearn.calibration import calibration_curve
+
+    judged = chosen & (truth >= 0)
+    if len(set(truth[judged])) < 2:
+        return {"predicted": [], "observed": []}
+    observed, predicted = calibration_curve(truth[judged], scores[judged], n_bins=BINS, strategy="quantile")
+    return {"predicted": _json(predicted), "observed": _json(observed)}
 
 
 def _largest(part: Any, truth: NDArray[np.int64], models: Mapping[str, Array]) -> dict[str, list[dict[str, Any]]]:

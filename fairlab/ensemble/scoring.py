@@ -1,55 +1,88 @@
-"""Scoring streams of texts with an exported ensemble, in one process or several."""
+"""Scoring batches of texts with an exported ensemble, in one process or several."""
 
 from __future__ import annotations
 
 import multiprocessing
+import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from fairlab.data.stream.shards import end_with_parent
 from fairlab.types import FairlabError
 
 CHUNK = 1_000  # texts handed to a process at a time
-AHEAD = 2  # chunks waiting for each process, which bounds the memory
+AHEAD = 2  # batches waiting for each process, which bounds the memory
 
 T = TypeVar("T")
-Scorer = Callable[[list[str]], list[dict[str, float]]]
+Scores = dict[str, Any]  # of one text: its score by harm, and what else was asked for
+Scorer = Callable[[list[str]], list[Scores]]
 _scorer: Scorer | None = None
 
 
 def score_stream(
     items: Iterable[T], text: Callable[[T], str], load: Callable[[], Scorer], *, num_proc: int
-) -> Iterator[tuple[T, dict[str, float]]]:
+) -> Iterator[tuple[T, Scores]]:
     """Every item with its scores by harm, in order.
 
     Args:
         items: any number of items; memory stays flat.
         text: function from an item to its text.
-        load: function that makes the scorer of a list of texts; each process calls it once.
+        load: as of :func:`score_batches`.
         num_proc: number of processes; 1 stays in this one.
 
     Raises:
-        FairlabError: ``num_proc`` is below 1.
+        FairlabError: as :func:`score_batches`.
+    """
+    for chunk, scores in score_batches(
+        _chunks(items), lambda chunk: [text(item) for item in chunk], load, num_proc=num_proc
+    ):
+        yield from zip(chunk, scores, strict=True)
+
+
+def score_batches(
+    batches: Iterable[T], texts: Callable[[T], list[str]], load: Callable[[], Scorer], *, num_proc: int
+) -> Iterator[tuple[T, list[Scores]]]:
+    """Every batch with the scores of its texts, in order.
+
+    Args:
+        batches: any number of them, each small enough to be held; a few are at a time.
+        texts: function from a batch to its texts.
+        load: function that makes the scorer of a list of texts; each process calls it once. Can be pickled.
+        num_proc: number of processes; 1 stays in this one.
+
+    Raises:
+        FairlabError: ``num_proc`` is below 1, or a process was ended from outside.
     """
     if num_proc < 1:
         raise FairlabError(f"num_proc must be at least 1, not {num_proc}")
-    chunks = _chunks(items)
     if num_proc == 1:
         scorer = load()
-        for chunk in chunks:
-            yield from zip(chunk, scorer([text(item) for item in chunk]), strict=True)
+        for batch in batches:
+            yield batch, scorer(texts(batch))
         return
+    load()  # what is wrong with the ensemble is said here, in one sentence, before any process starts
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(num_proc, mp_context=context, initializer=_start, initargs=(load,)) as pool:
-        waiting: deque[tuple[list[T], Future[list[dict[str, float]]]]] = deque()
-        for chunk in chunks:
-            waiting.append((chunk, pool.submit(_score, [text(item) for item in chunk])))
+    pool = ProcessPoolExecutor(num_proc, mp_context=context, initializer=_start, initargs=(load,))
+    waiting: deque[tuple[T, Future[list[Scores]]]] = deque()
+    try:
+        for batch in batches:
+            waiting.append((batch, pool.submit(_score, texts(batch))))
             if len(waiting) > AHEAD * num_proc:
-                yield from _next(waiting)
+                yield _next(waiting)
         while waiting:
-            yield from _next(waiting)
+            yield _next(waiting)
+    except BrokenProcessPool as error:
+        raise FairlabError(
+            f"one of the num_proc={num_proc} processes was ended from outside, perhaps for want of memory; run the "
+            "same command again to go on, with a smaller num_proc if it happens again"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
@@ -58,20 +91,22 @@ def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
         yield chunk
 
 
-def _next(waiting: deque[tuple[list[T], Future[list[dict[str, float]]]]]) -> Iterator[tuple[T, dict[str, float]]]:
-    chunk, future = waiting.popleft()
-    yield from zip(chunk, future.result(), strict=True)
+def _next(waiting: deque[tuple[T, Future[list[Scores]]]]) -> tuple[T, list[Scores]]:
+    batch, future = waiting.popleft()
+    return batch, future.result()
 
 
 def _start(load: Callable[[], Scorer]) -> None:
-    """Each process has one thread, so that processes do not fight over cores."""
+    """Each process has one thread, so that processes do not fight over cores, and ends with whoever started it."""
     import torch
 
     global _scorer
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
+    threading.Thread(target=end_with_parent, daemon=True).start()
     torch.set_num_threads(1)
     _scorer = load()
 
 
-def _score(texts: Sequence[str]) -> list[dict[str, float]]:
+def _score(texts: Sequence[str]) -> list[Scores]:
     assert _scorer is not None
     return _scorer(list(texts))

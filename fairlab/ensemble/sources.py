@@ -242,7 +242,7 @@ class StoredScores:
 
     Raises:
         DataUnavailable: there is no such file.
-        FairlabError: it is no table, has no scores, or has a text twice with different scores.
+        FairlabError: it is no table, has no scores, a row without a text, or a text twice with different scores.
     """
 
     def __init__(self, *, path: str, name: str = "stored", version: str | None = None, column: str = "text") -> None:
@@ -257,6 +257,10 @@ class StoredScores:
         self.outputs = tuple(key for key in rows[0] if key != column)
         self.held: dict[str, list[float]] = {}
         for number, row in enumerate(rows, start=1):
+            if not row[column]:
+                raise FairlabError(
+                    f"{path}, row {number} has no text in the column '{column}'; put it in, or drop the row"
+                )
             values = [_number(row[key], f"{path}, row {number}, column {key}") for key in self.outputs]
             if not np.array_equal(self.held.setdefault(str(row[column])[:LONGEST], values), values, equal_nan=True):
                 raise FairlabError(f"{path}, row {number}: the text has other scores above; keep one of the rows")

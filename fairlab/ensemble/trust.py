@@ -10,7 +10,7 @@ import json
 import math
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
@@ -36,6 +36,16 @@ OF_THE_HUB = {
     "fairlab.ensemble.transformer.TransformersClassifier": "name",
     "fairlab.ensemble.transformer.Detoxify": "config",
 }
+# Settings that name files or folders. Those of an exported ensemble lie below it, in ``sources/NAME``.
+PATHS = {
+    "fairlab.ensemble.sources.WordList": ("path",),
+    "fairlab.ensemble.sources.StoredScores": ("path",),
+    "fairlab.ensemble.bilstm.BiLSTM": ("folder",),
+    "fairlab.ensemble.transformer.TransformersClassifier": ("name",),
+    "fairlab.ensemble.transformer.Detoxify": ("checkpoint", "config"),
+}
+COPIED = {"fairlab.ensemble.sources.WordList"}  # sources whose files are small and go along
+BESIDE = "sources"
 # What forest, boosting and logistic regression of scikit-learn are written as by skops: loader, module and class.
 SKOPS_PROTOCOL = 2
 SKOPS_NODES = {
@@ -192,6 +202,7 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
                 f"{file}: {name} asks a server, whose address and key are never taken from a folder; give both: "
                 f"+sources.{name}.base_url=URL +sources.{name}.api_key_env=NAME_OF_KEY (or null)"
             )
+    settings |= _located(file, name, target, {key: value for key, value in settings.items() if key not in given})
     hub = OF_THE_HUB.get(target)
     if hub and hub not in given and not Path(str(settings.get(hub))).is_dir():
         raise FairlabError(
@@ -199,3 +210,27 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
             f"taken from a folder, give it: +sources.{name}.{hub}=NAME"
         )
     return {"_target_": target, **settings, **given}
+
+
+def _located(file: Path, name: str, target: str, settings: Mapping[str, Any]) -> dict[str, str]:
+    """The paths among a source's settings as they are found from here.
+
+    Raises:
+        FairlabError: a file is not there, or leads out of the folder.
+    """
+    found = {}
+    for key in PATHS.get(target, ()):
+        path = PurePosixPath(str(settings.get(key) or ""))
+        beside = path.parts[:1] == (BESIDE,)
+        if not path.parts or not (beside or path.is_absolute()):  # nothing, a list of ours, or a name of the hub
+            continue
+        place = file.parent / path
+        if ".." in path.parts or (beside and not place.resolve().is_relative_to(file.parent.resolve())):
+            raise FairlabError(f"{file}: {key} of {name} leads out of the folder ({path}); do not use this ensemble")
+        if not place.exists():
+            raise FairlabError(
+                f"{place}, which the source {name} needs, is not there; copy it there, or give its place: "
+                f"+sources.{name}.{key}=PATH"
+            )
+        found[key] = str(place)
+    return found

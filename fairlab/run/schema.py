@@ -120,9 +120,24 @@ class Score(TypedDict):
     output: str
     field: str | Texts
     keep: Sequence[str]
+    part_rows: Count
+    source_scores: bool
+    versions: bool
     num_proc: Count
     sources: Mapping[str, Mapping[str, Any]]
     cache: str | None
+
+
+class Serve(TypedDict):
+    """Of ``fairlab.serve``."""
+
+    model: str
+    port: int
+    body: Count
+    waiting: Count
+    connections: Count
+    seconds: Count
+    sources: Mapping[str, Mapping[str, Any]]
 
 
 class Reproduce(TypedDict):
@@ -168,6 +183,7 @@ KEYS: dict[str, Any] = {
     "evaluate": Evaluate,
     "augment": Augment,
     "score": Score,
+    "serve": Serve,
     "reproduce": Reproduce,
     "report": Report,
 }

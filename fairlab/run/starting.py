@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.backbones.hub import licence_in
 from fairlab.backbones.loading import find_weights, weights_facts
 from fairlab.record import Record
-from fairlab.run.build import build
+from fairlab.run.build import build, plain
 from fairlab.types import FairlabError
 
 
@@ -59,7 +58,7 @@ class Pretrained:
         where = {key: config.get(key) for key in ("revision", "package", "gguf")}
         return model_card(record, licence_in(find_weights(config.name, **where)))
 
-    def write(self, folder: Path) -> None:
+    def write(self, record: Record) -> None:
         """Nothing beside the exported model."""
 
 
@@ -97,12 +96,16 @@ class SourceClassifiers:
         return self.model
 
     def card(self, record: Record) -> str:
-        """None: the exported folder describes itself."""
+        """None yet: it tells of the exported files, and is written after them."""
         return ""
 
-    def write(self, folder: Path) -> None:
-        """The sources, beside the exported models."""
-        OmegaConf.save(self.config.source, folder / "sources.yaml", resolve=True)
+    def write(self, record: Record) -> None:
+        """The sources, reliability diagrams and the card, beside the exported models."""
+        from fairlab.ensemble.portable import write_sources
+        from fairlab.reporting.safety_card import write_safety_card
+
+        write_sources(plain(self.config.source), record.folder / "model")
+        write_safety_card(record)
 
     def _sources(self) -> Any:
         from fairlab.ensemble.sources import Sources

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 
+from fairlab.files import sha256
 from fairlab.record import Record
 from tests.end_to_end.conftest import only_run
 from tests.llm.stub import Stub, said
@@ -34,6 +36,15 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     report = (folder / "report.html").read_text(encoding="utf-8")
     assert "ensemble paper, table 3" in report
     assert report.count("<details>") > 10  # texts are shown on a click only
+    card = (folder / "model" / "README.md").read_text(encoding="utf-8")
+    recall = metrics["after/safety/toxicity/recall_at_threshold"]
+    row = next(line for line in card.splitlines() if line.startswith("| toxicity | "))
+    assert row.split(" | ")[3].split()[0] == f"{recall:.3g}"
+    assert {"toxicity_religion", "`3.3.2`"} <= {cell for line in card.splitlines() for cell in line.split(" ")}
+    assert sha256(folder / "model" / "toxicity.skops") in card
+    assert "![toxicity](reliability-toxicity.svg)" in card
+    ElementTree.parse(folder / "model" / "reliability-toxicity.svg")
+    assert str(folder) not in "".join(path.read_text() for path in (folder / "model").glob("*.[!s]*"))
 
     (tmp_path / "new.csv").write_text('text\nA lovely day.\n"An awful, useless thing."\n\n', encoding="utf-8")
     scored = run(f"model={folder}", "input=new.csv", "output=scores.jsonl", entry="score")

@@ -73,7 +73,8 @@ def import_fairlab() -> None:
     import fairlab
 
     for module in pkgutil.walk_packages(fairlab.__path__, "fairlab."):
-        importlib.import_module(module.name)
+        if not module.name.endswith("__main__"):  # which runpy wants to import itself
+            importlib.import_module(module.name)
     from hydra import compose, initialize_config_dir
 
     with initialize_config_dir(sys.modules["fairlab.run.cli"].conf_dir(), version_base="1.3"):

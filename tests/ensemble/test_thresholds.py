@@ -65,6 +65,11 @@ def test_a_threshold_is_chosen_on_validation_measured_and_exported(tmp_path):
     assert by_name["threshold"] == cut
     assert by_name["recall_at_threshold"] == pytest.approx(rates[1])
     assert by_name["false_positive_rate_at_threshold"] == pytest.approx(rates[2])
+    gaps = [one for one in found.readings if one.quantity == "equalised_odds_gap_at_threshold"]
+    assert gaps
+    at = Safety(of="test", threshold=cut).measure(method.judged["after"])
+    expected = {one.subset: one.value for one in at.readings if one.quantity == "equalised_odds_gap"}
+    assert {one.subset: one.value for one in gaps} == expected
     method.export(tmp_path, "")
     assert load_ensemble(tmp_path).thresholds == {"toxicity": cut}
     description = json.loads((tmp_path / "ensemble.json").read_text())

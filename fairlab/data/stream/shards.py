@@ -165,15 +165,19 @@ def make_shard(task: ShardTask, augmentation: Augmentation) -> dict[str, Any]:
         if isinstance(item, BadRow):
             counts[BAD] += 1
             about = asdict(item)
-            lines["quarantine"].append(_line({name: about[name] for name in about if name != "split" or item.split}))
+            lines["quarantine"].append(
+                json_line({name: about[name] for name in about if name != "split" or item.split})
+            )
             continue
         outcome = next(made)
         counts.update(outcome.counts)
-        lines["data"] += map(_line, outcome.rows)
+        lines["data"] += map(json_line, outcome.rows)
         if outcome.reason:
             reasons[outcome.reason] += 1
             named = {"id": item.id, "place": item.place, "reason": outcome.reason, "detail": outcome.detail}
-            lines["rejected"].append(_line({**item.extra, **named, "text": item.text, "versions": outcome.versions}))
+            lines["rejected"].append(
+                json_line({**item.extra, **named, "text": item.text, "versions": outcome.versions})
+            )
     summary = {
         "read": len(task.items),
         "files": {kind: _write(task.folder, task.name(kind), some) for kind, some in lines.items() if some},
@@ -189,11 +193,12 @@ def _write(folder: Path, name: str, lines: list[str]) -> dict[str, Any]:
     return {"file": name, "rows": len(lines), "sha256": sha256(folder / name)}
 
 
-def _line(row: dict[str, Any]) -> str:
+def json_line(row: dict[str, Any]) -> str:
+    """A row as a line of JSON, whatever its cells hold."""
     try:
         line = json.dumps(row, ensure_ascii=False, default=str, allow_nan=False) + "\n"
     except ValueError:  # a table's empty cell may be nan, which JSON does not know
-        return _line(without_nan(row))
+        return json_line(without_nan(row))
     # Half a surrogate pair, in another field than the text, can only be written escaped.
     return line if line.isascii() or not SURROGATE.search(line) else json.dumps(row, default=str) + "\n"
 
@@ -214,11 +219,11 @@ _augmentation: Augmentation | None = None  # of a worker process
 def _start_worker(builder: Callable[[], Augmentation]) -> None:
     global _augmentation
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     _augmentation = builder()
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """A worker whose parent was killed would wait for work for ever."""
     parent = parent_process()
     assert parent is not None

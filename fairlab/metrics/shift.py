@@ -1,0 +1,92 @@
+"""How far the distribution of a score moved between two samples: the Kolmogorov-Smirnov distance, and the means.
+
+Shape letters: N, M values of the samples, C cells, B draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairlab.metrics.bootstrap import RESAMPLES, mean_draws, percentile_interval
+
+CELLS = 500  # that many values tell samples of more different values apart to within 1/500
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ScoreShift:
+    """From one sample to another.
+
+    Attributes:
+        n: number of values of both samples.
+        means: mean of both samples.
+        change: of the mean.
+        change_interval: its 95 % interval.
+        distance: largest distance between the shares of values up to any bound: [0, 1], 0 where nothing moved.
+        distance_interval: its 95 % interval, by resampling both; as a distance is never negative it lies high where
+            little moved.
+        chance: distance that 95 % of two samples of these sizes stay below when nothing moved.
+    """
+
+    n: tuple[int, int]
+    means: tuple[float, float]
+    change: float
+    change_interval: tuple[float, float]
+    distance: float
+    distance_interval: tuple[float, float]
+    chance: float
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether the distance is larger than chance makes it."""
+        return self.distance > self.chance
+
+
+def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> ScoreShift:
+    """How far values moved.
+
+    Args:
+        before: values of the earlier sample, (N,), at least two.
+        after: values of the later sample, (M,), at least two.
+        seed: of the draws.
+
+    Example:
+        >>> found = shift([0.1] * 50 + [0.2] * 50, [0.1] * 20 + [0.2] * 80)
+        >>> round(found.distance, 3), round(found.change, 3), found.beyond_chance
+        (0.3, 0.03, True)
+    """
+    some, others = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    counts_2C = _counts(some, others)
+    rng = np.random.default_rng(seed)
+    drawn = [rng.multinomial(count.sum(), count / count.sum(), RESAMPLES) for count in counts_2C]
+    together = counts_2C.sum(axis=0) / counts_2C.sum()
+    by_chance = [rng.multinomial(count.sum(), together, RESAMPLES) for count in counts_2C]
+    changes = mean_draws(others, seed + 1) - mean_draws(some, seed)
+    return ScoreShift(
+        n=(len(some), len(others)),
+        means=(float(some.mean()), float(others.mean())),
+        change=float(others.mean() - some.mean()),
+        change_interval=percentile_interval(changes),
+        distance=float(_distance(*counts_2C)),
+        distance_interval=percentile_interval(_distance(*drawn)),
+        chance=float(np.quantile(_distance(*by_chance), 0.95)),
+    )
+
+
+def _counts(some: Array, others: Array) -> NDArray[np.int64]:
+    """Number of values of both samples in each cell, (2, C); a cell for each value where they are few."""
+    bounds = np.unique(np.concatenate([some, others]))
+    if len(bounds) > CELLS:
+        bounds = np.unique(np.quantile(np.concatenate([some, others]), np.arange(1, CELLS + 1) / CELLS))
+    places = [np.searchsorted(bounds, values, side="left") for values in (some, others)]
+    return np.stack([np.bincount(place, minlength=len(bounds)) for place in places])
+
+
+def _distance(some: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
+    """Largest distance between cumulative shares along the last axis: counts (..., C) to (...)."""
+    shares = [counts.cumsum(axis=-1) / counts.sum(axis=-1, keepdims=True) for counts in (some, others)]
+    return np.asarray(np.abs(shares[0] - shares[1]).max(axis=-1))

@@ -1,0 +1,158 @@
+"""The card of an exported safety ensemble, with its reliability diagrams, beside the models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fairlab.backbones.trust import read_object
+from fairlab.ensemble.trust import DESCRIPTION
+from fairlab.files import sha256, write_whole
+from fairlab.record import Reading, Record
+from fairlab.reporting.charts import Marks, Panel, drawn
+
+MEASURED = "safety"  # the benchmark on the test folds
+STYLE = (
+    "text{font:12px sans-serif;fill:#555}.grid{stroke:#ddd}.axis{stroke:#888}.line{fill:none;stroke-width:2}"
+    ".k0{stroke:#1764ab}.grey{stroke:#999}.dashed{stroke-dasharray:5 4}.dot{stroke:none}.dot.k0{fill:#1764ab}"
+)
+ODDS = "equalised_odds_gap"
+AT_THRESHOLD = ("threshold", "recall_at_threshold", "precision_at_threshold", "false_positive_rate_at_threshold")
+
+
+def write_safety_card(record: Record) -> None:
+    """Write ``README.md`` and a diagram a harm into the ``model`` of a run whose overview is there.
+
+    Args:
+        record: of the run, with its readings.
+    """
+    folder = record.folder / "model"
+    overview = read_object(record.folder / "overview.json")
+    drawings = {}
+    for harm, found in overview.items():
+        if found["reliability"]["predicted"]:
+            drawings[harm] = f"reliability-{harm}.svg"
+            write_whole(folder / drawings[harm], reliability_diagram(harm, **found["reliability"]))
+    write_whole(folder / "README.md", safety_card(record, folder, drawings))
+
+
+def reliability_diagram(harm: str, predicted: list[float], observed: list[float]) -> str:
+    """Share of unsafe texts over the mean score of tenths of the texts, as an SVG that stands alone."""
+    marks = [
+        Marks("", [0, 1], [0, 1], colour=None, dashed=True),
+        Marks("", predicted, observed, kind="both", colour=0),
+    ]
+    panel = Panel(f"reliability, {harm}", marks, f"mean score for {harm}", "share unsafe", (0, 1), (0, 1))
+    drawing = str(drawn(panel)).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    head, _, rest = drawing.partition(">")
+    return f"{head}><style>{STYLE}</style>{rest}\n"
+
+
+def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> str:
+    """The card: harms, thresholds and what they give on the test folds, reliability, sources, versions, hashes.
+
+    Args:
+        record: of the run.
+        folder: of the exported ensemble.
+        drawings: by harm the file of its reliability diagram.
+    """
+    description = read_object(folder / DESCRIPTION)
+    config, provenance = record.config, record.provenance
+    found = {
+        (one.subset, one.quantity): one for one in record.readings if (one.benchmark, one.phase) == (MEASURED, "after")
+    }
+    data, target = provenance["data"], config["method"].get("target")
+    lines = [
+        "---\nlicense: other\nlanguage: en\ntags: [text-classification, moderation, fairness, debiasing]\n---",
+        f"# Safety ensemble: {', '.join(description['harms'])}",
+        "",
+        f"{provenance['method']['title']}, trained by fairlab {provenance['versions']['fairlab']} on "
+        f"{data['trained_on']} (`{data['path']}`, SHA-256 `{data['sha256']}`). Scores are probabilities in [0, 1] that "
+        "a text holds a harm; a model for each harm reads the scores of the sources below, not the text.",
+        "",
+        "## Harms and thresholds",
+        "",
+        *_thresholds(description["harms"], found, target),
+        "",
+        *_odds(description["harms"], found),
+        "## Reliability",
+        "",
+        "Mean score and share of unsafe texts in tenths of the seeds, on the test folds; a calibrated model lies on "
+        "the dashed line.",
+        "",
+        *(f"![{harm}]({file})" for harm, file in drawings.items()),
+        "",
+        "## Sources",
+        "",
+        "| source | version |",
+        "|---|---|",
+        *(f"| {name} | `{version}` |" for name, version in description["sources"].items()),
+        "",
+        "Sources of other versions are refused. Files that lie elsewhere are looked for in `sources/` beside this "
+        "card, or where `+sources.NAME.SETTING=` says.",
+        "",
+        "## Licence",
+        "",
+        "fairlab is under Apache-2.0. The licence of these models follows from those of the data above and of the "
+        "sources, which are not stated here; look them up before you hand the models on.",
+        "",
+        "## Limits",
+        "",
+        str(provenance["method"]["limits"]),
+        "",
+        "## Versions and files",
+        "",
+        ", ".join(f"{name} {version}" for name, version in provenance["versions"].items() if version) + ".",
+        "",
+        "| file | SHA-256 |",
+        "|---|---|",
+        f"| {DESCRIPTION} | `{sha256(folder / DESCRIPTION)}` |",
+        *(f"| {entry['file']} | `{entry['sha256']}` |" for entry in description["harms"].values()),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _thresholds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading], target: Any) -> list[str]:
+    """A row a harm; of several values, those of the test folds with their 95 % intervals."""
+    if not target:
+        return [
+            "| harm | average precision |",
+            "|---|---|",
+            *(f"| {harm} | {_value(found.get((harm, 'average_precision')))} |" for harm in harms),
+            "",
+            "No threshold was chosen (`method.target`); `fairlab serve` flags from 0.5 on.",
+        ]
+    rows = [
+        [harm, *(_value(found.get((harm, name))) for name in ("average_precision", *AT_THRESHOLD))] for harm in harms
+    ]
+    return [
+        "| harm | average precision | threshold | recall | precision | false-positive rate |",
+        "|---|---|---|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+        "",
+        f"Thresholds are the lowest that meet {json.dumps(dict(target))} on the validation seeds. The other numbers "
+        "were measured on the test folds with models that saw no version of a text; in brackets 95 % intervals.",
+    ]
+
+
+def _odds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading]) -> list[str]:
+    """Gaps of equalised odds by harm and identity category, at the exported threshold or else at 0.5."""
+    where = {ODDS: "0.5", f"{ODDS}_at_threshold": "the threshold"}
+    rows = [
+        f"| {subset} | {where[quantity]} | {_value(one)} |"
+        for (subset, quantity), one in found.items()
+        if quantity in where and any(subset.startswith(f"{harm}_") for harm in harms)
+    ]
+    if not rows:
+        return []
+    said = "Equalised odds: the larger of the gaps between subgroups in true and in false positive rate; 0 is fair."
+    return [said, "", "| harm and category | from | gap |", "|---|---|---|", *rows, ""]
+
+
+def _value(reading: Reading | None) -> str:
+    if reading is None:
+        return "not measured"
+    return f"{reading.value:.3g}" + (f" [{reading.low:.3g}, {reading.high:.3g}]" if reading.low != reading.high else "")

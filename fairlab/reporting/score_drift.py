@@ -1,0 +1,125 @@
+"""What moved between two files of scores: harms, labels, variances over versions, and sources."""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairlab.ensemble.columns import MISSING, SOURCES
+from fairlab.metrics.shift import ScoreShift, shift
+from fairlab.text.json_text import from_json
+from fairlab.types import DataUnavailable, FairlabError
+
+VARIANCE, ACV = "_variance", "ACV"
+
+
+@dataclass
+class ScoreFile:
+    """The numbers of a file of scores.
+
+    Attributes:
+        rows: number of its rows.
+        bad: rows among them that could not be read.
+        missing: rows of which a source had no score.
+        columns: numbers by column; of a source, by ``source NAME``.
+    """
+
+    rows: int = 0
+    bad: int = 0
+    missing: int = 0
+    columns: dict[str, array[float]] = field(default_factory=dict)
+
+
+def read_scores(path: Path) -> ScoreFile:
+    """Read what ``fairlab.score`` wrote, a line at a time.
+
+    Raises:
+        DataUnavailable: there is no such file.
+        FairlabError: a line is no score of a row with an id.
+    """
+    if not path.is_file():
+        raise DataUnavailable(f"{path} is no file of scores; give one that fairlab score wrote")
+    found = ScoreFile()
+    for number, line in enumerate(path.open("rb"), start=1):
+        try:
+            row = from_json(line.decode("utf-8"))
+        except ValueError as error:
+            raise FairlabError(f"{path}, line {number} is no JSON ({error}); score the texts anew") from error
+        if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+            raise FairlabError(f"{path}, line {number} has no id; give a file that fairlab score wrote")
+        found.rows += 1
+        found.bad += "error" in row
+        found.missing += MISSING in row
+        for name, value in _numbers(row):
+            found.columns.setdefault(name, array("d")).append(value)
+    return found
+
+
+def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    sources = row.get(SOURCES)
+    nested = {f"source {name}": value for name, value in sources.items()} if isinstance(sources, dict) else {}
+    for name, value in {**row, **nested}.items():
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            yield (f"{ACV} of {name.removesuffix(VARIANCE)}" if name.endswith(VARIANCE) else name), float(value)
+
+
+def drifts(before: ScoreFile, after: ScoreFile) -> dict[str, ScoreShift]:
+    """How far every column moved that holds at least two numbers in both files.
+
+    Raises:
+        FairlabError: there is none.
+    """
+    names = [name for name in before.columns if name in after.columns]
+    found = {
+        name: shift(before.columns[name], after.columns[name])
+        for name in names
+        if min(len(before.columns[name]), len(after.columns[name])) > 1
+    }
+    if not found:
+        raise FairlabError("the files have no column of numbers in common; give scores by the same ensemble")
+    return found
+
+
+def drift_table(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreShift]) -> str:
+    """The drift as Markdown."""
+    counts = " and ".join(
+        f"{one.rows:,} rows ({one.bad:,} not read, {one.missing:,} without a score of some source)"
+        for one in (before, after)
+    )
+    rows = [
+        f"| {name} | {one.n[0]:,} | {one.n[1]:,} | {one.means[0]:.4g} | {one.means[1]:.4g} | {one.change:+.3g} "
+        f"{_interval(one.change_interval)} | {one.distance:.3f} {_interval(one.distance_interval)} | {one.chance:.3f} "
+        f"| {'yes' if one.beyond_chance else 'no'} |"
+        for name, one in found.items()
+    ]
+    only = sorted(before.columns.keys() ^ after.columns.keys())
+    return "\n".join(
+        [
+            f"{counts}.",
+            "",
+            "| column | n | n later | mean | mean later | change | distance | by chance | beyond chance |",
+            "|---|---|---|---|---|---|---|---|---|",
+            *rows,
+            "",
+            "Distance is Kolmogorov and Smirnov's: 0 where nothing moved, 1 where all did. Two samples of these sizes "
+            f"stay below *by chance* 95 times in 100 when nothing moved. {ACV} is the mean variance of the scores of a "
+            "text and its versions for other subgroups. In brackets 95 % intervals.",
+            *(["", f"In one file alone: {', '.join(only)}."] if only else []),
+        ]
+    )
+
+
+def drift_json(before: ScoreFile, after: ScoreFile, found: Mapping[str, ScoreShift]) -> str:
+    """The same for programs."""
+    counts = [{"rows": one.rows, "bad": one.bad, "missing": one.missing} for one in (before, after)]
+    columns = {name: {**asdict(one), "beyond_chance": one.beyond_chance} for name, one in found.items()}
+    return json.dumps({"files": counts, "columns": columns}, indent=1) + "\n"
+
+
+def _interval(bounds: tuple[float, float]) -> str:
+    return f"[{bounds[0]:.3g}, {bounds[1]:.3g}]"

@@ -1,0 +1,38 @@
+"""``fairlab drift EARLIER LATER``: what moved between two files of scores."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairlab.files import write_whole
+from fairlab.run import cli
+from fairlab.types import FairlabError
+
+
+def command(arguments: Sequence[str]) -> None:
+    """Print the table; bad input ends in one sentence."""
+    from fairlab.reporting.score_drift import drift_json, drift_table, drifts, read_scores
+
+    parser = argparse.ArgumentParser(prog="fairlab drift", description=__doc__)
+    parser.add_argument("earlier", metavar="EARLIER", type=Path, help="scores that fairlab score wrote")
+    parser.add_argument("later", metavar="LATER", type=Path, help="scores by the same ensemble of later texts")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the numbers as JSON too")
+    given = parser.parse_args(arguments)
+    try:
+        if given.output and given.output.exists():
+            raise FairlabError(f"{given.output} is there already; give another output")
+        files = read_scores(given.earlier), read_scores(given.later)
+        found = drifts(*files)
+        if given.output:
+            given.output.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(given.output, drift_json(*files, found))
+        print(drift_table(*files, found))
+    except (FairlabError, OSError) as error:
+        sentence = cli.explain(error)
+        if sentence is None:
+            raise
+        cli.stop(sentence)
+    except KeyboardInterrupt:
+        cli.stop("interrupted", code=130)

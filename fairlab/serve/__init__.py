@@ -1,0 +1,62 @@
+"""``python -m fairlab.serve``: answer moderation requests on this machine with an exported safety ensemble.
+
+``fairlab serve MODEL`` is ``python -m fairlab.serve model=MODEL``. It serves until it is told to end, by SIGTERM or
+Ctrl-C, and then answers what it has read.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import hydra
+from omegaconf import DictConfig
+
+from fairlab.run import cli
+from fairlab.run.build import plain
+from fairlab.run.schema import refuse_misfits
+from fairlab.run.scoring import load_columns, model_folder
+from fairlab.types import FairlabError
+
+
+@hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="serve")
+def main(config: DictConfig) -> None:
+    """Hydra's entry."""
+    with cli.one_sentence():
+        answer_requests(config)
+
+
+def answer_requests(config: DictConfig) -> None:
+    """Serve until told to end.
+
+    Raises:
+        FairlabError: there is no such ensemble, or the port cannot be had.
+    """
+    from fairlab.ensemble.server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
+
+    refuse_misfits("serve", config)
+    folder = model_folder(Path(config.model))
+    columns = load_columns(str(folder), None, plain(config.sources))
+    columns(["a text"])  # sources read their weights now, and not while the first request waits
+    thresholds = {harm: columns.ensemble.thresholds.get(harm, UNCHOSEN) for harm in columns.ensemble.models}
+    bounds = ServerBounds(config.body, config.waiting, config.connections, config.seconds)
+    name = folder.resolve().parent.name if folder.name == "model" else folder.resolve().name
+    try:
+        server = Moderations(columns, thresholds, name, config.port, bounds)
+    except (OSError, OverflowError) as error:
+        raise FairlabError(f"port={config.port} cannot be had ({error}); give another, or 0 for any") from error
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
+    said = ", ".join(f"{harm} from {cut:.3g}" for harm, cut in thresholds.items())
+    print(f"serving http://{LOCAL}:{server.server_port}{MODERATIONS} ({said}); Ctrl-C ends it", flush=True)
+    server.serve_forever(poll_interval=0.1)
+    server.end()
+
+
+def command() -> None:
+    """The console script's entry; a first word that is no setting is the model."""
+    if len(sys.argv) > 1 and "=" not in sys.argv[1] and not sys.argv[1].startswith("-"):
+        sys.argv[1] = f"model={sys.argv[1]}"
+    cli.run(main, "serve")

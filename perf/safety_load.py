@@ -1,0 +1,109 @@
+"""Load on ``fairlab serve``: clients that ask without pause; lost replies, latencies, memory of the server.
+
+    python perf/safety_load.py MODEL [--clients 8] [--seconds 60] [--texts 1] [--write]
+
+MODEL is the folder of a run of safety_ensemble, or its exported model. A reply is lost where there is none, or one that
+is neither scores nor 503, which asks to come again. Memory is the server's resident set, taken every second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from harness import machine
+
+RESULTS = Path(__file__).parent / "results" / "safety_load.json"
+WORDS = "the a gardener writes of long walks by an old river where birds and boats pass every bright morning".split()
+PERCENTILES = (50, 90, 99, 100)
+
+
+def client(port: int, number: int, texts: int, until: float, said: Counter[str], latencies: list[float]) -> None:
+    """Ask until the time is over; every request holds texts that no other holds."""
+    rng = np.random.default_rng(number)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    while time.monotonic() < until:
+        body = json.dumps({"input": [" ".join(rng.choice(WORDS, size=20)) for _ in range(texts)]})
+        started = time.perf_counter()
+        try:
+            connection.request("POST", "/v1/moderations", body, {"Content-Type": "application/json"})
+            reply = connection.getresponse()
+            content = json.loads(reply.read())
+        except (OSError, http.client.HTTPException, ValueError):
+            said["lost"] += 1
+            connection.close()
+            continue
+        if reply.status == 200 and len(content["results"]) == texts:
+            said["answered"] += 1
+            latencies.append(time.perf_counter() - started)
+        else:
+            said["sent away" if reply.status == 503 else "lost"] += 1
+
+
+def resident(pid: int) -> float:
+    """MiB of a process in memory."""
+    found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    return int(found[1]) / 1024 if found else float("nan")
+
+
+def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, object]:
+    """What became of the requests, and how long they took."""
+    command = [sys.executable, "-m", "fairlab.serve", f"model={model}", "port=0"]
+    started = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        found = re.search(r"http://[\d.]+:(\d+)", server.stdout.readline())
+        assert found, "the server did not start"
+        start_up = time.perf_counter() - started
+        said, latencies, memory = Counter[str](), list[float](), [resident(server.pid)]
+        until = time.monotonic() + seconds
+        asking = [
+            threading.Thread(target=client, args=(int(found[1]), k, texts, until, said, latencies))
+            for k in range(clients)
+        ]
+        for one in asking:
+            one.start()
+        while any(one.is_alive() for one in asking):
+            time.sleep(1)
+            memory.append(resident(server.pid))
+        server.send_signal(signal.SIGTERM)
+        code = server.wait(60)
+    return {
+        "machine": machine(),
+        "settings": {"clients": clients, "seconds": seconds, "texts": texts},
+        "start_up_seconds": start_up,
+        "replies": dict(said),
+        "requests_per_second": said["answered"] / seconds,
+        "latency_ms": {str(p): 1000 * float(np.percentile(latencies, p)) for p in PERCENTILES} if latencies else {},
+        "memory_mib": {"first": memory[0], "after_a_tenth": memory[len(memory) // 10], "last": memory[-1]},
+        "exit_code": code,
+    }
+
+
+def main() -> None:
+    """Measure, print, and keep the figures where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--texts", type=int, default=1, help="texts of a request")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    result = load(given.model, given.clients, given.seconds, given.texts)
+    print(json.dumps(result, indent=1))
+    if given.write:
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

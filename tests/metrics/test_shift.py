@@ -1,0 +1,33 @@
+"""Shifts of scores against hand-computed values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+from fairlab.metrics.shift import CELLS, shift
+
+
+def test_the_distance_is_that_of_kolmogorov_and_smirnov():
+    assert shift([0, 1, 2, 3], [0, 1, 2, 3]).distance == 0
+    assert shift([0, 0, 1, 1], [0, 1, 1, 1]).distance == 0.25
+    assert shift([0, 1], [2, 3]).distance == 1
+    rng = np.random.default_rng(0)
+    some, others = rng.random(300), rng.random(150) ** 1.5
+    assert shift(some, others).distance == pytest.approx(ks_2samp(some, others).statistic)
+    many, more = rng.random(3000), rng.random(2000) ** 1.2
+    assert abs(shift(many, more).distance - ks_2samp(many, more).statistic) < 1 / CELLS
+
+
+def test_chance_and_intervals():
+    rng = np.random.default_rng(1)
+    moved = [shift(rng.random(200), rng.random(200), seed).beyond_chance for seed in range(60)]
+    assert sum(moved) <= 8  # three of sixty are expected
+    found = shift(rng.random(400), rng.random(400) + 0.3)
+    assert found.beyond_chance
+    assert found.change_interval[0] < 0.3 < found.change_interval[1]
+    assert found.distance_interval[0] < found.distance < found.distance_interval[1]
+    # The 5 % bound of two samples of n = 400: 1.358 * sqrt(2 / 400).
+    assert found.chance == pytest.approx(1.358 * np.sqrt(2 / 400), rel=0.1)
+    assert found.n == (400, 400)
