@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -192,6 +193,11 @@ def asked(config: DictConfig) -> dict[str, Any]:
 
 def command() -> None:
     """The console script's entry."""
+    if cli.asks_for_plan(sys.argv[1:]):
+        from fairlab.run.planned import print_plan
+
+        print_plan("evaluate")
+        return
     cli.run(main, "evaluate")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -205,6 +206,11 @@ def _measure_groups(data: Any, record: Record, axis: str) -> None:
 
 def command() -> None:
     """The console script's entry."""
+    if cli.asks_for_plan(sys.argv[1:]):
+        from fairlab.run.planned import print_plan
+
+        print_plan("train")
+        return
     cli.run(main, "train")
 
 
