@@ -27,6 +27,7 @@ from fairlab.run.schema import refuse_misfits
 from fairlab.types import FairlabError
 
 EXPERIMENTS = Path("experiments")
+SHIPPED = Path(__file__).parent / "experiments"  # the matrices in an installed wheel
 FINISHED, UNFINISHED, MISSING = "finished", "unfinished", "missing"
 # In overrides of a matrix: data that is made first, or the folder of a run that is run first.
 PLACE = re.compile(r"(?<=[=\[,:])(made|runs)/([\w.]+)")
@@ -49,7 +50,7 @@ def reproduce(config: DictConfig) -> None:
     """
     refuse_misfits("reproduce", config)
     output = Path(config.output)
-    matrix = chosen(read_matrix(EXPERIMENTS / config.paper / "matrix.yaml", config.scale.name), config)
+    matrix = chosen(read_matrix(matrix_file(config.paper), config.scale.name), config)
     asked = (row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns)
     needed = dict.fromkeys(run for run in asked if run in matrix.runs)
     jobs = jobs_of(needed, matrix)
@@ -62,6 +63,11 @@ def reproduce(config: DictConfig) -> None:
             failed.append(f"{run} seed {seed}")
             continue
         commands, state = commands_of(run, seed, matrix, output)
+        lacking = [f"{name} seed {other}" for name, other in starts_of(run, seed, matrix)]
+        if lacking := [name for name in lacking if name in failed]:
+            failed.append(f"{run} seed {seed}")
+            print(f"{run} seed {seed} is not run: it needs {', '.join(lacking)}, which failed", file=sys.stderr)
+            continue
         print(f"{number}/{len(jobs)} {run} seed {seed}: {state}")
         if config.dry_run:
             print("\n".join(f"  {shlex.join(['python', *command[1:]])}" for command in commands))
@@ -87,6 +93,15 @@ def reproduce(config: DictConfig) -> None:
         raise FairlabError(f"{len(failed)} of {len(jobs)} runs failed ({names}); start again to try them again")
 
 
+def matrix_file(paper: str) -> Path:
+    """The matrix of a paper: below ``experiments`` here, else the checkout's or the installed wheel's."""
+    places = [EXPERIMENTS, SHIPPED, Path(__file__).parents[1] / "experiments"]
+    return next(
+        (file for place in places if (file := place / paper / "matrix.yaml").is_file()),
+        places[0] / paper / "matrix.yaml",
+    )
+
+
 def plan_of_paper(matrix: Matrix, jobs: Sequence[tuple[str, int]], output: Path, *, calibrate: bool) -> str:
     """What the runs of a matrix and the data that they train on need and take; runs of several seeds are said once."""
     from fairlab.planning.plan import RunPlan, plan_text
@@ -110,17 +125,43 @@ def plan_of_paper(matrix: Matrix, jobs: Sequence[tuple[str, int]], output: Path,
     title = f"Plan: paper={matrix.paper} scale={matrix.scale}, {len(jobs)} runs"
     shown = {row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns}
     left_out = {run: reason for run, reason in matrix.unavailable.items() if run in shown and reason != NO_ROW}
+    if left_out and matrix.scale == "paper":
+        left_out["what stands in for them"] = f"python -m fairlab.reproduce paper={matrix.paper} scale=quickstart"
     return plan_text(title, plans, found, left_out, busy=busy) + "\n\nEvery run in order\n------------------"
 
 
-def jobs_of(needed: Iterable[str], matrix: Matrix) -> list[tuple[str, int]]:
-    """Runs and seeds in the order they are to be done; what a run starts from, or measures, comes first."""
+def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) -> list[tuple[str, int]]:
+    """Runs and seeds in the order they are to be done; what a run starts from, or measures, comes first.
+
+    Args:
+        needed: ids of runs.
+        matrix: the paper's.
+        above: ids of runs that need these.
+
+    Raises:
+        FairlabError: runs need one another in a circle, or one that there is not.
+    """
     jobs: dict[tuple[str, int], None] = {}
     for seed, run in product(matrix.seeds, needed):
-        starts = [name for kind, name in PLACE.findall(" ".join(matrix.runs[run])) if kind == "runs"]
+        if run in above:
+            circle = " > ".join([*above[above.index(run) :], run])
+            raise FairlabError(
+                f"the runs of {matrix.paper} go in a circle: {circle}; let one of them start from no other"
+            )
+        if run not in matrix.runs:
+            raise FairlabError(
+                f"{above[-1]} starts from runs/{run}, which is not among the runs at {matrix.scale} scale"
+            )
+        starts = [name for name, _ in starts_of(run, seed, matrix)]
         seeds = [seed_of_sources(run, seed, matrix)]
-        jobs |= dict.fromkeys((*jobs_of(starts, replace(matrix, seeds=seeds)), (run, seed)))
+        jobs |= dict.fromkeys((*jobs_of(starts, replace(matrix, seeds=seeds), (*above, run)), (run, seed)))
     return list(jobs)
+
+
+def starts_of(run: str, seed: int, matrix: Matrix) -> list[tuple[str, int]]:
+    """Runs and seeds that a run takes something from."""
+    named = [name for kind, name in PLACE.findall(" ".join(matrix.runs[run])) if kind == "runs"]
+    return [(name, seed_of_sources(run, seed, matrix)) for name in named]
 
 
 def seed_of_sources(run: str, seed: int, matrix: Matrix) -> int:
@@ -159,8 +200,8 @@ def overrides_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]
         PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
         for override in matrix.runs[run]
     ]
-    scale = [] if run in matrix.evaluations else [f"scale={matrix.scale}"]
-    return [*placed, f"seed={seed}", *scale, f"hydra.run.dir={output / 'runs' / run / f'seed_{seed}'}"]
+    scale, more = ([], []) if run in matrix.evaluations else ([f"scale={matrix.scale}"], matrix.overrides)
+    return [*placed, *more, f"seed={seed}", *scale, f"hydra.run.dir={output / 'runs' / run / f'seed_{seed}'}"]
 
 
 def error_of(command: Sequence[str]) -> str:
@@ -182,7 +223,7 @@ def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
     seeds = matrix.seeds if config.seeds is None else matrix.seeds[: config.seeds]
     if config.seeds is not None and len(seeds) != config.seeds:
         raise FairlabError(f"seeds must lie in 1..{len(matrix.seeds)}, not {config.seeds}")
-    return replace(matrix, tables=tables, seeds=seeds)
+    return replace(matrix, tables=tables, seeds=seeds, overrides=[str(one) for one in config.overrides])
 
 
 def state_of(folder: Path, overrides: Sequence[str]) -> str:

@@ -52,7 +52,7 @@ def _models(config: Mapping[str, Any]) -> Iterator[Need]:
         yield _model(settings, model_size(settings))
     augmentation = config.get("augmentation") or {}
     for key in ("generator", "summary"):
-        if augmentation.get(key):
+        if "/" in str(augmentation.get(key)):  # else a way of ours to do without
             yield _model({"name": augmentation[key]}, model_size({"name": augmentation[key]}))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairlab.planning.calls import Calls, calls_of
@@ -34,6 +34,7 @@ class RunPlan:
         calls: what it asks a language model.
         problem: why it cannot be planned; empty where it can.
         times: number of seeds that it is run with.
+        trains: whether it is a training.
     """
 
     title: str
@@ -47,6 +48,7 @@ class RunPlan:
     calls: Calls | None = None
     problem: str = ""
     times: int = 1
+    trains: bool = False
 
 
 def plan_of_run(
@@ -67,20 +69,20 @@ def plan_of_run(
     """
     models = model_settings(config)
     size = _size(models[0], made or {}) if models else None
-    about = {"needs": needs_of(config), "size": size, "commands": commands, "times": times}
+    plan = RunPlan(title, commands, needs_of(config), size, times=times)
     if "method" not in config:
         texts = None if "input" not in config else training_work(_as_training(config)).items
-        return RunPlan(title, **about, calls=calls_of(config, texts))
+        return replace(plan, calls=calls_of(config, texts))
     method = config["method"]["_target_"].rpartition(".")[2]
     if size is None or method in FITTED:
-        return RunPlan(title, **about, calls=calls_of(config, None))
+        return replace(plan, calls=calls_of(config, None), trains=True)
     work = training_work(config)
     adapters = bool(config["method"].get("rank"))
     words = size.vocabulary * size.width if method in LOSS_OVER_WORDS and size.layers and not _has_head(size) else 0
     flops = None if work.read is None else training_flops(size.multiplied + words, work.read, adapters=adapters)
     mixed = "bf16" in str(config["trainer"].get("precision", ""))
     memory = _memory(config, size, work, method, mixed)
-    return RunPlan(title, **about, work=work, memory=memory, flops=flops, mixed=mixed, calls=calls_of(config, None))
+    return replace(plan, work=work, memory=memory, flops=flops, mixed=mixed, calls=calls_of(config, None))
 
 
 def _size(settings: Mapping[str, Any], made: Mapping[str, ModelSize]) -> ModelSize | None:
@@ -140,11 +142,9 @@ def plan_text(
         single: whether it is one run, whose sum is itself.
     """
     parts = [title, "=" * len(title), "", *_needs([need for run in runs for need in run.needs]), ""]
-    parts += ["Runs" if not single else "Run", "----"]
-    for run in runs:
-        parts += [*_run(run, devices), ""]
+    parts += ["Runs", "----", *_runs(runs, devices)]
     if left_out:
-        parts += ["Not run, and why", "----------------", *(f"  {name}: {why}" for name, why in left_out.items()), ""]
+        parts += ["Not run, and why", "----------------", *_left_out(left_out), ""]
     parts += [] if single else [*_sum(runs, devices), ""]
     return "\n".join([*parts, *_basis(devices, busy)])
 
@@ -157,9 +157,28 @@ def _needs(needs: Iterable[Need]) -> list[str]:
     return ["What is read from elsewhere", "---------------------------", *lines]
 
 
+def _runs(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
+    """Every run; those of which the same is to be said are said together."""
+    together: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for run in runs:
+        together.setdefault((run.times, tuple(_run(run, devices))), []).append(run.title)
+    lines = []
+    for (times, said), titles in together.items():
+        each = f", {times} seeds" + (" each" if len(titles) > 1 else "") if times > 1 else ""
+        lines += [f"{', '.join(titles)}{each}", *said, ""]
+    return lines
+
+
+def _left_out(reasons: Mapping[str, str]) -> list[str]:
+    """Runs that cannot be had by their reasons, which several may share."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        by_reason.setdefault(reason, []).append(name)
+    return [f"  {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+
+
 def _run(run: RunPlan, devices: Sequence[Device]) -> list[str]:
-    lines = [f"{run.title}" + (f", {run.times} seeds" if run.times > 1 else "")]
-    lines += [f"    {shlex.join(['python', *command[1:]])}" for command in run.commands]
+    lines = [f"    {shlex.join(['python', *command[1:]])}" for command in run.commands]
     if run.problem:
         return [*lines, f"    cannot be planned: {run.problem}"]
     if run.size is not None:
@@ -175,6 +194,8 @@ def _run(run: RunPlan, devices: Sequence[Device]) -> list[str]:
         )
     elif run.work is not None:
         lines.append("    FLOP and hours of training: not said, as the number of items is not known")
+    elif run.trains:
+        lines.append("    no network is trained by gradients; what it takes is not estimated")
     if run.calls is not None:
         lines.append(f"    language model: {_asked(run.calls)}")
     return lines
@@ -236,9 +257,8 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
         lines.append(f"  training: {flops:.2g} FLOP in {sum(run.times for run in known)} runs")
         for device in devices:
             spans = [device.hours((run.flops or 0) * run.times, mixed=run.mixed) for run in known]
-            lines.append(
-                f"    on {device.name}, one after the other: {_span(sum(a for a, _ in spans), sum(b for _, b in spans))}"
-            )
+            span = _span(sum(few for few, _ in spans), sum(many for _, many in spans))
+            lines.append(f"    on {device.name}, one after the other: {span}")
     if open_runs:
         lines.append(f"  {open_runs} more runs train on a number of items that is not known, and are not in the sum")
     memories = [run.memory.total for run in runs if run.memory is not None]
@@ -249,10 +269,8 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
         dollars = [calls.dollars for calls in paid]
         price = "" if not paid else "; a price is not configured for all" if None in dollars else ""
         total = f", about ${sum(dollar or 0 for dollar in dollars):,.2f}" if any(dollars) else ""
-        lines.append(
-            f"  language models: {sum(calls.calls for calls in asked):,} calls{total}{price}; where the number of texts is not known,"
-        )
-        lines.append("    counted for 1,000 of them")
+        lines.append(f"  language models: {sum(calls.calls for calls in asked):,} calls{total}{price}")
+        lines.append("    (counted for 1,000 texts where their number is not known)")
     return lines
 
 
@@ -269,7 +287,7 @@ def _basis(devices: Sequence[Device], busy: str) -> list[str]:
         *lines,
         *([f"  no hours of this machine: {busy}"] if busy else []),
         "  Training is 6 FLOP for each parameter and token, 4 with adapters. Loading, measuring and reports",
-        "  come on top, and so do a method's own passes over its data. docs/planning.md has every formula with its source.",
+        "  come on top, and so do a method's own passes over its data. Formulas and sources: docs/planning.md.",
     ]
 
 
@@ -278,8 +296,10 @@ def _span(few: float, many: float) -> str:
 
     Example:
         >>> _span(0.01, 0.05), _span(2, 7.5), _span(100, 600)
-        ('1 to 3 minutes', '2 to 7.5 hours', '4 to 25 days')
+        ('0.6 to 3 minutes', '2 to 7.5 hours', '4.2 to 25 days')
     """
+    if many < 1 / 60:
+        return "less than a minute"
     for unit, hours, top in (("minutes", 1 / 60, 100), ("hours", 1.0, 72)):
         if many / hours < top:
             return f"{_figure(few / hours)} to {_figure(many / hours)} {unit}"
@@ -287,7 +307,7 @@ def _span(few: float, many: float) -> str:
 
 
 def _figure(value: float) -> str:
-    return f"{max(value, 1):.0f}" if value < 1 or value >= 10 else f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _millions(count: int) -> str:

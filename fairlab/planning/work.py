@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.data.groups import read_groups
+from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
 from fairlab.planning.sizes import KNOWN
 
 VERSIONS = 3  # texts of a counterfactual group: neutral and two attributes
+ENTRY = 25.0  # tokens of a sentence of State of the Union addresses, by experiments/biasers/records
 TOKENS = 30.0  # of a sentence where nothing better is known: ours
 
 
@@ -52,10 +54,16 @@ def training_work(config: Mapping[str, Any]) -> Work:
     items, tokens, source = _items(data, kind, texts)
     if data.get("limit") and items is not None:
         items = min(items, int(data["limit"]))
-    elif data.get("limit") and kind == "Corpus":
+    elif data.get("limit"):
         items, source = int(data["limit"]), "data.limit"
     if kind == "PackedText":
         tokens = float(data.get("block") or config["backbone"]["max_length"])
+    if kind == "Entries" and data.get("limit"):
+        tokens = float(data["block"])
+        items = math.ceil(int(data["limit"]) * ENTRY / tokens)
+        source = f"blocks of {data['block']} tokens, of at most {data['limit']} entries of about {ENTRY:.0f} tokens"
+    if augmentation := (config.get("augmentation") or {}).get("_target_", ""):
+        source += f"; what {augmentation.rpartition('.')[2]} adds to them is not counted"
     if kind == "Corpus":
         tokens = float(max(max(data["windows"]), TOKENS))
     epochs = int(method.get("epochs") or 1)
@@ -75,6 +83,8 @@ def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, 
     if named.startswith("embedded/") and kind == "CounterfactualData":
         count = sum(group.extra.get("split", "train") == "train" for group in read_groups(named))
         return count, tokens, f"groups of {named}"
+    if kind == "LabelledTexts" and data.get("path") is None and all(map(at_hand, named_files(data))):
+        return len(read_task(str(data["task"]), "train")), tokens, "examples in FAIRLAB_DATA"
     paths = [found for name in named_files(data) if (found := at_hand(name)) is not None]
     if len(paths) == 1 and paths[0].is_file() and paths[0].suffix in (".jsonl", ".tsv", ".txt"):
         if kind == "AttributeSentences":
@@ -101,6 +111,8 @@ def named_files(data: Mapping[str, Any]) -> Iterator[str]:
     """Files that the data names, as the configuration has them."""
     if data.get("path") not in (None, "hub", "???"):
         yield str(data["path"])
+    elif "held_out" in data and data.get("name"):
+        yield from map(str, (data["name"], *data["held_out"]))
     elif "task" in data and data.get("path") is None:
         for part in find_task(str(data["task"])).parts or (find_task(str(data["task"])),):
             files = part.files.get("train", ())

@@ -138,6 +138,7 @@ class Reproduce(TypedDict):
     seeds: Count | None
     dry_run: bool
     calibrate: bool
+    overrides: Sequence[str]
     output: str
 
 
