@@ -13,12 +13,12 @@ TOY = ModelSize("toy", 1000, 200, 2, 8, 2, 32, 50, 4000, None, "")
 MEASURE = """
 import gc, sys, torch
 from transformers import BertConfig, BertModel
-from fairlab.benchmarks.stages import Stage, timed, _peak, _forget_peaks
+from fairlab.benchmarks.stages import _forget_peaks, _peak
 
 layers, width, texts, length = map(int, sys.argv[1:])
 torch.manual_seed(0)
 def step(model, optimiser, texts, length):
-    words = torch.randint(0, 1000, (texts, length))
+    words = torch.randint(0, 100, (texts, length))
     model(input_ids=words, attention_mask=torch.ones_like(words)).last_hidden_state.mean().backward()
     optimiser.step()
     optimiser.zero_grad()
@@ -29,7 +29,7 @@ gc.collect()
 _forget_peaks()
 before = _peak()
 config = BertConfig(vocab_size=1000, hidden_size=width, num_hidden_layers=layers, num_attention_heads=width // 64,
-                    intermediate_size=4 * width)
+                    intermediate_size=4 * width, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 model = BertModel(config).train()
 optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
 for _ in range(2):

@@ -57,7 +57,7 @@ def test_hours_are_a_range_of_shares_of_the_peak():
 
 def test_a_disturbed_calibration_is_refused():
     refuse_unsteady(100e9, 71e9)
-    with pytest.raises(FairlabError, match="the machine is busy: .* gave 100 and 69 GFLOP/s; try again when"):
+    with pytest.raises(FairlabError, match=r"the machine is busy: .* gave 100 and 69 GFLOP/s; try again when"):
         refuse_unsteady(100e9, 69e9)
 
 
