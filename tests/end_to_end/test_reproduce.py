@@ -226,7 +226,7 @@ def test_a_dry_run_of_a_training_plans_it_and_writes_nothing(run, small, tmp_pat
 
 
 def test_overrides_go_to_every_training(run, matrix):
-    listed = run("paper=mini", "dry_run=true", "calibrate=false", "overrides=[trainer=cpu]", entry="reproduce")
+    listed = run("paper=mini", "dry_run=true", "calibrate=false", "overrides=['trainer=cpu']", entry="reproduce")
     commands = [line for line in listed.stdout.splitlines() if line.startswith("  python")]
     assert len(commands) == 2
     assert all(" trainer=cpu seed=" in command for command in commands)

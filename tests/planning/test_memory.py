@@ -60,14 +60,12 @@ def test_what_saves_memory_does():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("layers", "width", "texts", "length"), [(6, 384, 64, 128), (12, 512, 16, 128), (4, 768, 32, 64)]
-)
+@pytest.mark.parametrize(("layers", "width", "texts", "length"), [(6, 384, 32, 128), (4, 768, 32, 64)])
 def test_the_formula_is_within_a_fifth_of_the_measured_peak(layers, width, texts, length):
     command = [sys.executable, "-c", MEASURE, *map(str, (layers, width, texts, length))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     parameters, peak = map(int, done.stdout.split())
     size = ModelSize("", parameters, 0, layers, width, width // 64, 4 * width, 1000, 0, None, "")
-    estimated = training_memory(size, texts=texts, length=length, trained=parameters).total
+    estimated = training_memory(size, texts=texts, length=length, trained=parameters, dropout=False).total
     print(f"{layers} layers, {width} wide: {estimated / 1e6:.0f} MB by formula, {peak / 1e6:.0f} MB measured")
     assert abs(estimated - peak) < 0.2 * peak
