@@ -1,6 +1,8 @@
 # Every target makes .venv and installs what it needs first; `make help` lists the targets.
 PYTHON ?= python3
 BIN := .venv/bin
+# Python keeps what it compiles of the tests, whatever the environment says; without, every process does it again.
+COMPILED := PYTHONDONTWRITEBYTECODE=
 # Published benchmark data: FAIRLAB_DATA, else a sibling folder shared/data, else fetched by URL and checksum.
 export FAIRLAB_DATA ?= $(realpath ../shared/data)
 
@@ -22,10 +24,10 @@ fetch: .venv/installed ## bring models into the cache, for example NAME=mpnet; w
 	$(BIN)/fairlab fetch $(NAME)
 
 test: .venv/installed ## run the tests, in about ten minutes on two cores
-	$(BIN)/python -m pytest
+	$(COMPILED) $(BIN)/python -m pytest
 
 test-slow: .venv/installed ## run the tests that are left out there: whole runs on real weights, more of what is killed
-	$(BIN)/python -m pytest -m 'slow and not gpu and not network'
+	$(COMPILED) $(BIN)/python -m pytest -m 'slow and not gpu and not network'
 
 lint: .venv/installed ## check style, types and spelling
 	$(BIN)/ruff check .
