@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from omegaconf import DictConfig
 
 from fairlab.backbones.loading import weights_facts
 from fairlab.benchmarks.runner import measure_data, measure_models
+from fairlab.benchmarks.stages import stage
 from fairlab.distributed import device, rank
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Note, Record
@@ -56,7 +58,8 @@ def work(config: DictConfig, record: Record) -> None:
     from fairlab.reporting.report import write_report
 
     record.status = "finished"
-    write_report(record)
+    with stage(record, "report"):
+        write_report(record)
     record.save()
     finish_loggers(loggers, record, step=0)
     if pushed is not None:
@@ -92,8 +95,14 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
     benchmarks = build_benchmarks(config)
     record.provenance |= environment() | inputs
     one = len(models) == 1
-    backbones = (("" if one else label, build(node).to(device())) for label, node in models.items())
+    backbones = (("" if one else label, on_device(node, record)) for label, node in models.items())
     measure_named(benchmarks, backbones, {"" if one else label: Path(place) for label, place in named.items()}, record)
+
+
+def on_device(node: DictConfig, record: Record) -> Backbone:
+    """A model on its device; how long that took is in the record."""
+    with stage(record, "loading"):
+        return build(node).to(device())
 
 
 def measure_named(
@@ -184,6 +193,11 @@ def asked(config: DictConfig) -> dict[str, Any]:
 
 def command() -> None:
     """The console script's entry."""
+    if cli.asks_for_plan(sys.argv[1:]):
+        from fairlab.run.planned import print_plan
+
+        print_plan("evaluate")
+        return
     cli.run(main, "evaluate")
 
 

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import product
@@ -26,9 +27,11 @@ from fairlab.run.schema import refuse_misfits
 from fairlab.types import FairlabError
 
 EXPERIMENTS = Path("experiments")
+SHIPPED = Path(__file__).parent / "experiments"  # the matrices in an installed wheel
 FINISHED, UNFINISHED, MISSING = "finished", "unfinished", "missing"
 # In overrides of a matrix: data that is made first, or the folder of a run that is run first.
 PLACE = re.compile(r"(?<=[=\[,:])(made|runs)/([\w.]+)")
+NO_ROW = "no row of the paper"
 FORMS = {"md": "github", "tex": "latex_booktabs", "html": "html"}
 
 
@@ -47,10 +50,12 @@ def reproduce(config: DictConfig) -> None:
     """
     refuse_misfits("reproduce", config)
     output = Path(config.output)
-    matrix = chosen(read_matrix(EXPERIMENTS / config.paper / "matrix.yaml", config.scale.name), config)
+    matrix = chosen(read_matrix(matrix_file(config.paper), config.scale.name), config)
     asked = (row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns)
     needed = dict.fromkeys(run for run in asked if run in matrix.runs)
     jobs = jobs_of(needed, matrix)
+    if config.dry_run:
+        print(plan_of_paper(matrix, jobs, output, calibrate=config.calibrate))
     failed = []
     for number, (run, seed) in enumerate(jobs, start=1):
         folder = output / "runs" / run / f"seed_{seed}"
@@ -58,6 +63,11 @@ def reproduce(config: DictConfig) -> None:
             failed.append(f"{run} seed {seed}")
             continue
         commands, state = commands_of(run, seed, matrix, output)
+        lacking = [f"{name} seed {other}" for name, other in starts_of(run, seed, matrix)]
+        if lacking := [name for name in lacking if name in failed]:
+            failed.append(f"{run} seed {seed}")
+            print(f"{run} seed {seed} is not run: it needs {', '.join(lacking)}, which failed", file=sys.stderr)
+            continue
         print(f"{number}/{len(jobs)} {run} seed {seed}: {state}")
         if config.dry_run:
             print("\n".join(f"  {shlex.join(['python', *command[1:]])}" for command in commands))
@@ -83,14 +93,75 @@ def reproduce(config: DictConfig) -> None:
         raise FairlabError(f"{len(failed)} of {len(jobs)} runs failed ({names}); start again to try them again")
 
 
-def jobs_of(needed: Iterable[str], matrix: Matrix) -> list[tuple[str, int]]:
-    """Runs and seeds in the order they are to be done; what a run starts from, or measures, comes first."""
+def matrix_file(paper: str) -> Path:
+    """The matrix of a paper: below ``experiments`` here, else the checkout's or the installed wheel's."""
+    places = [EXPERIMENTS, SHIPPED, Path(__file__).parents[1] / "experiments"]
+    return next(
+        (file for place in places if (file := place / paper / "matrix.yaml").is_file()),
+        places[0] / paper / "matrix.yaml",
+    )
+
+
+def plan_of_paper(matrix: Matrix, jobs: Sequence[tuple[str, int]], output: Path, *, calibrate: bool) -> str:
+    """What the runs of a matrix and the data that they train on need and take; runs of several seeds are said once."""
+    from fairlab.planning.plan import RunPlan, plan_text
+    from fairlab.planning.sizes import ModelSize
+    from fairlab.run.planned import devices, planned
+
+    seeds = Counter(run for run, _ in jobs)
+    used = dict.fromkeys(n for run in seeds for kind, n in PLACE.findall(" ".join(matrix.runs[run])) if kind == "made")
+    plans: list[RunPlan] = [
+        planned("augment", f"made/{name}", making[3:], [making])
+        for name in used
+        for making in [making_of(name, matrix, output)]
+    ]
+    sizes: dict[str, ModelSize] = {}
+    for run, count in seeds.items():
+        entry = "evaluate" if run in matrix.evaluations else "train"
+        plan = planned(entry, run, overrides_of(run, matrix.seeds[0], matrix, output), times=count, made=sizes)
+        sizes |= {f"/runs/{run}/": plan.size} if plan.size is not None else {}
+        plans.append(plan)
+    found, busy = devices(calibrate=calibrate)
+    title = f"Plan: paper={matrix.paper} scale={matrix.scale}, {len(jobs)} runs"
+    shown = {row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns}
+    left_out = {run: reason for run, reason in matrix.unavailable.items() if run in shown and reason != NO_ROW}
+    if left_out and matrix.scale == "paper":
+        left_out["what stands in for them"] = f"python -m fairlab.reproduce paper={matrix.paper} scale=quickstart"
+    return plan_text(title, plans, found, left_out, busy=busy) + "\n\nEvery run in order\n------------------"
+
+
+def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) -> list[tuple[str, int]]:
+    """Runs and seeds in the order they are to be done; what a run starts from, or measures, comes first.
+
+    Args:
+        needed: ids of runs.
+        matrix: the paper's.
+        above: ids of runs that need these.
+
+    Raises:
+        FairlabError: runs need one another in a circle, or one that there is not.
+    """
     jobs: dict[tuple[str, int], None] = {}
     for seed, run in product(matrix.seeds, needed):
-        starts = [name for kind, name in PLACE.findall(" ".join(matrix.runs[run])) if kind == "runs"]
+        if run in above:
+            circle = " > ".join([*above[above.index(run) :], run])
+            raise FairlabError(
+                f"the runs of {matrix.paper} go in a circle: {circle}; let one of them start from no other"
+            )
+        if run not in matrix.runs:
+            raise FairlabError(
+                f"{above[-1]} starts from runs/{run}, which is not among the runs at {matrix.scale} scale"
+            )
+        starts = [name for name, _ in starts_of(run, seed, matrix)]
         seeds = [seed_of_sources(run, seed, matrix)]
-        jobs |= dict.fromkeys((*jobs_of(starts, replace(matrix, seeds=seeds)), (run, seed)))
+        jobs |= dict.fromkeys((*jobs_of(starts, replace(matrix, seeds=seeds), (*above, run)), (run, seed)))
     return list(jobs)
+
+
+def starts_of(run: str, seed: int, matrix: Matrix) -> list[tuple[str, int]]:
+    """Runs and seeds that a run takes something from."""
+    named = [name for kind, name in PLACE.findall(" ".join(matrix.runs[run])) if kind == "runs"]
+    return [(name, seed_of_sources(run, seed, matrix)) for name in named]
 
 
 def seed_of_sources(run: str, seed: int, matrix: Matrix) -> int:
@@ -101,23 +172,13 @@ def seed_of_sources(run: str, seed: int, matrix: Matrix) -> int:
 def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> tuple[list[list[str]], str]:
     """The commands that a run still needs, data first, and its state."""
     folder, first = output / "runs" / run / f"seed_{seed}", f"seed_{matrix.seeds[0]}"
-    source = f"seed_{seed_of_sources(run, seed, matrix)}"
     used = [name for kind, name in PLACE.findall(" ".join(matrix.runs[run])) if kind == "made"]
-    placed = [
-        PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
-        for override in matrix.runs[run]
-    ]
     evaluates = run in matrix.evaluations
-    scale = [] if evaluates else [f"scale={matrix.scale}"]
-    overrides = [*placed, f"seed={seed}", *scale, f"hydra.run.dir={folder}"]
+    overrides = overrides_of(run, seed, matrix, output)
     state = state_of(folder, overrides)
     if state == FINISHED:
         return [], state
-    making = [
-        [sys.executable, "-m", "fairlab.augment", *matrix.made[name], f"output={output / 'made' / name}"]
-        for name in used
-        if not is_finished(output / "made" / name)
-    ]
+    making = [making_of(name, matrix, output) for name in used if not is_finished(output / "made" / name)]
     running = [sys.executable, "-m", f"fairlab.{'evaluate' if evaluates else 'train'}", *overrides]
     before = output / "runs" / matrix.before / first
     if state == UNFINISHED:
@@ -125,6 +186,22 @@ def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> tuple[list
     elif matrix.before and folder != before and is_finished(before) and not evaluates:
         running.append(f"before={before}")
     return [*making, running], state
+
+
+def making_of(name: str, matrix: Matrix, output: Path) -> list[str]:
+    """The command that makes data which runs train on."""
+    return [sys.executable, "-m", "fairlab.augment", *matrix.made[name], f"output={output / 'made' / name}"]
+
+
+def overrides_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
+    """The overrides of a run, with the folders of what it takes from others in their place."""
+    source = f"seed_{seed_of_sources(run, seed, matrix)}"
+    placed = [
+        PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
+        for override in matrix.runs[run]
+    ]
+    scale, more = ([], []) if run in matrix.evaluations else ([f"scale={matrix.scale}"], matrix.overrides)
+    return [*placed, *more, f"seed={seed}", *scale, f"hydra.run.dir={output / 'runs' / run / f'seed_{seed}'}"]
 
 
 def error_of(command: Sequence[str]) -> str:
@@ -146,7 +223,7 @@ def chosen(matrix: Matrix, config: DictConfig) -> Matrix:
     seeds = matrix.seeds if config.seeds is None else matrix.seeds[: config.seeds]
     if config.seeds is not None and len(seeds) != config.seeds:
         raise FairlabError(f"seeds must lie in 1..{len(matrix.seeds)}, not {config.seeds}")
-    return replace(matrix, tables=tables, seeds=seeds)
+    return replace(matrix, tables=tables, seeds=seeds, overrides=[str(one) for one in config.overrides])
 
 
 def state_of(folder: Path, overrides: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab.benchmarks.runner import add, measure, take
+from fairlab.benchmarks.stages import stage
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
 from fairlab.plans.building import build_applied
@@ -28,6 +30,7 @@ from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.run.starting import starting_point
 from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, throughput
 from fairlab.run.values import target_of
+from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
 
@@ -42,41 +45,42 @@ def work(config: DictConfig, record: Record) -> None:
     """The run itself: before, fit, after, export, report; everything measured goes into ``record`` at once."""
     config = lowered(config)
     refuse_push(config.get("push"))
-    start = starting_point(config)  # first, so that missing weights are said within seconds
+    with stage(record, "loading"):
+        start = starting_point(config)  # first, so that missing weights are said within seconds
 
-    from lightning import seed_everything
+        from lightning import seed_everything
 
-    from fairlab.benchmarks.axes import follow_axes
-    from fairlab.reporting.report import write_report
-    from fairlab.results.marks import training_notes
-    from fairlab.run.checkpoints import History
+        from fairlab.benchmarks.axes import follow_axes
+        from fairlab.reporting.report import write_report
+        from fairlab.results.marks import training_notes
+        from fairlab.run.checkpoints import History
 
-    quieten()
-    seed_everything(config.seed, workers=True, verbose=False)
-    benchmarks = build_benchmarks(config)
-    method = build_method(config, start.model)
-    data, parts = build_data(config, start.model, method)
-    inputs = {"data": data.facts(), **start.facts()}
-    refuse_changed_inputs(record, inputs)
-    refuse_changed_step(record, parts)
-    record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
-    record.add_notes(shortening_notes(config))
-    data.write(record.folder)
-    print(start.announcement(inputs["data"], parts))
+        quieten()
+        seed_everything(config.seed, workers=True, verbose=False)
+        benchmarks = build_benchmarks(config)
+        method = build_method(config, start.model)
+        data, parts = build_data(config, start.model, method)
+        inputs = {"data": data.facts(), **start.facts()}
+        refuse_changed_inputs(record, inputs)
+        refuse_changed_step(record, parts)
+        record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
+        data.write(record.folder)
+        print(start.announcement(inputs["data"], parts))
+        untrained, history = method.digest(), History()
+        trainer = make_trainer(config, record, history, start.model, method, data, parts)
 
-    untrained, history = method.digest(), History()
-    trainer = make_trainer(config, record, history, start.model, method, data, parts)
     device = trainer.strategy.root_device
     _measure_groups(data, record, config.axis)
-    record.add_notes(follow_axes(benchmarks, data))
+    record.add_notes([*shortening_notes(config), *follow_axes(benchmarks, data)])
     trained_on = data.fingerprints()
     if config.before is not None:
         take("before", Path(config.before), record)
     if config.measure_before and method.measurable_before:
         measure(benchmarks, start.on(device), "before", record)
-    fit(trainer, method, data, record, history)
-    facts = method.facts()
-    method.finish(record.folder)
+    with stage(record, "training"):
+        fit(trainer, method, data, record, history)
+        facts = method.facts()
+        method.finish(record.folder)
     record.provenance |= {"method": facts, **start.facts_after(), "throughput": throughput(data, history)}
     start.on(device)
     if config.measure_before and not method.measurable_before:
@@ -85,20 +89,27 @@ def work(config: DictConfig, record: Record) -> None:
     measure(benchmarks, method.measured("after"), "after", record, earlier=earlier, trained_on=trained_on)
     if rank():
         return
-    record.provenance["model_sha256"] = sha256(method.export(record.folder / "model", start.card(record)))
-    start.write(record)
-    if trained_on is not None:
-        trained_on.save(record.folder)
+    with stage(record, "export"):
+        export(method, start, trained_on, record)
     if method.digest() == untrained:
         text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
         record.notes.append(Note("training", text))
     record.status = "finished"
     record.add_notes(training_notes(record))
-    write_report(record)
+    with stage(record, "report"):
+        write_report(record)
     record.save()
     finish_loggers(trainer.loggers, record, trainer.global_step)
     if config.get("push"):
         push_model(record.folder / "model", config.push)
+
+
+def export(method: Any, start: Any, trained_on: Fingerprints | None, record: Record) -> None:
+    """Write what was trained into the run's folder, and hashes of the texts that it was trained on."""
+    record.provenance["model_sha256"] = sha256(method.export(record.folder / "model", start.card(record)))
+    start.write(record)
+    if trained_on is not None:
+        trained_on.save(record.folder)
 
 
 def quieten() -> None:
@@ -195,6 +206,11 @@ def _measure_groups(data: Any, record: Record, axis: str) -> None:
 
 def command() -> None:
     """The console script's entry."""
+    if cli.asks_for_plan(sys.argv[1:]):
+        from fairlab.run.planned import print_plan
+
+        print_plan("train")
+        return
     cli.run(main, "train")
 
 

@@ -24,6 +24,7 @@ LAYERS = [
     {"augmentation"},
     {"data"},
     {"methods", "ensemble", "benchmarks"},
+    {"planning"},
     {"results"},
     {"reporting"},
     {"run"},

@@ -9,6 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import replaced_when_written
 from fairlab.protocols import Benchmark, DataBenchmark
@@ -206,10 +207,12 @@ def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record
         names = missing[start : start + ranks()]
         own = names[rank()] if rank() < len(names) else None
         found = gather_over_ranks(None if own is None else _measured(own, tasks[own]))
-        for name, outcome in zip(names, found, strict=False):
+        for name, one in zip(names, found, strict=False):
+            assert one is not None
+            outcome, taken = one
+            keep_stage(record, "/".join(filter(None, (phase, name))), taken)
             if isinstance(outcome, Exception):
                 raise outcome
-            assert outcome is not None
             file = items_file(record.folder, phase, name)
             file.parent.mkdir(parents=True, exist_ok=True)
             add(outcome, phase, record, change)
@@ -231,16 +234,20 @@ def _is_kept(name: str, phase: str, record: Record) -> bool:
     return True
 
 
-def _measured(name: str, measuring: Callable[[], Outcome]) -> Outcome | Exception:
-    """What a benchmark gives, or the error that the other processes must know of."""
+def _measured(name: str, measuring: Callable[[], Outcome]) -> tuple[Outcome | Exception, Stage]:
+    """What a benchmark gives, or the error that the other processes must know of; and what it took."""
+    taken = Stage()
+    outcome: Outcome | Exception
     try:
-        return measuring()
+        with timed(taken):
+            outcome = measuring()
     except (CannotScore, DataUnavailable) as error:
-        return Outcome(not_run=[NotRun(name, EVERYTHING, str(error))])
+        outcome = Outcome(not_run=[NotRun(name, EVERYTHING, str(error))])
     except Exception as error:
         if ranks() == 1:
             raise
-        return error
+        outcome = error
+    return outcome, taken
 
 
 def items_are_intact(file: Path) -> bool:

@@ -88,6 +88,15 @@ class Axis:
     names: Sequence[str] = ()
 
 
+@dataclass(frozen=True)
+class Slice:
+    """One part of a whole: its name, its size, and what it says when it is pointed at."""
+
+    name: str
+    size: float
+    text: str
+
+
 def figure(panels: Sequence[Panel], note: str = "") -> Figure:
     """Panels side by side under one legend; a single name needs none."""
     legend = dict.fromkeys((one.name, one.swatch) for panel in panels for one in panel.marks if one.name)
@@ -225,6 +234,21 @@ def parallel(axes: Sequence[Axis], shades: Sequence[int | None]) -> Figure:
         for line, words in enumerate(textwrap.wrap(axis.title, letters)[:5]):
             _text(root, max(x - 36, 2), bottom + 18 + 13 * line, words, "start")
     return Figure([Drawn("", _markup(root))], wide=True)
+
+
+def stacked(parts: Sequence[Slice], note: str = "") -> Figure:
+    """One bar, cut into parts by their sizes; at most as many as there are colours."""
+    width, height = 960, 36
+    root = ElementTree.Element("svg", {"class": "chart", "viewBox": f"0 0 {width} {height}", "role": "img"})
+    total, x = sum(part.size for part in parts) or 1.0, 0.0
+    for number, part in enumerate(parts):
+        across = width * part.size / total
+        place = {"x": f"{x:.1f}", "y": "2", "width": f"{across:.1f}", "height": f"{height - 4}"}
+        bar = ElementTree.SubElement(root, "rect", place | {"class": f"dot k{number % COLOURS}"})
+        ElementTree.SubElement(bar, "title").text = part.text
+        x += across
+    legend = [(part.text, f"dot k{number % COLOURS}") for number, part in enumerate(parts)]
+    return Figure([Drawn("", _markup(root))], legend, note, wide=True)
 
 
 def _line(root: ElementTree.Element, x1: float, y1: float, x2: float, y2: float, classes: str) -> None:

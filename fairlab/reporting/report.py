@@ -35,6 +35,7 @@ from fairlab.reporting.projections import embedding_sections
 from fairlab.reporting.questions import by_question, shifts, verdict
 from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
+from fairlab.reporting.stages import stage_section
 from fairlab.reporting.summary import collapse_verdicts
 from fairlab.results.marks import marks_beside
 
@@ -59,6 +60,7 @@ def write_report(record: Record) -> Path:
         Section("Beside the published numbers", _published(record)) if trained and not ensemble else None,
         _notes(record),
         Section("Not run", [_not_run(record)]),
+        stage_section(record),
         Section("Provenance", provenance(record)),
     ]
     path = record.folder / "report.html"

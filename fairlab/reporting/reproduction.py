@@ -85,6 +85,7 @@ class Matrix:
         made: command-line overrides of ``fairlab.augment`` for data that runs train on, by the name that stands in a
             run's ``data.path=made/NAME``.
         evaluations: ids of the runs that train nothing, whose overrides are of ``fairlab.evaluate``.
+        overrides: overrides that every training takes beside its own, such as ``trainer=ddp``.
     """
 
     paper: str
@@ -96,6 +97,7 @@ class Matrix:
     before: str = ""
     made: dict[str, list[str]] = field(default_factory=dict)
     evaluations: frozenset[str] = frozenset()
+    overrides: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,12 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
     return None
 
 
+def asks_for_plan(arguments: Sequence[str]) -> bool:
+    """Whether a command gives ``dry_run=true``; the last value counts, as everywhere."""
+    values = [one.partition("dry_run=")[2] for one in arguments if re.match(r"\+*dry_run=", one)]
+    return bool(values) and values[-1].casefold() in ("true", "1", "yes", "on")
+
+
 def choices(group: str) -> list[str]:
     """Names a configuration group offers, such as ``minilm`` and ``paper/bert``."""
     folder = Path(conf_dir()) / group

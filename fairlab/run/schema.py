@@ -67,6 +67,8 @@ class Train(TypedDict):
     biaser_set: NotRequired[Node]
     limit: Count | None
     push: str | None
+    dry_run: NotRequired[bool]
+    calibrate: NotRequired[bool]
     debug: NotRequired[Mapping[str, Any]]
 
 
@@ -87,6 +89,8 @@ class Evaluate(TypedDict):
     ckpt: Name | None
     limit: Count | None
     push: str | None
+    dry_run: NotRequired[bool]
+    calibrate: NotRequired[bool]
     debug: NotRequired[Mapping[str, Any]]
 
 
@@ -148,6 +152,8 @@ class Reproduce(TypedDict):
     table: Name | None
     seeds: Count | None
     dry_run: bool
+    calibrate: bool
+    overrides: Sequence[str]
     output: str
 
 

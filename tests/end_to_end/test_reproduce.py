@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 import yaml
@@ -38,10 +39,15 @@ def matrix(small, tmp_path):
     return write
 
 
+def numbered(printed):
+    """The lines of the runs in their order."""
+    return [line for line in printed.splitlines() if re.match(r"\d+/\d+ ", line)]
+
+
 def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_path):
-    listed = run("paper=mini", "dry_run=true", entry="reproduce")
+    listed = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
     assert listed.returncode == 0, listed.stderr
-    assert [line.split(": ")[:2] for line in listed.stdout.splitlines() if not line.startswith(" ")] == [
+    assert [line.split(": ")[:2] for line in numbered(listed.stdout)] == [
         ["1/2 ccd seed 1", "missing"],
         ["2/2 ccd seed 2", "missing"],
     ]
@@ -105,9 +111,12 @@ def test_a_run_starts_from_another(run, matrix, small):
     on_first = ["+experiment=ccd_bert", "backbone=bert_base", "backbone.name=runs/ccd/model", "method.epochs=1"]
     table = {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": {"CCD-CDA": "second"}}
     matrix(runs={"ccd": {"quickstart": small}, "second": {"quickstart": on_first}}, tables={6: table})
-    listed = run("paper=mini", "dry_run=true", entry="reproduce")
-    lines = [line for line in listed.stdout.splitlines() if not line.startswith(" ")]
-    assert lines == ["1/3 ccd seed 1: missing", "2/3 second seed 1: missing", "3/3 second seed 2: missing"]
+    listed = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
+    assert numbered(listed.stdout) == [
+        "1/3 ccd seed 1: missing",
+        "2/3 second seed 1: missing",
+        "3/3 second seed 2: missing",
+    ]
     assert listed.stdout.count(f"backbone.name={OUTPUT}/runs/ccd/seed_1/model") == 2
 
 
@@ -116,9 +125,8 @@ def test_an_evaluation_measures_what_runs_of_its_own_seed_left(run, matrix, smal
     row = {"run": "data", "phase": "a"}
     table = {"title": "t", "columns": ["db_index/all/expectation"], "rows": {"A": row}}
     matrix(runs={"ccd": {"quickstart": small}, "data": data}, tables={1: table})
-    listed = run("paper=mini", "dry_run=true", entry="reproduce")
-    lines = [line for line in listed.stdout.splitlines() if not line.startswith(" ")]
-    assert lines == [f"{n}/4 {name} seed {seed}: missing" for n, name, seed in NUMBERED]
+    listed = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
+    assert numbered(listed.stdout) == [f"{n}/4 {name} seed {seed}: missing" for n, name, seed in NUMBERED]
     for seed in (1, 2):
         place = f"{OUTPUT}/runs/ccd/seed_{seed}/x.jsonl"
         expected = f"fairlab.evaluate 'dataset={{a:{place}}}' seed={seed} hydra.run.dir={OUTPUT}/runs/data/seed_{seed}"
@@ -131,7 +139,7 @@ def test_data_is_made_once_before_the_runs_that_train_on_it(run, matrix, small, 
     on_made = [*(part for part in small if not part.startswith("data.path")), "data.path=made/swapped"]
     making = ["+augmentation=cda", "input=texts.jsonl"]
     matrix(runs={"ccd": {"quickstart": on_made}, "gpt": {"quickstart": "none"}}, made={"swapped": making})
-    listed = run("paper=mini", "seeds=1", "dry_run=true", entry="reproduce")
+    listed = run("paper=mini", "seeds=1", "dry_run=true", "calibrate=false", entry="reproduce")
     assert f"fairlab.augment +augmentation=cda input=texts.jsonl output={OUTPUT}/made/swapped" in listed.stdout
     done = run("paper=mini", "seeds=2", entry="reproduce")
     assert done.returncode == 0, done.stderr
@@ -182,3 +190,43 @@ def test_bad_input_ends_in_one_sentence(run, matrix, arguments, message):
     assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_runs_in_a_circle_are_one_sentence(run, matrix, small):
+    first = [*small, "backbone.name=runs/second/model"]
+    second = [*small, "backbone.name=runs/ccd/model"]
+    matrix(runs={"ccd": {"quickstart": first}, "second": {"quickstart": second}, "gpt": {"quickstart": "none"}})
+    done = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        "fairlab: the runs of mini go in a circle: ccd > second > ccd; let one of them start from no other"
+    )
+
+
+def test_a_run_that_needs_a_failed_one_is_not_run(run, matrix, small):
+    second = [*small, "backbone.name=runs/ccd/model"]
+    table = {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": {"CCD-CDA": "second"}}
+    runs = {"ccd": {"quickstart": [*small, "method.epochs=0"]}, "second": {"quickstart": second}}
+    matrix(runs=runs, tables={6: table}, options={"quickstart": []})
+    done = run("paper=mini", "seeds=1", entry="reproduce")
+    assert done.returncode == 1
+    assert "second seed 1 is not run: it needs ccd seed 1, which failed" in done.stderr
+
+
+def test_a_dry_run_of_a_training_plans_it_and_writes_nothing(run, small, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    done = run(*small, "dry_run=true", "calibrate=false")
+    assert done.returncode == 0, done.stderr
+    assert "    model: " in done.stdout
+    assert "on NVIDIA A100, " not in done.stdout  # the sum of one run is the run
+    assert "NVIDIA A100 " in done.stdout
+    assert sorted(tmp_path.rglob("*")) == before
+    swept = run("-m", *small, "dry_run=true")
+    assert (swept.returncode, swept.stderr) == (1, "fairlab: dry_run=true plans one run; leave out -m\n")
+
+
+def test_overrides_go_to_every_training(run, matrix):
+    listed = run("paper=mini", "dry_run=true", "calibrate=false", "overrides=['trainer=cpu']", entry="reproduce")
+    commands = [line for line in listed.stdout.splitlines() if line.startswith("  python")]
+    assert len(commands) == 2
+    assert all(" trainer=cpu seed=" in command for command in commands)

@@ -1,0 +1,318 @@
+"""A plan in plain words: what each run needs, and what all of them need together."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairlab.planning.calls import Calls, calls_of
+from fairlab.planning.hours import Device
+from fairlab.planning.memory import Memory, training_memory
+from fairlab.planning.needs import Need, model_settings, needs_of
+from fairlab.planning.sizes import ModelSize, model_size
+from fairlab.planning.work import Work, training_flops, training_work
+
+LOSS_OVER_WORDS = ("MLM", "CausalLMTuning", "PerturberTraining")  # methods whose loss is over the vocabulary
+FITTED = ("INLP", "SentenceDebias")  # methods that read their data once and take no gradients
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What one run needs.
+
+    Attributes:
+        title: name of the run.
+        commands: commands that do it.
+        needs: what it reads from elsewhere.
+        size: of its model; None where it has none, or none that is known.
+        work: what its training takes; None where it trains no network.
+        memory: what a device needs; None likewise.
+        flops: of its training; None where they are not known.
+        mixed: whether it multiplies in bfloat16.
+        calls: what it asks a language model.
+        problem: why it cannot be planned; empty where it can.
+        times: number of seeds that it is run with.
+        trains: whether it is a training.
+    """
+
+    title: str
+    commands: Sequence[Sequence[str]] = ()
+    needs: Sequence[Need] = ()
+    size: ModelSize | None = None
+    work: Work | None = None
+    memory: Memory | None = None
+    flops: float | None = None
+    mixed: bool = False
+    calls: Calls | None = None
+    problem: str = ""
+    times: int = 1
+    trains: bool = False
+
+
+def plan_of_run(
+    title: str,
+    config: Mapping[str, Any],
+    commands: Sequence[Sequence[str]] = (),
+    times: int = 1,
+    made: Mapping[str, ModelSize] | None = None,
+) -> RunPlan:
+    """The plan of a configuration of ``fairlab.train``, ``evaluate`` or ``augment``.
+
+    Args:
+        title: name of the run.
+        config: as plain containers.
+        commands: commands that do it.
+        times: number of seeds that it is run with.
+        made: sizes of models that other runs make, by the end of their folder.
+    """
+    models = model_settings(config)
+    size = _size(models[0], made or {}) if models else None
+    plan = RunPlan(title, commands, needs_of(config), size, times=times)
+    if "method" not in config:
+        texts = None if "input" not in config else training_work(_as_training(config)).items
+        return replace(plan, calls=calls_of(config, texts))
+    method = config["method"]["_target_"].rpartition(".")[2]
+    if size is None or method in FITTED:
+        return replace(plan, calls=calls_of(config, None), trains=True)
+    work = training_work(config)
+    adapters = bool(config["method"].get("rank"))
+    words = size.vocabulary * size.width if method in LOSS_OVER_WORDS and size.layers and not _has_head(size) else 0
+    flops = None if work.read is None else training_flops(size.multiplied + words, work.read, adapters=adapters)
+    mixed = "bf16" in str(config["trainer"].get("precision", ""))
+    memory = _memory(config, size, work, method, mixed)
+    return replace(plan, work=work, memory=memory, flops=flops, mixed=mixed, calls=calls_of(config, None))
+
+
+def _size(settings: Mapping[str, Any], made: Mapping[str, ModelSize]) -> ModelSize | None:
+    name = str(settings["name"])
+    return next((size for place, size in made.items() if place in name), None) or model_size(settings)
+
+
+def _has_head(size: ModelSize) -> bool:
+    """Whether the count holds a head over the vocabulary: that of a causal model does."""
+    return "llama" in size.name.casefold() or "smollm" in size.name.casefold()
+
+
+def _as_training(config: Mapping[str, Any]) -> dict[str, Any]:
+    """An augmentation's input, as the data of a training, to be counted alike."""
+    named = str(config["input"])
+    data = {"task": named.split(":")[1]} if named.startswith("task:") else {"path": named}
+    return {"data": {"_target_": ".Rows", "limit": config.get("limit"), **data}, "method": {}, "trainer": {}}
+
+
+def _memory(config: Mapping[str, Any], size: ModelSize, work: Work, method: str, mixed: bool) -> Memory:
+    settings, data = config["method"], config["data"]
+    at_once = min(work.batch, config["trainer"].get("device_batch_size") or work.batch)
+    rank = settings.get("rank")
+    # Two matrices of width x rank beside each of a layer's six (four of attention, two of the feed-forward part).
+    adapters = size.layers * rank * (8 * size.width + 2 * (size.width + size.inner)) if rank else 0
+    number = {"float32": 4.0, "bfloat16": 2.0, "float16": 2.0}[str(config["backbone"].get("dtype", "float32"))]
+    return training_memory(
+        size,
+        texts=at_once * work.texts,
+        length=int(data.get("block") or config["backbone"].get("max_length") or 128),
+        trained=adapters or size.parameters,
+        weight_bytes=0.5 if settings.get("quantize") else number,
+        activation_bytes=2 if mixed else 4,
+        dropout=bool(settings.get("dropout", True)),
+        logits=method in LOSS_OVER_WORDS,
+        checkpointing=bool(settings.get("checkpointing")),
+    )
+
+
+def plan_text(
+    title: str,
+    runs: Sequence[RunPlan],
+    devices: Sequence[Device],
+    left_out: Mapping[str, str] | None = None,
+    *,
+    busy: str = "",
+    single: bool = False,
+) -> str:
+    """The plan as text: what is needed, run by run, and the sum.
+
+    Args:
+        title: what is planned.
+        runs: in the order they are done.
+        devices: devices that hours are said for.
+        left_out: runs that cannot be had, with the reason.
+        busy: why this machine is not among the devices; empty where it is, or was not asked for.
+        single: whether it is one run, whose sum is itself.
+    """
+    parts = [title, "=" * len(title), "", *_needs([need for run in runs for need in run.needs]), ""]
+    parts += ["Runs", "----", *_runs(runs, devices)]
+    if left_out:
+        parts += ["Not run, and why", "----------------", *_left_out(left_out), ""]
+    parts += [] if single else [*_sum(runs, devices), ""]
+    return "\n".join([*parts, *_basis(devices, busy)])
+
+
+def _needs(needs: Iterable[Need]) -> list[str]:
+    once = {need.name: need for need in needs}.values()
+    lines = [
+        f"  {need.name}: " + (f"there, {need.there}" if need.there else f"MISSING; {need.remedy}") for need in once
+    ]
+    return ["What is read from elsewhere", "---------------------------", *lines]
+
+
+def _runs(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
+    """Every run; those of which the same is to be said are said together."""
+    together: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for run in runs:
+        together.setdefault((run.times, tuple(_run(run, devices))), []).append(run.title)
+    lines = []
+    for (times, said), titles in together.items():
+        each = f", {times} seeds" + (" each" if len(titles) > 1 else "") if times > 1 else ""
+        lines += [f"{', '.join(titles)}{each}", *said, ""]
+    return lines
+
+
+def _left_out(reasons: Mapping[str, str]) -> list[str]:
+    """Runs that cannot be had by their reasons, which several may share."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        by_reason.setdefault(reason, []).append(name)
+    return [f"  {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+
+
+def _run(run: RunPlan, devices: Sequence[Device]) -> list[str]:
+    lines = [f"    {shlex.join(['python', *command[1:]])}" for command in run.commands]
+    if run.problem:
+        return [*lines, f"    cannot be planned: {run.problem}"]
+    if run.size is not None:
+        lines.append(f"    model: {run.size.name}, {_millions(run.size.parameters)} parameters ({run.size.source})")
+    if run.work is not None:
+        lines.append(f"    training: {_worked(run.work)}")
+    if run.memory is not None:
+        lines.append(f"    memory of a device: {_shares(run.memory)}, and about 1 GB for the libraries")
+    if run.flops is not None:
+        each = " a seed" if run.times > 1 else ""
+        lines.append(
+            f"    training takes {run.flops:.2g} FLOP{each}: {_hours(run.flops, run.mixed, run.memory, devices)}"
+        )
+    elif run.work is not None:
+        lines.append("    FLOP and hours of training: not said, as the number of items is not known")
+    elif run.trains:
+        lines.append("    no network is trained by gradients; what it takes is not estimated")
+    if run.calls is not None:
+        lines.append(f"    language model: {_asked(run.calls)}")
+    return lines
+
+
+def _worked(work: Work) -> str:
+    items = "an unknown number of items" if work.items is None else f"{work.items:,} items"
+    steps = (
+        ""
+        if work.steps is None
+        else f", {work.steps:,} steps of {work.batch:,}, about {work.tokens:.3g} tokens an item"
+    )
+    return f"{items} ({work.source}){steps}"
+
+
+def _shares(memory: Memory) -> str:
+    named = (
+        ("weights", memory.weights),
+        ("gradients", memory.gradients),
+        ("optimiser", memory.optimiser),
+        ("activations", memory.activations),
+    )
+    return " + ".join(f"{name} {_gb(value)}" for name, value in named) + f" = {_gb(memory.total)}"
+
+
+def _hours(flops: float, mixed: bool, memory: Memory | None, devices: Sequence[Device]) -> str:
+    said = []
+    for device in devices:
+        few, many = device.hours(flops, mixed=mixed)
+        small = memory is not None and device.memory is not None and memory.total + 1e9 > device.memory
+        said.append(f"{device.name} {_span(few, many)}" + (" (its memory is too small)" if small else ""))
+    return "; ".join(said)
+
+
+def _asked(calls: Calls) -> str:
+    price = "nothing is paid" if calls.free else "no price configured, give llm.price={input: .., output: ..}"
+    price = price if calls.dollars is None else f"about ${calls.dollars:,.2f}"
+    return (
+        f"{calls.model}, {calls.calls:,} calls for {calls.of}, about {_millions(calls.prompt_tokens)} prompt tokens "
+        f"and {_millions(calls.completion_tokens)} of replies; {price}"
+    )
+
+
+def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
+    needs = {need.name: need for run in runs for need in run.needs}.values()
+    downloads = sum(need.download or 0 for need in needs if not need.there)
+    unsized = sum(need.download is None and not need.there for need in needs)
+    more = f", and {unsized} of unknown size" if unsized else ""
+    brought = sum(not need.there and need.download == 0 and "made" not in need.remedy for need in needs)
+    known = [run for run in runs if run.flops is not None]
+    open_runs = sum(run.times for run in runs if run.work is not None and run.flops is None)
+    lines = [
+        "All together",
+        "------------",
+        f"  downloads: {downloads / 1e9:.1f} GB{more}; to be brought by hand: {brought}",
+    ]
+    if known:
+        flops = sum((run.flops or 0) * run.times for run in known)
+        lines.append(f"  training: {flops:.2g} FLOP in {sum(run.times for run in known)} runs")
+        for device in devices:
+            spans = [device.hours((run.flops or 0) * run.times, mixed=run.mixed) for run in known]
+            span = _span(sum(few for few, _ in spans), sum(many for _, many in spans))
+            lines.append(f"    on {device.name}, one after the other: {span}")
+    if open_runs:
+        lines.append(f"  {open_runs} more runs train on a number of items that is not known, and are not in the sum")
+    memories = [run.memory.total for run in runs if run.memory is not None]
+    lines += [f"  memory of a device: {_gb(max(memories) + 10**9)} at most, libraries included"] if memories else []
+    asked = [run.calls for run in runs if run.calls is not None]
+    if asked:
+        paid = [calls for calls in asked if not calls.free]
+        dollars = [calls.dollars for calls in paid]
+        price = "" if not paid else "; a price is not configured for all" if None in dollars else ""
+        total = f", about ${sum(dollar or 0 for dollar in dollars):,.2f}" if any(dollars) else ""
+        lines.append(f"  language models: {sum(calls.calls for calls in asked):,} calls{total}{price}")
+        lines.append("    (counted for 1,000 texts where their number is not known)")
+    return lines
+
+
+def _basis(devices: Sequence[Device], busy: str) -> list[str]:
+    """What the figures rest on."""
+    lines = ["What the figures rest on", "------------------------"]
+    for device in devices:
+        low, high = device.share
+        lines.append(
+            f"  {device.name}: {device.float32 / 1e12:.3g} TFLOP/s in float32, {device.bf16 / 1e12:.3g} in bfloat16, "
+            f"of which {low:.0%} to {high:.0%} are taken to be reached"
+        )
+    return [
+        *lines,
+        *([f"  no hours of this machine: {busy}"] if busy else []),
+        "  Training is 6 FLOP for each parameter and token, 4 with adapters. Loading, measuring and reports",
+        "  come on top, and so do a method's own passes over its data. Formulas and sources: docs/planning.md.",
+    ]
+
+
+def _span(few: float, many: float) -> str:
+    """Two numbers of hours in words.
+
+    Example:
+        >>> _span(0.01, 0.05), _span(2, 7.5), _span(100, 600)
+        ('0.6 to 3 minutes', '2 to 7.5 hours', '4.2 to 25 days')
+    """
+    if many < 1 / 60:
+        return "less than a minute"
+    for unit, hours, top in (("minutes", 1 / 60, 100), ("hours", 1.0, 72)):
+        if many / hours < top:
+            return f"{_figure(few / hours)} to {_figure(many / hours)} {unit}"
+    return f"{_figure(few / 24)} to {_figure(many / 24)} days"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _millions(count: int) -> str:
+    return f"{count / 1e9:.3g} billion" if count >= 1e9 else f"{count / 1e6:.3g} million"
+
+
+def _gb(count: float) -> str:
+    return f"{count / 1e9:.2g} GB" if count < 1e10 else f"{count / 1e9:.0f} GB"

@@ -1,0 +1,134 @@
+"""How large a model is, from its configuration alone: no weights are read and nothing is downloaded."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairlab.fetching.table import standing_for
+from fairlab.types import FairlabError
+
+KNOWN: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text(encoding="utf-8"))
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+CAUSAL = ("llama", "gpt2", "opt")
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """What a plan must know of a model.
+
+    Attributes:
+        name: name of the model, a folder or of the hub.
+        parameters: number of all parameters.
+        embeddings: number of those in tables that are looked up, which cost no multiplication.
+        layers, width, heads, inner: number of layers (of encoder and decoder together), dimensions of a token, number
+            of attention heads, and dimensions inside the feed-forward part.
+        vocabulary: number of different tokens.
+        stored: bytes of its weights where they are stored, or will be.
+        folder: where its files lie; None where they have to be downloaded.
+        source: where the counts come from.
+    """
+
+    name: str
+    parameters: int
+    embeddings: int
+    layers: int
+    width: int
+    heads: int
+    inner: int
+    vocabulary: int
+    stored: int
+    folder: Path | None
+    source: str
+
+    @property
+    def multiplied(self) -> int:
+        """Parameters that every token is multiplied by: N of 6 N and 2 N."""
+        return self.parameters - self.embeddings
+
+
+def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
+    """The size of the model that settings of ``load_backbone`` name; None where neither config nor table knows it."""
+    name = str(settings["name"])
+    folder = folder_at_hand(name, settings.get("package"), settings.get("revision"), settings.get("gguf"))
+    known = KNOWN["models"].get(name)
+    config = folder / "config.json" if folder else None
+    try:
+        if config is not None and config.is_file():
+            return _counted(name, _config_in(config), folder, str(config))
+    except (ValueError, KeyError, OSError) as error:
+        raise FairlabError(f"{config} is no configuration of a model: {' '.join(str(error).split())[:200]}") from error
+    if known is None:
+        return None
+    return _counted(name, tuple(sorted(known.items())), folder, "its config.json on the hub, as listed in known.yaml")
+
+
+def folder_at_hand(name: str, package: str | None, revision: str | None, gguf: str | None) -> Path | None:
+    """Where a model's files lie on this machine: a package, a folder, what was fetched, or the hub's cache."""
+    if package:
+        found = importlib.util.find_spec(package)
+        return Path(found.origin).parent / ("" if gguf else "model") if found and found.origin else None
+    if Path(name).is_dir():
+        return Path(name)
+    brought = standing_for(name)
+    if brought and brought.is_there and revision is None:
+        return brought.folder
+    from huggingface_hub import try_to_load_from_cache
+
+    try:
+        held = [
+            try_to_load_from_cache(name, file, revision=revision)
+            for file in ("model.safetensors", "model.safetensors.index.json")
+        ]
+    except ValueError:  # no name the hub could have
+        return None
+    return next((Path(file).parent for file in held if isinstance(file, str)), None)
+
+
+def _config_in(file: Path) -> tuple[tuple[str, Any], ...]:
+    content = json.loads(file.read_text(encoding="utf-8"))
+    return tuple(sorted((key, value) for key, value in content.items() if isinstance(value, str | int | float | bool)))
+
+
+@cache
+def _counted(name: str, values: tuple[tuple[str, Any], ...], folder: Path | None, source: str) -> ModelSize:
+    """Count parameters on torch's meta device, where they have shapes and no memory."""
+    import torch
+    from torch import nn
+    from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
+
+    given = dict(values)
+    stored = BYTES[given.pop("stored", "float32")]
+    config = AutoConfig.for_model(given.pop("model_type"), **given)
+    kind = AutoModelForCausalLM if config.model_type in CAUSAL else AutoModel
+    with torch.device("meta"):
+        model = kind.from_config(config)
+    parameters = sum(weight.numel() for weight in model.parameters())
+    tables = {id(part.weight): part.weight for part in model.modules() if isinstance(part, nn.Embedding)}
+    head = model.get_output_embeddings()
+    tied = {id(head.weight)} if head is not None and id(head.weight) in tables else set()
+    embeddings = sum(table.numel() for key, table in tables.items() if key not in tied)
+    held = sum(file.stat().st_size for file in (folder.glob("*.safetensors") if folder else ()))
+    layers = config.num_hidden_layers
+    layers += getattr(config, "decoder_layers", 0) if config.is_encoder_decoder else 0
+    inner = [getattr(config, key, None) for key in ("intermediate_size", "hidden_dim", "encoder_ffn_dim", "ffn_dim")]
+    return ModelSize(
+        name,
+        parameters=parameters,
+        embeddings=embeddings,
+        layers=layers,
+        width=config.hidden_size,
+        heads=config.num_attention_heads,
+        inner=next(filter(None, inner), 4 * config.hidden_size),
+        vocabulary=config.vocab_size,
+        stored=held or parameters * stored,
+        folder=folder,
+        source=source,
+    )

@@ -1,0 +1,148 @@
+"""How much a run reads and computes: items, steps, tokens, FLOPs."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairlab.data.groups import read_groups
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import find_task
+from fairlab.planning.sizes import KNOWN
+
+VERSIONS = 3  # texts of a counterfactual group: neutral and two attributes
+ENTRY = 25.0  # tokens of a sentence of State of the Union addresses, by experiments/biasers/records
+TOKENS = 30.0  # of a sentence where nothing better is known: ours
+
+
+@dataclass(frozen=True)
+class Work:
+    """What training takes.
+
+    Attributes:
+        items: training items an epoch; None where the data is not at hand and its size is not published.
+        batch: items a step.
+        texts: texts an item.
+        steps: training steps in all; None where the items are not known.
+        tokens: tokens of an item on average.
+        source: where the two numbers come from.
+    """
+
+    items: int | None
+    batch: int
+    texts: int
+    steps: int | None
+    tokens: float
+    source: str
+
+    @property
+    def read(self) -> float | None:
+        """Tokens that training reads in all, each as often as it is read."""
+        return None if self.steps is None else self.steps * self.batch * self.tokens
+
+
+def training_work(config: Mapping[str, Any]) -> Work:
+    """What the training of a configuration takes, as far as its files or what is published of them say."""
+    data, method = config["data"], config["method"]
+    kind, batch = data["_target_"].rpartition(".")[2], int(data.get("batch_size") or 1)
+    texts = VERSIONS if kind == "CounterfactualData" else 1
+    items, tokens, source = _items(data, kind, texts)
+    if data.get("limit") and items is not None:
+        items = min(items, int(data["limit"]))
+    elif data.get("limit"):
+        items, source = int(data["limit"]), "data.limit"
+    if kind == "PackedText":
+        tokens = float(data.get("block") or config["backbone"]["max_length"])
+    if kind == "Entries" and data.get("limit"):
+        tokens = float(data["block"])
+        items = math.ceil(int(data["limit"]) * ENTRY / tokens)
+        source = f"blocks of {data['block']} tokens, of at most {data['limit']} entries of about {ENTRY:.0f} tokens"
+    if augmentation := (config.get("augmentation") or {}).get("_target_", ""):
+        source += f"; what {augmentation.rpartition('.')[2]} adds to them is not counted"
+    if kind == "Corpus":
+        tokens = float(max(max(data["windows"]), TOKENS))
+    epochs = int(method.get("epochs") or 1)
+    apart = str(data.get("path") or "").startswith("embedded/")  # validation has rows of its own
+    trained = None if items is None else items - (0 if apart else _held_out(items, data.get("validation")))
+    steps = None if trained is None else epochs * math.ceil(trained / batch)
+    bounds = [bound for bound in (method.get("steps"), config["trainer"].get("max_steps")) if bound]
+    steps = min([*([steps] if steps is not None else []), *bounds], default=None)
+    return Work(items, batch, texts, steps, tokens, source)
+
+
+def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, float, str]:
+    """Number of items, tokens of each, and who says so; what lies on this machine comes first."""
+    known = _known(data)
+    tokens = float(known.get("tokens", TOKENS * texts)) if known else TOKENS * texts
+    named = str(data.get("path") or "")
+    if named.startswith("embedded/") and kind == "CounterfactualData":
+        count = sum(group.extra.get("split", "train") == "train" for group in read_groups(named))
+        return count, tokens, f"groups of {named}"
+    if kind == "LabelledTexts" and data.get("path") is None and all(map(at_hand, named_files(data))):
+        return len(read_task(str(data["task"]), "train")), tokens, "examples in FAIRLAB_DATA"
+    paths = [found for name in named_files(data) if (found := at_hand(name)) is not None]
+    if len(paths) == 1 and paths[0].is_file() and paths[0].suffix in (".jsonl", ".tsv", ".txt"):
+        if kind == "AttributeSentences":
+            return None, tokens, f"the sentences of {paths[0]} with a listed word, which are found in the run"
+        with paths[0].open("rb") as lines:
+            count = sum(1 for _ in lines)
+        return count, tokens, f"lines of {paths[0]}"
+    if known:
+        return int(known["examples"]), tokens, str(known["source"])
+    return None, tokens, "the data is not at hand, and its size is not listed"
+
+
+def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    named = str(data.get("path") or "")
+    for name, entry in KNOWN["files"].items():
+        if re.search(rf"(^|/){re.escape(name)}(:|$)", named):
+            return entry
+    if named in ("", "hub") or "/made/" in named or named.startswith("made/"):
+        return KNOWN["tasks"].get(str(data.get("task", "")), {})
+    return {}
+
+
+def named_files(data: Mapping[str, Any]) -> Iterator[str]:
+    """Files that the data names, as the configuration has them."""
+    if data.get("path") not in (None, "hub", "???"):
+        yield str(data["path"])
+    elif "held_out" in data and data.get("name"):
+        yield from map(str, (data["name"], *data["held_out"]))
+    elif "task" in data and data.get("path") is None:
+        for part in find_task(str(data["task"])).parts or (find_task(str(data["task"])),):
+            files = part.files.get("train", ())
+            yield from (files,) if isinstance(files, str) else files
+    yield from map(str, data.get("paths") if isinstance(data.get("paths"), list) else [])
+    lists = data.get("lists") or {}
+    yield from map(str, lists.values() if isinstance(lists, Mapping) else [])
+
+
+def at_hand(name: str) -> Path | None:
+    """A file or folder, as it is named or below ``FAIRLAB_DATA``."""
+    folder = os.environ.get("FAIRLAB_DATA")
+    places = [Path(name), *([Path(folder) / name] if folder else [])]
+    return next((place for place in places if place.exists()), None)
+
+
+def _held_out(items: int, validation: float | None) -> int:
+    if not validation:
+        return 0
+    return round(items * validation) if validation < 1 else min(round(validation), items)
+
+
+def training_flops(multiplied: int, tokens: float, *, adapters: bool) -> float:
+    """FLOPs of training: 6 N for each token, 2 forward and 4 backward (Kaplan et al. 2020, table 1 and section 2.1).
+
+    With adapters the gradients of the frozen weights are not taken: 4 N (2 forward, 2 for the inputs' gradients).
+    """
+    return (4.0 if adapters else 6.0) * multiplied * tokens
+
+
+def reading_flops(multiplied: int, tokens: float) -> float:
+    """FLOPs of a forward pass: 2 N for each token (Kaplan et al. 2020, table 1)."""
+    return 2.0 * multiplied * tokens

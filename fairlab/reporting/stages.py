@@ -1,0 +1,43 @@
+"""Where the seconds of a run went, and how much memory its stages took."""
+
+from __future__ import annotations
+
+from fairlab.benchmarks.stages import Stage, stages_of
+from fairlab.record import Record
+from fairlab.reporting.charts import COLOURS, Slice, stacked
+from fairlab.reporting.page import Block, Fold, PageTable, Section
+
+
+def stage_section(record: Record) -> Section | None:
+    """A bar of the stages' seconds, with a row for each stage on a click; None of an older record."""
+    stages = stages_of(record)
+    if not stages:
+        return None
+    parts = [Slice(name, seconds, f"{name}: {seconds:,.1f} s") for name, seconds in _grouped(stages).items()]
+    on_gpu = any(taken.gpu_peak_bytes is not None for taken in stages.values())
+    rows = [[name, *_row(taken, on_gpu)] for name, taken in stages.items()]
+    table = PageTable(["stage", "seconds", "most memory, MB", *(["of the GPU, MB"] if on_gpu else [])], rows)
+    total = sum(taken.seconds for taken in stages.values())
+    peak = max(taken.peak_bytes for taken in stages.values())
+    note = f"{total:,.0f} seconds before this page was written; the process held {peak / 1e6:,.0f} MB at most."
+    blocks: list[Block] = [stacked(parts, note), Fold(f"{len(stages)} stages", [table])]
+    return Section("Time and memory", blocks)
+
+
+def _row(taken: Stage, on_gpu: bool) -> list[str]:
+    gpu = "" if taken.gpu_peak_bytes is None else f"{taken.gpu_peak_bytes / 1e6:.0f}"
+    return [f"{taken.seconds:.1f}", f"{taken.peak_bytes / 1e6:.0f}", *([gpu] if on_gpu else [])]
+
+
+def _grouped(stages: dict[str, Stage]) -> dict[str, float]:
+    """Seconds of a few parts in the order begun: benchmarks of a phase are one; the shortest of too many are others."""
+    seconds: dict[str, float] = {}
+    for name, taken in stages.items():
+        phase = name.rpartition("/")[0]
+        part = f"measuring {phase}" if phase else name
+        seconds[part] = seconds.get(part, 0.0) + taken.seconds
+    if len(seconds) <= COLOURS:
+        return seconds
+    shown = sorted(seconds, key=lambda part: seconds[part], reverse=True)[: COLOURS - 1]
+    others = sum(value for part, value in seconds.items() if part not in shown)
+    return {part: value for part, value in seconds.items() if part in shown} | {"others": others}

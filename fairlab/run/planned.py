@@ -1,0 +1,92 @@
+"""``dry_run=true`` of an entry point: the plan of a command, without Hydra making a folder for it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from fairlab.planning.hours import Device, gpus, this_machine
+from fairlab.planning.plan import RunPlan, plan_of_run, plan_text
+from fairlab.planning.sizes import ModelSize
+from fairlab.run import cli
+from fairlab.run.composing import composed, composing
+from fairlab.run.folders import plain_config
+from fairlab.types import FairlabError
+
+NOT_OF_ONE_RUN = ("ckpt=", "before=")  # with a folder that need not be there yet
+
+
+def print_plan(entry: str) -> None:
+    """Print the plan of the command line, or one sentence where there is none; nothing is written or downloaded."""
+    try:
+        given = sys.argv[1:]
+        if options := [one for one in given if one.startswith("-")]:
+            raise FairlabError(f"dry_run=true plans one run; leave out {options[0]}")
+        run = planned(entry, f"fairlab.{entry}", given)
+        if run.problem:
+            raise FairlabError(run.problem)
+        found, busy = devices(calibrate=calibrates(given))
+        print(plan_text(f"Plan: python -m fairlab.{entry}", [run], found, busy=busy, single=True))
+    except FairlabError as error:
+        cli.stop(str(error))
+
+
+def calibrates(given: Sequence[str]) -> bool:
+    """Whether this machine is to be timed."""
+    return not any(re.fullmatch(r"\+*calibrate=(false|0|no|off)", one.casefold()) for one in given)
+
+
+def devices(*, calibrate: bool) -> tuple[list[Device], str]:
+    """The devices that hours are said for; and why this machine is not among them where it could not be timed."""
+    if not calibrate:
+        return gpus(), ""
+    try:
+        return [this_machine(), *gpus()], ""
+    except FairlabError as error:
+        return gpus(), str(error)
+
+
+def planned(
+    entry: str,
+    title: str,
+    given: Sequence[str],
+    commands: Sequence[Sequence[str]] = (),
+    times: int = 1,
+    made: dict[str, ModelSize] | None = None,
+) -> RunPlan:
+    """The plan of a command; one whose configuration cannot be had says why.
+
+    Args:
+        entry: name of the entry point.
+        title: name of the run.
+        given: its overrides.
+        commands: as of :func:`fairlab.planning.plan.plan_of_run`, and so are the following.
+        times: likewise.
+        made: likewise.
+    """
+    overrides = [one for one in given if not one.startswith(NOT_OF_ONE_RUN)]
+    try:
+        config = plain_config(composed(entry, overrides, {}))
+        if entry == "evaluate":
+            config |= {"models": models_of(config)}
+        return plan_of_run(title, config, commands, times, made)
+    except FairlabError as error:
+        return RunPlan(title, commands, problem=str(error), times=times)
+
+
+def models_of(config: dict[str, Any]) -> list[dict[str, Any]]:
+    """Settings of the models that an evaluation measures: of backbones by their names, and folders or names else."""
+    named = config["model"]
+    names = named.values() if isinstance(named, dict) else named if isinstance(named, list) else [named]
+    with composing():
+        import hydra
+
+        return [
+            plain_config(hydra.compose(overrides=[f"+backbone={name}"]))["backbone"]
+            if name in cli.choices("backbone")
+            else {"name": str(name)}
+            for name in names
+            if name is not None
+        ]

@@ -1,0 +1,81 @@
+"""What a run says of the seconds and the memory of its stages."""
+
+import time
+
+import pytest
+
+from fairlab.benchmarks.runner import measure
+from fairlab.benchmarks.stages import Stage, keep_stage, stage, stages_of
+from fairlab.record import Outcome, Record
+from fairlab.reporting.stages import stage_section
+
+MB = 2**20
+
+
+@pytest.fixture
+def record(tmp_path):
+    return Record(tmp_path, {"seed": 0, "benchmark": {}}, "")
+
+
+def test_a_stage_says_how_long_it_took_and_how_much_memory_it_held(record):
+    block = bytearray(400 * MB)
+    block[::4096] = b"x" * len(block[::4096])
+    del block  # an earlier peak is not the stage's
+    with stage(record, "loading"):
+        time.sleep(0.1)
+        small = bytearray(50 * MB)
+        small[::4096] = b"x" * len(small[::4096])
+    with stage(record, "training"):
+        large = bytearray(200 * MB)
+        large[::4096] = b"x" * len(large[::4096])
+    found = stages_of(record)
+    assert list(found) == ["loading", "training"]
+    assert 0.1 <= found["loading"].seconds < 5
+    assert 140 * MB < found["training"].peak_bytes - found["loading"].peak_bytes < 260 * MB
+    assert found["loading"].gpu_peak_bytes is None
+
+
+def test_a_stage_that_fails_is_kept_and_one_that_is_done_again_adds_up(record):
+    with pytest.raises(ZeroDivisionError), stage(record, "training"):
+        _ = 1 / 0
+    assert stages_of(record)["training"].seconds >= 0
+    keep_stage(record, "export", Stage(1.5, 300, 10))
+    keep_stage(record, "export", Stage(2.0, 200, None))
+    assert stages_of(record)["export"] == Stage(3.5, 300, 10)
+    record.save()
+    assert stages_of(Record.load(record.folder))["export"] == Stage(3.5, 300, 10)
+
+
+def test_every_benchmark_of_every_phase_is_a_stage(record, tiny):
+    class Slow:
+        name = "slow"
+
+        def measure(self, backbone, before):
+            time.sleep(0.05)
+            return Outcome()
+
+    for phase in ("before", "", "before"):  # the last is there already
+        measure([Slow()], tiny, phase, record)
+    found = stages_of(record)
+    assert list(found) == ["before/slow", "slow"]
+    assert all(0.05 <= taken.seconds < 5 for taken in found.values())
+
+
+def test_the_report_shows_one_bar_of_them(record):
+    assert stage_section(record) is None  # of a record that was written before there were stages
+    for name, seconds in (("loading", 1), ("before/seat", 2), ("before/cced", 3), ("training", 4)):
+        keep_stage(record, name, Stage(seconds, 500_000_000))
+    bar, fold = stage_section(record).blocks
+    assert [name for name, _ in bar.legend] == ["loading: 1.0 s", "measuring before: 5.0 s", "training: 4.0 s"]
+    assert bar.note == "10 seconds before this page was written; the process held 500 MB at most."
+    assert str(bar.panels[0].svg).count("<rect") == 3
+    assert 'width="480.0"' in str(bar.panels[0].svg)  # 5 of 10 seconds, of a width of 960
+    assert fold.blocks[0].rows[1] == ["before/seat", "2.0", "500"]
+
+
+def test_the_bar_has_no_more_parts_than_colours(record):
+    for number in range(12):
+        keep_stage(record, f"model_{number}/seat", Stage(number + 1.0, 1))
+    (bar, _) = stage_section(record).blocks
+    assert len(bar.legend) == 8
+    assert bar.legend[-1][0] == "others: 15.0 s"  # 1 + 2 + 3 + 4 + 5

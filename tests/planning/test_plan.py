@@ -1,0 +1,116 @@
+"""What a plan says of sizes, work, hours and calls, against values known beforehand."""
+
+import pytest
+
+from fairlab.planning.calls import calls_of
+from fairlab.planning.hours import Device, gpus, refuse_unsteady
+from fairlab.planning.plan import RunPlan, plan_text
+from fairlab.planning.sizes import model_size
+from fairlab.planning.work import Work, reading_flops, training_flops, training_work
+from fairlab.types import FairlabError
+
+GPU = Device("G", 1e12, 1e13, 24e9, (0.1, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [  # as their authors and the hub's pages state them
+        ("google-bert/bert-large-uncased", 335_141_888),
+        ("google-bert/bert-base-uncased", 109_482_240),
+        ("FacebookAI/roberta-base", 124_645_632),
+        ("distilbert/distilbert-base-uncased", 66_362_880),
+        ("facebook/bart-large", 406_291_456),
+        ("meta-llama/Llama-2-13b-chat-hf", 13_015_864_320),
+        ("HuggingFaceTB/SmolLM2-135M-Instruct", 134_515_008),
+    ],
+)
+def test_parameters_of_known_models_are_counted_from_their_configuration(name, parameters):
+    assert model_size({"name": name}).parameters == parameters
+
+
+def test_a_folder_is_counted_by_its_own_configuration(tiny_folders):
+    from transformers import AutoModel
+
+    found = model_size({"name": str(tiny_folders["bert"])})
+    model = AutoModel.from_pretrained(tiny_folders["bert"])
+    assert found.parameters == model.num_parameters()
+    assert found.embeddings == (30522 + 64 + 2) * 32
+    assert found.folder == tiny_folders["bert"]
+    assert found.stored == (tiny_folders["bert"] / "model.safetensors").stat().st_size
+
+
+def test_an_unknown_model_has_no_size():
+    assert model_size({"name": "nobody/nothing"}) is None
+
+
+def test_flops():
+    assert training_flops(1000, 50, adapters=False) == 300_000
+    assert training_flops(1000, 50, adapters=True) == 200_000
+    assert reading_flops(1000, 50) == 100_000
+
+
+def test_hours_are_a_range_of_shares_of_the_peak():
+    assert GPU.hours(3.6e15, mixed=False) == (2.0, 10.0)
+    assert GPU.hours(3.6e15, mixed=True) == (0.2, 1.0)
+    assert {gpu.name for gpu in gpus()} == {"NVIDIA L4", "NVIDIA A100", "NVIDIA H100"}
+
+
+def test_a_disturbed_calibration_is_refused():
+    refuse_unsteady(100e9, 71e9)
+    with pytest.raises(FairlabError, match=r"the machine is busy: .* gave 100 and 69 GFLOP/s; try again when"):
+        refuse_unsteady(100e9, 69e9)
+
+
+def config_of(tmp_path, **data):
+    (tmp_path / "groups.jsonl").write_text("{}\n" * 330)
+    target = "fairlab.data.counterfactual.CounterfactualData"
+    return {
+        "data": {"_target_": target, "path": str(tmp_path / "groups.jsonl"), "batch_size": 32, **data},
+        "method": {"epochs": 2},
+        "trainer": {},
+    }
+
+
+def test_work_of_a_file_of_groups(tmp_path):
+    found = training_work(config_of(tmp_path, validation=30))
+    assert (found.items, found.texts, found.steps) == (330, 3, 2 * 10)  # 300 groups are ten batches, 9.4 of 32
+    assert found.read == 20 * 32 * 90
+    assert training_work(config_of(tmp_path, validation=0.1, limit=66)).steps == 2 * 2  # 59 groups
+    bounded = config_of(tmp_path, validation=30) | {"trainer": {"max_steps": 7}}
+    assert training_work(bounded).steps == 7
+
+
+def test_work_of_data_that_is_not_at_hand(tmp_path):
+    found = training_work(config_of(tmp_path, path="outputs/made/gemini", validation=1000))
+    assert (found.items, found.steps) == (43_221, 2 * 1320)
+    unknown = training_work(config_of(tmp_path, path="nowhere.jsonl"))
+    assert (unknown.items, unknown.steps, unknown.read) == (None, None, None)
+
+
+def test_calls_and_price_of_a_language_model():
+    llm = {"model": "m", "api_key_env": "KEY", "price": {"input": 1.0, "output": 2.0}}
+    rewriter = {"prompt": "counterfactual_group"}
+    found = calls_of({"llm": llm, "rewriter": rewriter, "search": {"rounds": 10}}, 500)
+    assert found.calls == 500 * 11
+    assert found.dollars == pytest.approx((found.prompt_tokens + 2 * found.completion_tokens) / 1e6)
+    razor = {"_target_": "fairlab.augmentation.razor.Razor", "k": 50, "candidates": 2, "rounds": 10}
+    unpaid = calls_of({"llm": llm | {"price": None}, "augmentation": razor}, None)
+    assert (unpaid.calls, unpaid.dollars, unpaid.free) == (2000, None, False)
+    assert calls_of({"llm": {}}, 5) is None
+
+
+def test_the_sum_counts_every_seed_and_says_what_is_not_in_it():
+    work = Work(320, 32, 1, 10, 5.0, "given")
+    known = RunPlan("a", work=work, flops=3.6e15, times=3)
+    unknown = RunPlan("b", work=Work(None, 32, 1, None, 5.0, "not known"))
+    text = plan_text("Plan", [known, unknown], [GPU], {"c": "not public", "d": "not public"})
+    assert "a, 3 seeds\n    training: 320 items (given), 10 steps of 32" in text
+    assert "  training: 1.1e+16 FLOP in 3 runs\n    on G, one after the other: 6 to 30 hours" in text
+    assert "1 more runs train on a number of items that is not known, and are not in the sum" in text
+    assert "  c, d: not public" in text
+
+
+def test_runs_of_which_the_same_is_to_be_said_are_said_together():
+    work = Work(320, 32, 1, 10, 5.0, "given")
+    text = plan_text("Plan", [RunPlan("a", work=work, times=2), RunPlan("b", work=work, times=2)], [])
+    assert "a, b, 2 seeds each\n" in text
