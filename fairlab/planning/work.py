@@ -117,8 +117,8 @@ def named_files(data: Mapping[str, Any]) -> Iterator[str]:
         for part in find_task(str(data["task"])).parts or (find_task(str(data["task"])),):
             files = part.files.get("train", ())
             yield from (files,) if isinstance(files, str) else files
-    yield from map(str, data.get("paths") if isinstance(data.get("paths"), list) else [])
-    lists = data.get("lists") or {}
+    paths, lists = data.get("paths"), data.get("lists")
+    yield from map(str, paths if isinstance(paths, list) else [])
     yield from map(str, lists.values() if isinstance(lists, Mapping) else [])
 
 
