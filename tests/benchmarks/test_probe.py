@@ -88,5 +88,5 @@ def test_minilm_learns_sentiment():
 
     encoder = load_backbone(**MINILM, pooling="mean", max_length=64, normalize=True)
     readings = {reading.quantity: reading for reading in Probe("sst2", limit=500).measure(encoder).readings}
-    assert readings["accuracy"].n == 872
+    assert readings["accuracy"].n == 500
     assert readings["accuracy"].low > readings["majority"].high

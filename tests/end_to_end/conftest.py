@@ -59,7 +59,7 @@ def run(tmp_path, warm_python):
             f"fairlab.{entry}",
             *arguments,
         ]
-        return subprocess.run(called, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(called, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600, check=False)
 
     return command
 
