@@ -154,12 +154,17 @@ def load_lexicon(axis: str) -> Lexicon:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise FairlabError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
     if isinstance(content, dict) and "biasers" in content:
-        content = as_lexicon(content, path)
+        return read_lexicon(as_lexicon(content, path), path, fewest=1)
     return read_lexicon(content, path)
 
 
-def read_lexicon(content: Any, path: Path) -> Lexicon:
+def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     """A lexicon from the content of its file, checked.
+
+    Args:
+        content: what stands in the file.
+        path: what messages call the file.
+        fewest: number of attributes that it must have; of biasers, each of which is one, a set may have one.
 
     Raises:
         FairlabError: a key is missing, a row has the wrong length, it holds no words, or it contradicts itself.
@@ -173,7 +178,7 @@ def read_lexicon(content: Any, path: Path) -> Lexicon:
         kind = list if key == "names" else dict
         if not isinstance(content.get(key) or kind(), kind):
             raise FairlabError(f"{path}: '{key}' is no {'list of rows' if kind is list else 'mapping of sections'}")
-    if len(attributes) < 2:
+    if len(attributes) < fewest:
         raise FairlabError(
             f"the lexicon {path} has the one attribute '{attributes[0]}'; give at least two, as versions of a text are "
             "compared with one another"

@@ -109,7 +109,7 @@ def _counted(name: str, values: tuple[tuple[str, Any], ...], folder: Path | None
     config = AutoConfig.for_model(given.pop("model_type"), **given)
     kind = AutoModelForCausalLM if config.model_type in CAUSAL else AutoModel
     with torch.device("meta"):
-        model = kind.from_config(config)
+        model = kind.from_config(config, trust_remote_code=False)
     parameters = sum(weight.numel() for weight in model.parameters())
     tables = {id(part.weight): part.weight for part in model.modules() if isinstance(part, nn.Embedding)}
     head = model.get_output_embeddings()

@@ -66,6 +66,7 @@ def test_one_command_makes_splits_trains_and_measures(run, tiny_folders, texts, 
     assert all(f"distance of &#39;{name}&#39;" in page or f"distance of '{name}'" in page for name in ATTRIBUTES)
 
 
+@pytest.mark.slow
 def test_nothing_that_is_measured_was_trained_on(tiny_folders, texts):
     made = fairlab.augment(texts, "counterfactual_groups", axis=LEXICON)
     assert made[0]["axis"] == "disability"

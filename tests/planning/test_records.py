@@ -61,6 +61,7 @@ def test_flops_of_the_tokens_that_were_read_give_their_seconds():
     assert median(errors) < 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_whole_estimates_from_the_configuration_alone():
     estimated = []
