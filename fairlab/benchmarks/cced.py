@@ -54,9 +54,7 @@ class CCED:
         self.limit = limit
         self.sets = list(sets)
         self.own: dict[str, list[Group]] = {}
-        names = [set_name(name) for name in self.sets]
-        if len(set(names)) < len(names):
-            raise FairlabError(f"two of the sets {', '.join(self.sets)} have the same name in results; rename a file")
+        refuse_same_names(self.sets)
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:
@@ -99,6 +97,16 @@ def set_name(name: str) -> str:
     return (
         name.rsplit("/", 1)[-1].removesuffix(".jsonl").removesuffix(".csv").lower().replace("-", "_").replace(" ", "_")
     )
+
+
+def refuse_same_names(sets: Sequence[str]) -> None:
+    """Raise where two sets would be one in results.
+
+    Raises:
+        FairlabError: they would.
+    """
+    if len({set_name(name) for name in sets}) < len(sets):
+        raise FairlabError(f"two of the sets {', '.join(sets)} have the same name in results; rename a file")
 
 
 def held_out_groups(name: str) -> list[Group]:

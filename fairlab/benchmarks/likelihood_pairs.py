@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
-from fairlab.benchmarks.cced import held_out_groups, set_name
+from fairlab.benchmarks.cced import held_out_groups, refuse_same_names, set_name
 from fairlab.benchmarks.crows_pairs import MEADE, NANGIA, crows_pairs_quantities, scores, texts_to_score
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, one_of, outcome, quantity, variant
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
@@ -25,7 +25,7 @@ from fairlab.metrics.bootstrap import ratio_of_means
 from fairlab.metrics.crows_pairs import is_scored, more_likely
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.record import Note, Outcome
-from fairlab.types import DataUnavailable, FairlabError, Group
+from fairlab.types import DataUnavailable, Group
 
 PERCENT = "%"
 PAIRS = ".csv"
@@ -68,9 +68,7 @@ class LikelihoodPairs:
         self.limit = limit
         self.own: dict[str, list[Group]] = {}
         self.name = variant("likelihood_pairs", protocol, default=(NANGIA,))
-        names = [set_name(one) for one in self.sets]
-        if len(set(names)) < len(names):
-            raise FairlabError(f"two of the sets {', '.join(self.sets)} have the same name in results; rename a file")
+        refuse_same_names(self.sets)
 
     @property
     def measured_axes(self) -> dict[str, frozenset[str]]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from itertools import islice
 from typing import Any, TypeVar
 
-from fairlab.data.stream.shards import end_with_parent
+from fairlab.data.stream.shards import end_with_parent, process_pool
 from fairlab.types import FairlabError
 
 CHUNK = 1_000  # texts handed to a process at a time
@@ -66,23 +62,14 @@ def score_batches(
             yield batch, scorer(texts(batch))
         return
     load()  # what is wrong with the ensemble is said here, in one sentence, before any process starts
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(num_proc, mp_context=context, initializer=_start, initargs=(load,))
     waiting: deque[tuple[T, Future[list[Scores]]]] = deque()
-    try:
+    with process_pool(num_proc, _start, load) as pool:
         for batch in batches:
             waiting.append((batch, pool.submit(_score, texts(batch))))
             if len(waiting) > AHEAD * num_proc:
                 yield _next(waiting)
         while waiting:
             yield _next(waiting)
-    except BrokenProcessPool as error:
-        raise FairlabError(
-            f"one of the num_proc={num_proc} processes was ended from outside, perhaps for want of memory; run the "
-            "same command again to go on, with a smaller num_proc if it happens again"
-        ) from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
@@ -101,8 +88,7 @@ def _start(load: Callable[[], Scorer]) -> None:
     import torch
 
     global _scorer
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    end_with_parent()
     torch.set_num_threads(1)
     _scorer = load()
 

@@ -20,6 +20,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from multiprocessing import get_context, parent_process
@@ -218,12 +219,17 @@ _augmentation: Augmentation | None = None  # of a worker process
 
 def _start_worker(builder: Callable[[], Augmentation]) -> None:
     global _augmentation
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    end_with_parent()
     _augmentation = builder()
 
 
 def end_with_parent() -> None:
+    """In a worker process: Ctrl-C ends it without a traceback, and so does the end of whoever started it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
     """A worker whose parent was killed would wait for work for ever."""
     parent = parent_process()
     assert parent is not None
@@ -242,21 +248,37 @@ def _in_processes(
     """Summaries in order, with a bounded number of shards in memory."""
     builder()  # what is wrong with the values is said here, in one sentence, before any process starts
     waiting: deque[Future[dict[str, Any]] | dict[str, Any]] = deque()
-    pool = ProcessPoolExecutor(num_proc, get_context("spawn"), _start_worker, (builder,))
-    try:
+    with process_pool(num_proc, _start_worker, builder) as pool:
         for task in tasks:
             waiting.append(_finished(task) or pool.submit(_work, task))
             while len(waiting) > WAITING * num_proc:
                 yield _result(waiting.popleft())
         while waiting:
             yield _result(waiting.popleft())
+
+
+@contextmanager
+def process_pool(num_proc: int, start: Callable[..., None], *arguments: object) -> Iterator[ProcessPoolExecutor]:
+    """Processes that are started anew; at the end those at work finish what they have, and the rest is not begun.
+
+    Args:
+        num_proc: number of processes.
+        start: what each process calls first.
+        arguments: what ``start`` is called with.
+
+    Raises:
+        FairlabError: a process was ended from outside.
+    """
+    pool = ProcessPoolExecutor(num_proc, get_context("spawn"), start, arguments)
+    try:
+        yield pool
     except BrokenProcessPool as error:
         raise FairlabError(
             f"one of the num_proc={num_proc} processes was ended from outside, perhaps for want of memory; run the "
             "same command again to go on, with a smaller num_proc if it happens again"
         ) from error
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)  # shards being made are finished
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _result(entry: Future[dict[str, Any]] | dict[str, Any]) -> dict[str, Any]:
