@@ -89,8 +89,17 @@ def singular_verb(verb: str) -> str:
 
 @cache
 def _engine() -> object:
-    import inflect
+    """English plurals and articles.
 
+    inflect has typeguard rewrite its classes as it is imported, which takes seconds; nothing here needs that check.
+    """
+    import typeguard
+
+    check, typeguard.typechecked = typeguard.typechecked, lambda checked: checked
+    try:
+        import inflect
+    finally:
+        typeguard.typechecked = check
     return inflect.engine()
 
 

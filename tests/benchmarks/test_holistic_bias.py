@@ -15,7 +15,8 @@ from fairlab.backbones.scoring import LogLikelihoods
 from fairlab.benchmarks import holistic_bias
 from fairlab.benchmarks.holistic_bias import HolisticBias, drawn_descriptors, of_axis, percent_of_pairs, significances
 from fairlab.types import CannotScore, FairlabError
-from tests.conftest import MINILM, SMALL
+from tests.conftest import MINILM
+from tests.tiny_models import SMALL
 
 SIZE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 NOUNS = ["aunt", "boy", "chef", "dad", "friend", "guest", "host", "kid", "lady", "man", "niece", "parent"]

@@ -21,7 +21,8 @@ from fairlab.backbones.loading import find_weights
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods, sentence_log_likelihoods
 from fairlab.data.published.pronouns import PronounSentence, by_pronouns
 from fairlab.types import CannotScore
-from tests.conftest import MINILM, SMALL
+from tests.conftest import MINILM
+from tests.tiny_models import SMALL
 
 SIZE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 PAIRS = [

@@ -6,7 +6,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks import winobias
 from fairlab.benchmarks.winobias import WinoBias, winobias_quantities
 from fairlab.types import DataUnavailable
-from tests.conftest import SMALL
+from tests.tiny_models import SMALL
 
 # Per type: dev then test, each with two pairs about the same occupations; stereotypical version, other version.
 SCORES = np.array([(-1, -2), (-3, -3), (-2, -6), (-2, -1), (-4, -1), (-5, -4), (-2, -3), (-3, -1)], dtype=float)

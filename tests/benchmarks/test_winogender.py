@@ -8,7 +8,7 @@ from fairlab.benchmarks import winogender
 from fairlab.benchmarks.winogender import Winogender, winogender_quantities
 from fairlab.data.published.winogender import read_winogender, schemas
 from fairlab.types import FairlabError
-from tests.conftest import SMALL
+from tests.tiny_models import SMALL
 
 SENTENCES = {"male": "The {o} told {p} that he {v} late.", "female": "The {o} told {p} that she {v} late."}
 SENTENCES["neutral"] = "The {o} told {p} that they {w} late."

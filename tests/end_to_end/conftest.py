@@ -7,13 +7,13 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 from transformers import BartConfig, BartForConditionalGeneration
 
 from tests.conftest import make_groups, row, write_rows
@@ -22,25 +22,37 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
-def warm_python() -> Iterator[str]:
-    """Path of what runs ``-m fairlab...`` as the interpreter does, by a fork of a process with all libraries."""
-    with tempfile.TemporaryDirectory() as folder:
-        python, place = Path(folder) / "python", Path(folder) / "socket"
-        called = [sys.executable, "-IS", str(HERE / "warm_python.py"), sys.executable, str(place)]
-        python.write_text(f'#!/bin/sh\nexec {shlex.join(called)} "$@"\n', encoding="utf-8")
-        python.chmod(0o755)
-        server = subprocess.Popen(
-            [sys.executable, str(HERE / "warm.py"), str(place), str(python)],
-            start_new_session=True,
-            # A shell hands its background jobs an ignored SIGINT, which a test run there would inherit.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
-        while not place.exists():
-            assert server.poll() is None
-            time.sleep(0.01)
-        yield str(python)
-        os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
+def warm_python(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> str:
+    """Path of what runs ``-m fairlab...`` as the interpreter does, by a fork of a process with all libraries.
+
+    All workers of a test run share that process, which ends with the test run.
+    """
+    alone = worker_id == "master"
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder if alone else folder.parent) / "warm"
+    owner = os.getpid() if alone else os.getppid()
+    python, place = folder / "python", folder / "socket"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            start_warm(python, place, owner)
+    return str(python)
+
+
+def start_warm(python: Path, place: Path, owner: int) -> None:
+    """Write what stands where the interpreter would, and start the process that it asks."""
+    python.parent.mkdir()
+    called = [sys.executable, "-IS", str(HERE / "warm_python.py"), sys.executable, str(place)]
+    python.write_text(f'#!/bin/sh\nexec {shlex.join(called)} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    server = subprocess.Popen(
+        [sys.executable, str(HERE / "warm.py"), str(place), str(python), str(owner)],
+        start_new_session=True,
+        # A shell hands its background jobs an ignored SIGINT, which a test run there would inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not place.exists():
+        assert server.poll() is None
+        time.sleep(0.01)
 
 
 @pytest.fixture

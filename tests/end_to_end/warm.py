@@ -19,6 +19,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from pathlib import Path
 
@@ -29,6 +30,7 @@ LIBRARIES = [
     "transformers.models.auto",
     "scipy.stats",
     "scipy.signal",
+    "sklearn.cluster",
     "sklearn.ensemble",
     "sklearn.linear_model",
     "sklearn.manifold",
@@ -45,8 +47,9 @@ LIBRARIES = [
 ]
 
 
-def serve(place: str, python: str) -> None:
-    """Run what is asked for at a socket, until this process is ended."""
+def serve(place: str, python: str, owner: str) -> None:
+    """Run what is asked for at a socket, as long as there is a process of the number ``owner``."""
+    threading.Thread(target=end_with, args=(int(owner),), daemon=True).start()
     server = socket.socket(socket.AF_UNIX)
     server.bind(place)
     server.listen()
@@ -65,6 +68,16 @@ def serve(place: str, python: str) -> None:
             keep(connection, python)
         keepers.add(keeper)
         connection.close()
+
+
+def end_with(owner: int) -> None:
+    """End this process and what it started once another one has ended."""
+    try:
+        while True:
+            os.kill(owner, 0)
+            time.sleep(0.5)
+    except ProcessLookupError:
+        os.killpg(0, signal.SIGKILL)
 
 
 def import_fairlab() -> None:

@@ -124,7 +124,7 @@ def test_a_choice_is_a_softmax_over_the_answers_scores(tiny, tmp_path):
     assert losses[0] == pytest.approx(np.mean(expected), rel=1e-5)
 
 
-@pytest.mark.parametrize("task", ROWS)
+@pytest.mark.parametrize("task", [pytest.param(one, marks=[] if one == "cola" else pytest.mark.slow) for one in ROWS])
 def test_it_overfits_a_handful_of_examples(tiny, tmp_path, task):
     data = make_data(tiny, tmp_path, task, count=16, epochs=60, batch_size=8)
     method = SequenceClassifier(tiny, **VALUES | {"lr": 5e-3})

@@ -59,7 +59,11 @@ def view(folder):
 
 
 @needs_chromium
-@pytest.mark.parametrize("make", [run, ensemble, sweep, reproduction, view], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make",
+    [run, *(pytest.param(make, marks=pytest.mark.slow) for make in (ensemble, sweep, reproduction, view))],
+    ids=lambda make: make.__name__,
+)
 def test_nothing_is_cut_at_two_widths(make, tmp_path):
     page = make(tmp_path)
     assert page.stat().st_size < 3_000_000

@@ -8,7 +8,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.rewriting.classifier_check import ClassifierCheck
 from fairlab.rewriting.label_keeping import Labelled
 from fairlab.types import CannotScore, FairlabError
-from tests.conftest import SMALL
+from tests.tiny_models import SMALL
 
 
 def backbone(tokenizer, labels, likeliest):
