@@ -26,7 +26,6 @@ from transformers import (
     RobertaForMaskedLM,
 )
 
-
 from fairlab.backbones.backbone import Backbone
 from tests.conftest import WORDS
 

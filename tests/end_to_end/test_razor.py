@@ -19,10 +19,10 @@ from fairlab.evaluate import command
 from fairlab.record import Record
 from fairlab.run import cli
 from fairlab.text.surface_tokens import negations, surface_tokens
-from tests.tiny_models import SMALL
 from tests.end_to_end.augmenting import augment_here, content, rows
 from tests.end_to_end.conftest import kill
 from tests.llm.stub import Stub, said
+from tests.tiny_models import SMALL
 
 RAZOR = ["+augmentation=razor", "output=out"]
 RULES = ["rewriter=paraphrase", "rewriter.language_model=null"]

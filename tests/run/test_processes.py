@@ -33,9 +33,9 @@ from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.run.processes import count_of, refuse_other_count, run_in_processes
 from fairlab.types import CannotScore, FairlabError
 from tests.conftest import MINILM
-from tests.tiny_models import SMALL
 from tests.methods import test_ccd, test_mlm, test_perturber, test_sequence_classifier
 from tests.run.failing import be_killed, fail
+from tests.tiny_models import SMALL
 
 QUIET = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "num_sanity_val_steps": 0}
 
