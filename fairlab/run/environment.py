@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ def environment() -> dict[str, Any]:
     }
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return metadata.version(name)
@@ -57,6 +59,7 @@ def _processor() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
+@cache
 def _git_revision() -> str:
     """Commit of the checkout fairlab runs from, marked when files differ from it; empty for an installed wheel."""
     checkout = Path(__file__).resolve().parents[2]

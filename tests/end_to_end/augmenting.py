@@ -6,7 +6,10 @@ import json
 import os
 import sys
 
+import pytest
+from hydra._internal.hydra import Hydra
 from hydra.core.global_hydra import GlobalHydra
+from hydra.types import RunMode
 
 from fairlab.augment import command
 from fairlab.lexicons import load_lexicon
@@ -34,7 +37,10 @@ def augment_here(*arguments):
     sys.argv = ["fairlab.augment", *arguments]
     GlobalHydra.instance().clear()
     try:
-        command()
+        with pytest.MonkeyPatch.context() as patch:
+            # Otherwise Hydra composes all once more, to learn that this is no sweep.
+            patch.setattr(Hydra, "get_mode", lambda *_, **__: RunMode.RUN)
+            command()
     except SystemExit as stop:
         return stop.code or 0
     finally:

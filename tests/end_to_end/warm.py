@@ -92,6 +92,8 @@ def import_fairlab() -> None:
 
     with initialize_config_dir(sys.modules["fairlab.run.cli"].conf_dir(), version_base="1.3"):
         compose("train", overrides=["+experiment=ccd_bert"])
+    sys.modules["fairlab.run.environment"].environment()  # what git says is kept
+    sys.modules["fairlab.text.agreement"].article("hour")
     del sys.path[0]
 
 
