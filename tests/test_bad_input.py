@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -31,7 +32,8 @@ from fairlab.ensemble.export import save_ensemble
 from fairlab.ensemble.model import HarmModel
 from fairlab.ensemble.sources import Sentiment, Sources
 from fairlab.record import Record
-from fairlab.run import cli
+from fairlab.run import cli, console
+from fairlab.run.console import OWN
 from fairlab.run.job import job
 from fairlab.run.schema import refuse_misfits
 from tests.conftest import make_groups, row, write_rows
@@ -166,7 +168,14 @@ def composed(base: str):
 
 
 def attempt(base: str, overrides: str) -> None:
-    """What ``python -m fairlab.ENTRY`` does with a base and more overrides, once Hydra has composed the base."""
+    """What ``python -m fairlab.ENTRY`` does with a base and more overrides, once Hydra has composed the base.
+
+    Commands of the console script that take no configuration are given to that.
+    """
+    if BASES[base][0] == "fairlab":
+        sys.argv = ["fairlab", *shlex.split(overrides)]
+        console.main()
+        return
     entry, whole = composed(base)
     whole = whole.copy()
     given = shlex.split(overrides)
@@ -200,6 +209,7 @@ def test_bad_input_is_one_sentence(inputs, tmp_path, monkeypatch, capfd, base, o
         (tmp_path / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    monkeypatch.setattr("sys.argv", sys.argv)
     monkeypatch.setattr(HydraConfig.instance(), "cfg", None)  # what the attempt sets goes with the test
     with pytest.raises(SystemExit) as stop:
         attempt(base, overrides)
@@ -215,5 +225,6 @@ def test_bad_input_is_one_sentence(inputs, tmp_path, monkeypatch, capfd, base, o
 
 def test_the_table_covers_every_entry_point():
     assert len(CASES) >= 200
-    assert {entry for entry, _ in BASES.values()} == {*JOBS, *OTHERS}
+    assert {entry for entry, _ in BASES.values()} == {*JOBS, *OTHERS, "fairlab"}
+    assert {words.split()[0] for base, words, _ in CASES if base == "console"} >= {*OWN, "serve", "view"} - {"version"}
     assert len({(base, overrides) for base, overrides, _ in CASES}) == len(CASES)

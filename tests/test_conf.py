@@ -270,11 +270,13 @@ def test_perturber_and_fairberta_at_paper_scale_hold_the_papers_values(experimen
     assert {key: OmegaConf.select(config, key) for key in values} == values
 
 
-@pytest.mark.parametrize("machine", choices("trainer"))
 @pytest.mark.parametrize("scale", choices("scale"))
 @pytest.mark.parametrize(
-    "experiment",
-    [pytest.param(one, marks=[] if one in ("ccd_bert", "fairberta") else pytest.mark.slow) for one in EXPERIMENTS],
+    ("experiment", "machine"),
+    [
+        *[(experiment, machine) for experiment in ("ccd_bert", "fairberta") for machine in choices("trainer")],
+        *[pytest.param(one, "fsdp", marks=pytest.mark.slow) for one in EXPERIMENTS],
+    ],
 )
 def test_no_machine_changes_what_a_step_is(experiment, scale, machine):
     """The whole batch, its parts on one device, and the precision are the experiment's, whatever ``trainer=`` says."""

@@ -40,7 +40,7 @@ def read_scores(path: Path) -> ScoreFile:
 
     Raises:
         DataUnavailable: there is no such file.
-        FairlabError: a line is no score of a row with an id.
+        FairlabError: a line is no score of a row with an id, or no line holds a number.
     """
     if not path.is_file():
         raise DataUnavailable(f"{path} is no file of scores; give one that fairlab score wrote")
@@ -57,6 +57,8 @@ def read_scores(path: Path) -> ScoreFile:
         found.missing += MISSING in row
         for name, value in _numbers(row):
             found.columns.setdefault(name, array("d")).append(value)
+    if not found.columns:
+        raise FairlabError(f"{path} holds no scores; give a file that fairlab score wrote")
     return found
 
 

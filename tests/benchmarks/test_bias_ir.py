@@ -190,8 +190,14 @@ def test_the_interval_resamples_queries_within_their_category():
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("document", ["title_and_document", "document"])
-@pytest.mark.parametrize("weights", ["tiny", pytest.param("MiniLM", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("weights", "document"),
+    [
+        ("tiny", "title_and_document"),
+        ("tiny", "document"),
+        pytest.param("MiniLM", "title_and_document", marks=pytest.mark.slow),
+    ],
+)
 def test_the_published_files_by_a_plain_computation(weights, document, data_folder, tiny_folders):
     from sentence_transformers import SentenceTransformer
 

@@ -50,7 +50,8 @@ def test_what_moved_is_told_by_harm_and_source(tmp_path, capsys):
         ),
         ("[]\n", "b.jsonl, line 1 has no id; give a file that fairlab score wrote"),
         ("hate\n", "b.jsonl, line 1 is no JSON"),
-        ('{"id": "1"}\n', "the files have no column of numbers in common"),
+        ('{"id": "1"}\n', "b.jsonl holds no scores"),
+        ('{"id": "1", "violence": 0.5}\n', "the files have no column of numbers in common"),
         (None, "b.jsonl is no file of scores"),
     ],
 )
