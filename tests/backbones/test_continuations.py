@@ -16,7 +16,9 @@ CONTEXTS = [f"he saw the {' '.join(WORDS[k : k + 1 + k % 4])}" for k in range(9)
 CHARACTERS = 20
 
 
-@pytest.fixture(scope="module", params=["gpt2", "llama", "opt"])
+@pytest.fixture(
+    scope="module", params=["gpt2", *(pytest.param(one, marks=pytest.mark.slow) for one in ("llama", "opt"))]
+)
 def backbone(request, tiny_folders):
     return livened(load_backbone(str(tiny_folders[request.param]), pooling="mean", max_length=64, normalize=False))
 

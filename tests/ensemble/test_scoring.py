@@ -14,7 +14,7 @@ def lengths():
     return lambda texts: [{"length": float(len(text))} for text in texts]
 
 
-@pytest.mark.parametrize("num_proc", [1, 2])
+@pytest.mark.parametrize("num_proc", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_streams_are_scored_in_order(num_proc, monkeypatch):
     monkeypatch.setattr("fairlab.ensemble.scoring.CHUNK", 3)
     items = ["a" * k for k in range(10)]
