@@ -43,37 +43,40 @@ BY_HAND = {
 # Names that are more often something else in running text, by what: a place; a word that is hardly ever a name; a word
 # or a brand; else a surname.
 PLACES = """
-    Adelaide Alexandria Arizona Asia Athens Augusta Austin Bethlehem Boston Brooklyn Camden Carolina Charlotte
-    Chelsea Clayton Cleveland Cornell Dakota Dallas Denver Diego Florence Florida France Francisco Geneva
-    Georgia Guadalupe Hamilton Houston India Ireland Israel Jackson Jamaica Jordan Kent Lincoln London Lourdes
+    Adelaide Alberta Alexandria Arizona Asia Athens Augusta Aurora Austin Bethlehem Boston Brooklyn Camden Carmel
+    Carolina Charlotte Chelsea Clayton Cleveland Columbus Cornell Dakota Dallas Darwin Denver Diego Elba Florence
+    Florida France Francisco Geneva
+    Georgia Guadalupe Hamilton Houston India Ireland Israel Jackson Jamaica Jordan Kent Kimberley Leon Lincoln London Lourdes
     Lowell Madison Marion Mecca Memphis Milan Modesto Monroe Nevada Odessa Orlando Oscar Paris Phoenix Preston
-    Regina Richmond Rochester Roosevelt Salem Salvador San Santa Santiago Santana Savannah Stanford Sydney
-    Tahoma Tennessee Trinidad Valencia Victoria Vienna Virginia Washington Wilmington Winona Yuma
+    Raleigh Regina Richmond Rochester Roma Roosevelt Salem Salvador San Santa Santiago Santana Savannah Stanford Sydney
+    Tahoma Tennessee Trinidad Troy Valencia Victoria Vienna Virginia Washington Wilmington Winona Yuma
     """.split()
 RARELY = """
-    Alba Ama An Asia Be Chang Chi China Chong Chung Concepcion Destiny Do Dong Dulce Early Elan Flor Friday
-    German Ha Hai Hong Hung India Israel In Jae Jesus Jung Kenya Lan Le Long Love Lu Ma Mai Major Man Manu Many
-    Mato Mele Mi Minh My Noble Nova Ok Pok Refugio Royal Sang See Sha Shan Sina So Socorro Sol Son Song Soon Su
-    Sun Sunday Sung Tai Thanh Tiger Tu Un Yong Young Cruz Santos Reyes Garcia Lopez Martinez Ramirez Rivera
+    Alba Ama An Asia Be Brain Chang Chi China Chiquita Chong Chung Concepcion Del Destiny Do Dong Dulce Early Easter
+    Elan Elmo Era Flor Friday
+    German Ha Hai Hong Hung India Israel In Ina Jae Jesus Jung Junior Kenya Kia Lan Le Long Love Lu Ma Mai Major Man
+    Manu Manual Many
+    Mato Mele Mi Minh My Napoleon Noble Nova Novella Numbers Ok Pok Refugio Royal Sang See Sha Shan Sina So Socorro Sol Son Song Soon Su
+    Sun Sunday Sung Tai Thanh Tiger Tu Un Una Venus Von Yong Young Cruz Santos Reyes Garcia Lopez Martinez Ramirez Rivera
     Rodriguez
     """.split()
 WORDS = """
-    Amber Angel April Art August Autumn Bill Bob Brook Brooke Candy Carol Chance Charity Chase Christian Clay
-    Cliff Colt Crystal Daisy Dale Dawn Dean Dee Dick Dolly Drew Duke Dusty Earl Ebony Esperanza Eve Faith Fern
-    Flora Forest Frank Gay Gene Ginger Glen Glory Grace Grant Guy Hazel Heath Heather Hope House Hunter Iris
-    Ivory Ivy Jack Jade Jasmine Jewel Jimmy Joy June King Kit Lance Les Lily Luz Mark Mason Max May Melody
-    Mercedes Mercy Merry Mike Miles Misty Norm Olive Opal Pat Patience Pearl Peg Penny Pilar Piper Poppy Price
-    Prince Queen Raven Ray Red Reed Rich Rob Robin Rock Rocky Rod Roman Rosario Rose Ruby Rusty Sandy Season
-    Shelby Sherry Star Sterling Stormy Sue Summer Sunny Tad Tiffany Trey Trinity Van Vi Violet Wade Ward Will
-    Willow Woody
+    Amber Angel April Art August Autumn Beau Bill Birdie Bob Brandy Brook Brooke Buck Bud Buddy Buster Candy Carol Chance Charity Chase Chastity Cherry Christian Clay
+    Cliff Colt Constance Coral Crystal Daisy Dale Dawn Dean Dee Dick Dolly Drew Duke Dusty Earl Earnest Ebony Esperanza Eve Faith Fern
+    Flora Forest Frank Gay Gene Ginger Glen Glory Goldie Grace Grant Guy Hazel Heath Heather Hope House Hunter Iris
+    Ivory Ivy Jack Jade Jasmine Jewel Jimmy Joy June King Kit Kitty Lance Laurel Leo Les Levi Lily Luz Mac Mark Mason Max May Melody
+    Mercedes Mercy Merry Mike Miles Misty Myrtle Norm Olive Opal Pansy Pat Patience Pearl Peg Penny Pilar Piper Poppy Price
+    Precious Prince Princess Prudence Queen Raven Ray Red Reed Rex Rich Rob Robin Rock Rocky Rod Roman Rosario Rose Ruby Rusty Sandy Season
+    Shelby Sherry Sierra Sonny Star Sterling Stormy Sue Summer Sunny Tad Teddy Terra Tiffany Trey Trinity Van Vi Violet Wade Ward Will
+    Willow Windy Woody
     """.split()
 SURNAMES = """
     Allen Anderson Arnold Bailey Baker Barry Bernard Booker Brady Brown Bryant Burton Byrd Byron Carroll Carter
-    Clark Clinton Cole Collins Cooper Crawford Curry Dalton Davis Dewey Dixon Douglas Duncan Edwards Elliott
+    Clark Clinton Cole Collins Cooper Crawford Curry Dalton Davis Dewey Dixon Douglas Duncan Edison Edwards Elliott Emerson Emory
     Ellis Evans Everett Ferguson Fletcher Ford Foster Franklin Garfield Garrison Gibson Gordon Graham Grady
     Green Griffin Hall Harlan Harley Harper Harris Harrison Harvey Hayes Henderson Henry Herman Hill Holland
     Hollis Howard Hubert Hugh Hugo Irving Irwin Isaac Isaiah Jefferson Jenkins Jerome Johnson Jones Joseph Judge
-    Kelley Kelly Kennedy Kirby Lamar Lane Larue Laverne Lawrence Lee Leigh Leslie Lewis Lloyd Logan Lynn Mack
+    Kelley Kelly Kennedy Kirby Lamar Lane Larue Laverne Lawrence Lee Leigh Leslie Lewis Lloyd Logan Luther Lynn Mack
     Marina Marshall Martin Mckinley Michel Miller Milton Mitchell Mohammed Moore Morgan Morris Murphy Murray
     Nelson Newton Norman Oliver Otis Owen Parker Perry Porter Quincy Quinn Randolph Reid Reynolds Roberts
     Robinson Rogers Ronald Ross Roy Russell Sanders Scott Shaw Shelton Sherman Simon Smith Spencer Stanley

@@ -134,7 +134,7 @@ def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
         if kinds & {"name", "age", "title"}:
             continue
         if one.sense.attribute == two.sense.attribute and (
-            kinds != {"adjective"} or "or" not in text[one.end : two.start]
+            not kinds <= {"adjective", "noun"} or "or" not in text[one.end : two.start]
         ):
             continue  # but "Hispanic or Latino" is one group under two names
         if _PAIRED.fullmatch(text[one.end : two.start]):
