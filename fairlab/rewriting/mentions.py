@@ -101,7 +101,9 @@ class MentionFinder:
                 continue
             beside = neighbours(text, span.start, span.end)
             if not (beside.follows_title or beside.follows_thing) and (
-                _follows_other_word(syntax, span.start) or is_role(beside.before.casefold())
+                _follows_other_word(syntax, span.start)
+                or is_role(beside.before.casefold())
+                or _is_demonym(beside.before)
             ):
                 beside = replace(beside, before="", gap_before="")
             word = text[span.start : span.end]
@@ -212,6 +214,12 @@ def neighbours(text: str, start: int, end: int) -> Neighbours:
     return Neighbours(
         before[1] if before else "", before[2] if before else "", after[2] if after else "", after[1] if after else ""
     )
+
+
+def _is_demonym(word: str) -> bool:
+    """Whether a capitalised word tells whence somebody is: *Spaniard Juan Carlos*."""
+    folded = word.casefold()
+    return folded.endswith(("ian", "iard", "ese", "german", "mexican")) and folded not in load_names()
 
 
 def _precedes_place(token: Any, syntax: Syntax) -> bool:
