@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from fairlab.data.corpus import SPLITS
@@ -21,7 +22,7 @@ from fairlab.data.prepared import NAME, Prepared, file_entry, open_prepared
 from fairlab.data.stream.formats import PROBED, TABLES, BadRow
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.shards import WAITING, end_with_parent, process_pool
-from fairlab.data.text import SENTENCE_END, WRAPPED, held_out, join_sentences
+from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
 from fairlab.protocols import TextAugmentation
@@ -33,7 +34,17 @@ PART = 4_000_000  # characters of a shard, a little more where a paragraph ends 
 LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines
 AT_ONCE = 2000  # sentences tokenized together
 
-Passage = tuple[str, str]  # the original text, and what stands in its place in the corpus
+Row = tuple[str, str]  # the original text, and what stands in its place in the corpus
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage: its original text and ids, its sentences where they are told, what stands in its place."""
+
+    original: str
+    there: str
+    ids: NDArray[np.int64]
+    sentences: list[str] | None
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,7 @@ class Part:
 
     number: int
     paragraphs: list[str]
-    rows: list[Passage]
+    rows: list[Row]
     room: int | None
 
 
@@ -78,59 +89,65 @@ class PartMaker:
     def __post_init__(self) -> None:
         self.ids = WordTokens(self.tokenizer)
 
-    def passages(self, part: Part) -> Iterator[tuple[Passage, list[int]]]:
-        """Every passage with the ids of its original text, as far as there is room."""
+    def passages(self, part: Part) -> Iterator[Passage]:
+        """Every passage, as far as there is room."""
         seen = 0
-        for passage, ids in chain(self._cut(part.paragraphs), self._rows(part.rows)):
+        for passage in chain(self._cut(part.paragraphs), self._rows(part.rows)):
             if part.room is not None and seen >= part.room:
                 return
-            seen += len(passage[0])
-            yield passage, ids
+            seen += len(passage.original)
+            yield passage
 
-    def _cut(self, paragraphs: list[str]) -> Iterator[tuple[Passage, list[int]]]:
+    def _cut(self, paragraphs: list[str]) -> Iterator[Passage]:
         sentences = (sentence for text in paragraphs for sentence in SENTENCE_END.split(text))
         while lot := list(islice(sentences, AT_ONCE)):
-            # With a blank before it, which every sentence of a passage but the first has; words tell it apart.
-            lengths = [len(ids) for ids in self.ids(lot)]
-            texts = join_sentences(lot, lengths, self.passage)
-            yield from zip(((text, text) for text in texts), self.ids(texts), strict=True)
+            ids = self.ids(lot)
+            place = 0
+            for some in cut_sentences(lot, [len(one) for one in ids], self.passage):
+                text = " ".join(some)
+                yield Passage(text, text, np.concatenate(ids[place : place + len(some)]), some)
+                place += len(some)
 
-    def _rows(self, rows: list[Passage]) -> Iterator[tuple[Passage, list[int]]]:
+    def _rows(self, rows: list[Row]) -> Iterator[Passage]:
         for start in range(0, len(rows), AT_ONCE):
             lot = rows[start : start + AT_ONCE]
-            yield from zip(lot, self.ids([original for original, _ in lot]), strict=True)
+            for (original, there), ids in zip(lot, self.ids([original for original, _ in lot]), strict=True):
+                yield Passage(original, there, ids, None)
 
     def make(self, part: Part) -> tuple[dict[str, Any], Fingerprints]:
         """Write the shard of a part; its entry in the manifest, and fingerprints of its training texts."""
-        ids: dict[str, list[list[int]]] = {split: [] for split in SPLITS}
+        ids: dict[str, list[NDArray[np.int64]]] = {split: [] for split in SPLITS}
         found, seen = {"passages": 0, "passages_changed": 0, "original_tokens": 0}, Fingerprints()
         replaced: list[tuple[int, str]] = []
-        for (original, there), original_ids in self.passages(part):
+        for passage in self.passages(part):
             found["passages"] += 1
-            if held_out(original, self.validation):
-                ids["validation"].append(original_ids)
+            if held_out(passage.original, self.validation):
+                ids["validation"].append(passage.ids)
                 continue
-            text = self._text(original, there)
-            if text != original:
+            text = self._text(passage)
+            if text != passage.original:
                 replaced.append((len(ids["train"]), text))
-            seen.add_running([text])
-            found["original_tokens"] += len(original_ids)
-            ids["train"].append(original_ids)
+            if text == passage.original and passage.sentences is not None:
+                seen.add(passage.sentences)
+            else:
+                seen.add_running([text])
+            found["original_tokens"] += len(passage.ids)
+            ids["train"].append(passage.ids)
         for (place, _), made in zip(replaced, self.ids([text for _, text in replaced]), strict=True):
             ids["train"][place] = made
         found["passages_changed"] = len(replaced)
         shard = {split: self._write(f"{split}-{part.number:05}.tokens", rows) for split, rows in ids.items()}
         return {**found, "shard": {split: entry for split, entry in shard.items() if entry["tokens"]}}, seen
 
-    def _text(self, original: str, there: str) -> str:
+    def _text(self, passage: Passage) -> str:
         if self.twin == "original":
-            return original
-        return there if self.augmentation is None else " ".join(self.augmentation.texts(there))
+            return passage.original
+        return passage.there if self.augmentation is None else " ".join(self.augmentation.texts(passage.there))
 
-    def _write(self, name: str, rows: list[list[int]]) -> dict[str, Any]:
-        tokens = np.fromiter(chain.from_iterable(rows), np.dtype(self.dtype).newbyteorder("<"), sum(map(len, rows)))
-        if not len(tokens):
+    def _write(self, name: str, rows: list[NDArray[np.int64]]) -> dict[str, Any]:
+        if not sum(map(len, rows)):
             return {"tokens": 0}
+        tokens = np.concatenate(rows).astype(np.dtype(self.dtype).newbyteorder("<"))
         file = self.folder / name
         with no_space_is_one_sentence(file), replaced_when_written(file) as temporary:
             temporary.write_bytes(tokens.tobytes())
@@ -253,7 +270,7 @@ def cut(sources: Sequence[Path], field: str, original: str, limit: int | None) -
                     return
 
 
-def _rows(file: Path, field: str, original: str) -> Iterator[Passage]:
+def _rows(file: Path, field: str, original: str) -> Iterator[Row]:
     for row in read_rows(str(file), field):
         if isinstance(row, BadRow):
             raise FairlabError(f"{file}, {row.place}: {row.reason}; give data.field or mend the row")

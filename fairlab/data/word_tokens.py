@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
+import numpy as np
+from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 MOST_WORDS = 2**18  # kept, about 50 MB
@@ -14,11 +16,11 @@ SAMPLE = 200  # texts on which looking up is compared with tokenizing
 
 
 class WordTokens:
-    """Token ids without special tokens, as the tokenizer gives them.
+    """Token ids of pieces of running text, without special tokens.
 
-    Most tokenizers split at blanks first, so that a word has the same tokens wherever it stands, with the blank before
-    it or without. Whether that is so of this one is tried out on the first texts; where it is not, and for texts with
-    other blanks than single spaces, the tokenizer is asked as usual. Looking up is several times as fast.
+    Words are parted by single blanks, and each has one before it, as in the midst of a text. Most tokenizers split at
+    blanks first, so that a word has the same tokens wherever it stands. Whether this one does is tried out on the first
+    texts; where it does not, the tokenizer is asked as usual, which takes several times as long.
 
     Args:
         tokenizer: the tokenizer.
@@ -26,43 +28,63 @@ class WordTokens:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
-        self.known: dict[str, list[int]] = {}
         self.looked_up: bool | None = None  # None until it has been tried out
+        self._forget()
 
-    def __call__(self, texts: Sequence[str]) -> list[list[int]]:
+    def __call__(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
         """Token ids of every text."""
         if self.looked_up is None and texts:
             sample = list(texts[:SAMPLE])
-            self.looked_up = True
-            self.looked_up = self(sample) == self._asked(sample)
-        if not self.looked_up:
-            return self._asked(texts)
-        words = [text.split(" ") for text in texts]
-        # The first word has no blank before it; a key with a line break tells the two kinds apart.
-        keys = [["\n" + some[0], *some[1:]] for some in words]
-        self._learn(keys)
-        odd = [k for k, text in enumerate(texts) if "\n" in text or "\t" in text or "  " in text]
-        found = [self._ids(some) for some in keys]
-        for k, ids in zip(odd, self._asked([texts[k] for k in odd]), strict=True):
-            found[k] = ids
-        return found
+            self.looked_up = all(map(np.array_equal, self._from_words(sample), self._asked(sample)))
+        return self._from_words(texts) if self.looked_up else self._asked(texts)
 
-    def _ids(self, keys: list[str]) -> list[int]:
-        return list(chain.from_iterable(map(self.known.__getitem__, keys)))
-
-    def _learn(self, keys: list[list[str]]) -> None:
-        """Tokenize words that are not known yet."""
+    def _from_words(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        words = [text.split() for text in texts]
+        numbers = np.fromiter(map(self.known.__getitem__, chain.from_iterable(words)), np.int64)
+        self._learn()
+        counts = self.counts[numbers]
+        ends = np.cumsum(counts)
+        # Where each word's ids begin in the list of all, less where they begin here; then one step on for every id.
+        places = np.repeat(self.starts[numbers] - (ends - counts), counts) + np.arange(counts.sum())
+        ids = self.flat[places]
+        last_words = np.cumsum([len(some) for some in words], dtype=np.int64)
         if len(self.known) > MOST_WORDS:
-            self.known.clear()
-        missing = list(set(chain.from_iterable(keys)) - self.known.keys())
-        asked = [key[1:] if key.startswith("\n") else f" {key}" for key in missing]
-        self.known.update(zip(missing, self._asked(asked), strict=True))
+            self._forget()
+        bounds = [0, *np.concatenate([[0], ends])[last_words].tolist()]
+        return [ids[start:end] for start, end in pairwise(bounds)]
 
-    def _asked(self, texts: Sequence[str]) -> list[list[int]]:
+    def _forget(self) -> None:
+        self.known = _Known()
+        self.counts, self.starts, self.flat = (np.empty(0, np.int64) for _ in range(3))
+
+    def _learn(self) -> None:
+        """Tokenize the words that were numbered since."""
+        if not self.known.new:
+            return
+        rows = self._asked(self.known.new)
+        self.known.new.clear()
+        self.counts = np.concatenate([self.counts, [len(row) for row in rows]])
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.flat = np.concatenate([self.flat, *rows])
+
+    def _asked(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
         if not texts:
             return []
-        ids: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
-        return ids
+        spaced = [" " + " ".join(text.split()) for text in texts]
+        found = self.tokenizer(spaced, add_special_tokens=False, verbose=False)["input_ids"]
+        return [np.array(ids, np.int64) for ids in found]
+
+
+class _Known(dict[str, int]):
+    """Number of every word that was asked for; a new word gets the next."""
+
+    def __init__(self) -> None:
+        self.new: list[str] = []
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        self.new.append(word)
+        return number
 
 
 def tokenizer_sha256(tokenizer: PreTrainedTokenizerBase) -> str:
