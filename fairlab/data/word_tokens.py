@@ -71,7 +71,13 @@ class WordTokens:
         if not texts:
             return []
         spaced = [" " + " ".join(text.split()) for text in texts]
-        found = self.tokenizer(spaced, add_special_tokens=False, verbose=False)["input_ids"]
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        if backend is None:
+            found = self.tokenizer(spaced, add_special_tokens=False, verbose=False)["input_ids"]
+        else:  # without the wrapper, which takes longer than the tokenizer itself; it sets these at its every call
+            backend.no_truncation()
+            backend.no_padding()
+            found = [encoding.ids for encoding in backend.encode_batch_fast(spaced, add_special_tokens=False)]
         return [np.array(ids, np.int64) for ids in found]
 
 
