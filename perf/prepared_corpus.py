@@ -29,7 +29,7 @@ from fairlab.backbones.loading import find_weights
 from fairlab.data.block_order import BlockBatches
 from fairlab.data.packed import PackedText
 from fairlab.data.preparing import stream_paragraphs
-from fairlab.data.published.sources import locate
+from fairlab.data.text import text_files
 from fairlab.files import write_whole
 from harness import machine, peak_memory
 
@@ -42,8 +42,7 @@ SMALL = {"everybody": 2, "one": 0.3}  # megabytes to perturb
 
 def write_text(file: Path, megabytes: float) -> None:
     """Novels, a number in every paragraph, up to so many megabytes."""
-    novels = sorted(locate("corpora/novels").glob("*.txt"))
-    paragraphs = [text for novel in novels for text in stream_paragraphs(novel)]
+    paragraphs = [text for novel in text_files("corpora/novels") for text in stream_paragraphs(novel)]
     written = 0
     with file.open("w", encoding="utf-8") as stream:
         for number in count():
