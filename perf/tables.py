@@ -18,7 +18,6 @@ SCRIPTS = [
     "continuations",
     "shortcut",
     "mlm_pretraining",
-    "prepared_corpus",
     "perturber_decoding",
     "perturbation",
     "safety_scoring",
