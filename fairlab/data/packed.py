@@ -13,6 +13,7 @@ from typing import Any
 import lightning
 import torch
 from torch.utils.data import DataLoader
+from transformers import PreTrainedTokenizerBase
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import batches_done, loader
@@ -105,17 +106,13 @@ class PackedText(lightning.LightningDataModule, TrainingData):
         self.epochs = epochs
         self.seed = seed
         sources = [file for path in self.paths for file in _files(path)]
+        decides = {"passage": passage, "validation": validation, "twin": twin, "field": field, "original": original}
+        decides |= {"limit_characters": limit_characters}
         made_of = {
             "format": FORMAT,
-            "tokenizer": tokenizer_sha256(encoder.tokenizer),
-            "vocabulary": len(encoder.tokenizer),
-            **described(self.augmentation),
-            "passage": passage,
-            "validation": validation,
-            "twin": twin,
-            "field": field,
-            "original": original,
-            "limit_characters": limit_characters,
+            **tokenizer_facts(encoder.tokenizer),
+            **augmentation_facts(self.augmentation),
+            **decides,
         }
         if made_of["augmentation"] == UNKNOWN:
             prepared = None
@@ -224,7 +221,12 @@ def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Pa
     return root / f"{sources[0].stem}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
 
-def described(augmentation: TextAugmentation | None) -> dict[str, Any]:
+def tokenizer_facts(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    """What tells a tokenizer from others."""
+    return {"tokenizer": tokenizer_sha256(tokenizer), "vocabulary": len(tokenizer)}
+
+
+def augmentation_facts(augmentation: TextAugmentation | None) -> dict[str, Any]:
     """What an augmentation says that it does, and the revision of the rules and lexicons it does it by."""
     if augmentation is None:
         return {"augmentation": None, "revision": None}

@@ -34,7 +34,7 @@ PART = 4_000_000  # characters of a shard, a little more where a paragraph ends 
 LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines
 AT_ONCE = 2000  # sentences tokenized together
 
-Row = tuple[str, str]  # the original text, and what stands in its place in the corpus
+Pair = tuple[str, str]  # the original text, and what stands in its place in the corpus
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPart:
     """What becomes one shard.
 
     Attributes:
@@ -60,7 +60,7 @@ class Part:
 
     number: int
     paragraphs: list[str]
-    rows: list[Row]
+    rows: list[Pair]
     room: int | None
 
 
@@ -89,7 +89,7 @@ class PartMaker:
     def __post_init__(self) -> None:
         self.ids = WordTokens(self.tokenizer)
 
-    def passages(self, part: Part) -> Iterator[Passage]:
+    def passages(self, part: TextPart) -> Iterator[Passage]:
         """Every passage, as far as there is room."""
         seen = 0
         for passage in chain(self._cut(part.paragraphs), self._rows(part.rows)):
@@ -108,13 +108,13 @@ class PartMaker:
                 yield Passage(text, text, np.concatenate(ids[place : place + len(some)]), some)
                 place += len(some)
 
-    def _rows(self, rows: list[Row]) -> Iterator[Passage]:
+    def _rows(self, rows: list[Pair]) -> Iterator[Passage]:
         for start in range(0, len(rows), AT_ONCE):
             lot = rows[start : start + AT_ONCE]
             for (original, there), ids in zip(lot, self.ids([original for original, _ in lot]), strict=True):
                 yield Passage(original, there, ids, None)
 
-    def make(self, part: Part) -> tuple[dict[str, Any], Fingerprints]:
+    def make(self, part: TextPart) -> tuple[dict[str, Any], Fingerprints]:
         """Write the shard of a part; its entry in the manifest, and fingerprints of its training texts."""
         ids: dict[str, list[NDArray[np.int64]]] = {split: [] for split in SPLITS}
         found, seen = {"passages": 0, "passages_changed": 0, "original_tokens": 0}, Fingerprints()
@@ -207,7 +207,7 @@ def _make(
     own = maker(folder)
     manifest = Prepared(made_of, [file_entry(file) for file in sources], own.dtype)
     seen = Fingerprints()
-    parts = cut(sources, made_of["field"], made_of["original"], made_of["limit_characters"])
+    parts = text_parts(sources, made_of["field"], made_of["original"], made_of["limit_characters"])
     for found, some in _here(parts, own) if num_proc == 1 else _in_processes(parts, own, num_proc):
         manifest.shards.append(found["shard"])
         manifest.original_tokens += found["original_tokens"]
@@ -218,7 +218,7 @@ def _make(
     manifest.write(folder)
 
 
-def _here(parts: Iterable[Part], maker: PartMaker) -> Iterator[tuple[dict[str, Any], Fingerprints]]:
+def _here(parts: Iterable[TextPart], maker: PartMaker) -> Iterator[tuple[dict[str, Any], Fingerprints]]:
     yield from map(maker.make, parts)
 
 
@@ -231,13 +231,13 @@ def _start_worker(maker: PartMaker) -> None:
     _maker = maker
 
 
-def _work(part: Part) -> tuple[dict[str, Any], Fingerprints]:
+def _work(part: TextPart) -> tuple[dict[str, Any], Fingerprints]:
     assert _maker is not None
     return _maker.make(part)
 
 
 def _in_processes(
-    parts: Iterable[Part], maker: PartMaker, num_proc: int
+    parts: Iterable[TextPart], maker: PartMaker, num_proc: int
 ) -> Iterator[tuple[dict[str, Any], Fingerprints]]:
     """What is made of the parts, in order, with a bounded number of them in memory."""
     waiting: deque[Future[tuple[dict[str, Any], Fingerprints]]] = deque()
@@ -250,7 +250,7 @@ def _in_processes(
             yield waiting.popleft().result()
 
 
-def cut(sources: Sequence[Path], field: str, original: str, limit: int | None) -> Iterator[Part]:
+def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | None) -> Iterator[TextPart]:
     """The text in parts; which ones there are depends on the sources alone."""
     number, before = 0, 0
     for file in sources:
@@ -264,13 +264,13 @@ def cut(sources: Sequence[Path], field: str, original: str, limit: int | None) -
                 length += len(item[0] if rows else item)
             if lot and (item is None or length >= PART or (limit is not None and before + length >= limit)):
                 room = None if limit is None else limit - before
-                yield Part(number, [] if rows else lot, lot if rows else [], room)
+                yield TextPart(number, [] if rows else lot, lot if rows else [], room)
                 number, before, lot, length = number + 1, before + length, [], 0
                 if limit is not None and before >= limit:
                     return
 
 
-def _rows(file: Path, field: str, original: str) -> Iterator[Row]:
+def _rows(file: Path, field: str, original: str) -> Iterator[Pair]:
     for row in read_rows(str(file), field):
         if isinstance(row, BadRow):
             raise FairlabError(f"{file}, {row.place}: {row.reason}; give data.field or mend the row")
