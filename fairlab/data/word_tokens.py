@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
-MOST_WORDS = 2**18  # kept, about 50 MB
+MOST_WORDS = 2**17  # kept, about 25 MB
 SAMPLE = 200  # texts on which looking up is compared with tokenizing
 
 
