@@ -101,6 +101,7 @@ def test_a_text_is_prepared_once_for_all_who_ask_the_same(tiny, file, tmp_path, 
     assert first.facts()["perturbed_by"]["person"] == "everybody"
 
 
+@pytest.mark.slow  # processes start anew, and import anew
 def test_shards_do_not_depend_on_the_number_of_processes(tiny, file, tmp_path, everybody, monkeypatch):  # noqa: F811
     monkeypatch.setattr(preparing, "PART", 1000)
     made = [
