@@ -39,5 +39,5 @@ def test_what_decides_is_told_and_bad_values_are_named():
     told = PerturbedText(axes=["gender"], seed=3).described()
     assert told["person"] == "one"
     assert told != PerturbedText(axes=["gender"], seed=3, person="everybody").described()
-    with pytest.raises(FairlabError, match="augmentation.person must be one or everybody, not two"):
+    with pytest.raises(FairlabError, match=r"augmentation\.person must be one or everybody, not two"):
         PerturbedText(axes=["gender"], person="two")
