@@ -147,6 +147,15 @@ class TextAugmentation(Protocol):
 
 
 @runtime_checkable
+class DescribedAugmentation(Protocol):
+    """An augmentation that tells what it does, so that what it made can be used again."""
+
+    def described(self) -> dict[str, Any]:
+        """All values that decide what it makes of a text."""
+        ...
+
+
+@runtime_checkable
 class ExpandingAugmentation(Protocol):
     """An augmentation that can tell beforehand what it will expand."""
 

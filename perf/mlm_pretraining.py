@@ -22,7 +22,8 @@ from torch import nn
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.corpus import TextBatch
-from fairlab.data.packed import PackedText, stream_paragraphs
+from fairlab.data.packed import PackedText
+from fairlab.data.preparing import stream_paragraphs
 from fairlab.data.published.sources import locate
 from fairlab.data.text import SENTENCE_END
 from fairlab.methods.mlm import MLM, mask_tokens

@@ -18,6 +18,7 @@ SCRIPTS = [
     "continuations",
     "shortcut",
     "mlm_pretraining",
+    "prepared_corpus",
     "perturber_decoding",
     "perturbation",
     "safety_scoring",

@@ -40,46 +40,52 @@ BY_HAND = {
     ("man", "white"): "Connor Brendan Tanner Geoffrey Jake Cody Garrett Hunter Bradley Todd Brett Neil Greg Matthew",
     ("woman", "white"): "Emily Anne Allison Claire Abigail Katelyn Molly Madeline Meredith Carly Jill Laurie Kristen",
 }
-# Names that are more often something else in running text, by what: a place; a word that is hardly ever a name; a word
-# or a brand; else a surname.
+# Names that are more often something else in running text, by what: a place; a word that is hardly ever a first name,
+# surnames among them; a word or a brand; else a surname.
 PLACES = """
-    Adelaide Alexandria Arizona Asia Athens Augusta Austin Bethlehem Boston Brooklyn Camden Carolina Charlotte
-    Chelsea Clayton Cleveland Cornell Dakota Dallas Denver Diego Florence Florida France Francisco Geneva
-    Georgia Guadalupe Hamilton Houston India Ireland Israel Jackson Jamaica Jordan Kent Lincoln London Lourdes
-    Lowell Madison Marion Mecca Memphis Milan Modesto Monroe Nevada Odessa Orlando Oscar Paris Phoenix Preston
-    Regina Richmond Rochester Roosevelt Salem Salvador San Santa Santiago Santana Savannah Stanford Sydney
-    Tahoma Tennessee Trinidad Valencia Victoria Vienna Virginia Washington Wilmington Winona Yuma
+    Adelaide Alberta Alexandria Arizona Asia Athens Augusta Aurora Austin Bethlehem Boston Brooklyn Camden Carmel
+    Carolina Charlotte Chelsea Clayton Cleveland Columbus Cornell Dakota Dallas Darwin Denver Diego Elba Florence
+    Florida France Francisco Geneva Georgia Guadalupe Hamilton Houston India Ireland Israel Jackson Jamaica Jordan
+    Kent Kimberley Leon Lincoln London Lourdes Lowell Madison Marion Mecca Memphis Milan Modesto Monroe Nevada
+    Odessa Orlando Oscar Paris Phoenix Preston Raleigh Regina Richmond Rochester Roma Roosevelt Salem Salvador San
+    Santa Santana Santiago Savannah Stanford Sydney Tahoma Tennessee Trinidad Troy Valencia Victoria Vienna Virginia
+    Washington Wilmington Winona Yuma
     """.split()
 RARELY = """
-    Alba Ama An Asia Be Chang Chi China Chong Chung Concepcion Destiny Do Dong Dulce Early Elan Flor Friday
-    German Ha Hai Hong Hung India Israel In Jae Jesus Jung Kenya Lan Le Long Love Lu Ma Mai Major Man Manu Many
-    Mato Mele Mi Minh My Noble Nova Ok Pok Refugio Royal Sang See Sha Shan Sina So Socorro Sol Son Song Soon Su
-    Sun Sunday Sung Tai Thanh Tiger Tu Un Yong Young Cruz Santos Reyes Garcia Lopez Martinez Ramirez Rivera
-    Rodriguez
+    Alba Ama An Anderson Asia Barrett Barton Be Benedict Brain Brooks Buford Carey Carson Chang Chi China Chiquita
+    Chong Chung Clinton Coleman Collins Concepcion Cortez Crawford Cruz Cyrus Davis Del Destiny Do Dong Doyle Dulce
+    Early Easter Edwards Elan Eldridge Elmo Era Evans Ferguson Fletcher Flor Freeman Friday Garcia Garland Garrison
+    Gaye German Gibson Ha Hai Haley Harris Hayes Henderson Hill Hilton Hong Hung Hyman In Ina India Israel Jae
+    Jefferson Jenkins Jesus Johnson Jones Jung Junior Kaye Kennedy Kenya Kia Lan Le Long Lopez Love Lu Ma Mai Major
+    Man Manu Manual Many Martinez Mato Maxwell Mele Mi Miller Minh Mitchell Moore Morton Murphy My Napoleon Newton
+    Noble Norris Nova Novella Numbers Ok Palmer Pok Ramirez Refugio Reyes Reynolds Rivera Roberts Robinson Rodriguez
+    Rogers Royal Sanders Sang Santos See Sha Shan Shaw Sina Smith So Socorro Sol Son Song Soon Stanton Starr Stewart
+    Su Sullivan Sun Sunday Sung Tai Thanh Thompson Tiger Tu Un Una Valentine Venus Von Walker Walton Warner Watson
+    Williams Willis Wilson Wright Yong Young
     """.split()
 WORDS = """
-    Amber Angel April Art August Autumn Bill Bob Brook Brooke Candy Carol Chance Charity Chase Christian Clay
-    Cliff Colt Crystal Daisy Dale Dawn Dean Dee Dick Dolly Drew Duke Dusty Earl Ebony Esperanza Eve Faith Fern
-    Flora Forest Frank Gay Gene Ginger Glen Glory Grace Grant Guy Hazel Heath Heather Hope House Hunter Iris
-    Ivory Ivy Jack Jade Jasmine Jewel Jimmy Joy June King Kit Lance Les Lily Luz Mark Mason Max May Melody
-    Mercedes Mercy Merry Mike Miles Misty Norm Olive Opal Pat Patience Pearl Peg Penny Pilar Piper Poppy Price
-    Prince Queen Raven Ray Red Reed Rich Rob Robin Rock Rocky Rod Roman Rosario Rose Ruby Rusty Sandy Season
-    Shelby Sherry Star Sterling Stormy Sue Summer Sunny Tad Tiffany Trey Trinity Van Vi Violet Wade Ward Will
-    Willow Woody
+    Amber Angel April Art August Autumn Beau Bill Birdie Bob Brandy Brook Brooke Buck Bud Buddy Buster Candy Carol
+    Chance Charity Chase Chastity Cherry Christian Clay Cliff Colt Constance Coral Crystal Daisy Dale Dawn Dean Dee
+    Dick Dolly Drew Duke Dusty Earl Earnest Ebony Esperanza Eve Faith Fern Flora Forest Frank Gay Gene Ginger Glen
+    Glory Goldie Grace Grant Guy Hazel Heath Heather Hope House Hunter Iris Ivory Ivy Jack Jade Jasmine Jewel Jimmy
+    Joy June King Kit Kitty Lance Laurel Leo Les Levi Lily Luz Mac Mark Mason Max May Melody Mercedes Mercy Merry
+    Mike Miles Misty Myrtle Norm Olive Opal Pansy Pat Patience Pearl Peg Penny Pilar Piper Poppy Precious Price
+    Prince Princess Prudence Queen Raven Ray Red Reed Rex Rich Rob Robin Rock Rocky Rod Roman Rosario Rose Ruby
+    Rusty Sandy Season Shelby Sherry Sierra Sonny Star Sterling Stormy Sue Summer Sunny Tad Teddy Terra Tiffany Trey
+    Trinity Van Vi Violet Wade Ward Will Willow Windy Woody
     """.split()
 SURNAMES = """
-    Allen Anderson Arnold Bailey Baker Barry Bernard Booker Brady Brown Bryant Burton Byrd Byron Carroll Carter
-    Clark Clinton Cole Collins Cooper Crawford Curry Dalton Davis Dewey Dixon Douglas Duncan Edwards Elliott
-    Ellis Evans Everett Ferguson Fletcher Ford Foster Franklin Garfield Garrison Gibson Gordon Graham Grady
-    Green Griffin Hall Harlan Harley Harper Harris Harrison Harvey Hayes Henderson Henry Herman Hill Holland
-    Hollis Howard Hubert Hugh Hugo Irving Irwin Isaac Isaiah Jefferson Jenkins Jerome Johnson Jones Joseph Judge
-    Kelley Kelly Kennedy Kirby Lamar Lane Larue Laverne Lawrence Lee Leigh Leslie Lewis Lloyd Logan Lynn Mack
-    Marina Marshall Martin Mckinley Michel Miller Milton Mitchell Mohammed Moore Morgan Morris Murphy Murray
-    Nelson Newton Norman Oliver Otis Owen Parker Perry Porter Quincy Quinn Randolph Reid Reynolds Roberts
-    Robinson Rogers Ronald Ross Roy Russell Sanders Scott Shaw Shelton Sherman Simon Smith Spencer Stanley
-    Stewart Stone Stuart Sullivan Taylor Terrell Thomas Thompson Travis Tucker Tyler Tyson Vance Vaughn Vernon
-    Walker Wallace Walter Warner Warren Watson Wayne Wendell Wesley West Weston Whitney Wilbur Williams Wilson
-    Winston Wright
+    Allen Arnold Bailey Baker Barry Bennett Bernard Blair Blake Booker Boyd Brady Brock Brown Bryant Burton Byrd
+    Byron Cameron Carroll Carter Clark Clifton Cole Cooper Curry Curtis Dalton Dane Dewey Dillon Dixon Donovan
+    Douglas Douglass Duncan Eddy Edison Elliott Ellis Ellsworth Emerson Emery Emory Everett Floyd Ford Forrest
+    Foster Franklin Garfield Gilbert Gordon Grady Graham Green Griffin Hall Harlan Harley Harper Harrison Harvey
+    Hayden Henry Herman Holland Hollis Howard Hoyt Hubert Hugh Hugo Irvin Irving Irwin Isaac Isaiah Jarrett Jarvis
+    Jerome Joseph Judge Kelley Kelly Kirby Lamar Landon Lane Larue Laverne Lawrence Lee Leigh Leslie Lewis Lloyd
+    Logan Lucas Luther Lynn Mack Marina Marshall Martin Mckinley Michel Milton Mohammed Morgan Morris Murray Neal
+    Nelson Neville Nolan Norman Oliver Otis Owen Parker Perry Porter Quincy Quinn Randolph Reid Riley Ronald Ross
+    Roy Russell Ryan Sanford Scott Shelton Sherman Simon Spencer Stanley Stone Stuart Taylor Terrell Thomas Travis
+    Tucker Tyler Tyson Vance Vaughn Vernon Wallace Walter Warren Wayne Wendell Wesley West Weston Whitney Wilbur
+    Willard Wilton Winston
     """.split()
 OTHER_SENSE = {
     name.casefold(): sense

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from statistics import fmean, stdev
 
 from experiments.rendering import interval, markdown, matrix_table, methods_table
+from fairlab.metrics.power import detectable_difference
 from fairlab.record import Record
 from fairlab.reporting.reproduction import read_matrix
 from fairlab.reproduce import finished_records
@@ -19,6 +21,7 @@ METHODS = {
     "FairBERTa orig. 16GB": "perturbed text, finetuned",
     "FairBERTa fair 16GB": "perturbed text, fairtuned",
 }
+KINDS = ("orig", "fair")
 TASKS = {"cola": "CoLA", "sst2": "SST-2", "rte": "RTE", "mrpc": "MRPC", "qnli_halves": "QNLI"}
 USEFUL = {task: f"{task}/dev/{'matthews' if task == 'cola' else 'accuracy'}" for task in TASKS}
 FAIR = {task: f"{task}_fairscore/dev/fairscore" for task in TASKS}
@@ -51,6 +54,46 @@ def rewriters() -> str:
     return markdown(["", *QUALITY.values()], rows)
 
 
+def human() -> str:
+    """How near rewriters without training come to sentences that people wrote."""
+    names = {
+        "rules": "rules",
+        "word swap": "listed words turned",
+        "57 pairs": "57 pairs swapped",
+        "unchanged": "unchanged",
+    }
+    rows = []
+    for about, found in json.loads((FOLDER / "human.json").read_text(encoding="utf-8"))["sets"].items():
+        for rewriter, name in names.items():
+            one = found[rewriter]
+            low, high = (100 * bound for bound in one["interval"])
+            equal = f"{100 * one['exact'] / one['n']:.1f} [{low:.1f}, {high:.1f}]"
+            figures = [f"{one['bleu']:.1f}", f"{one['rouge_2']:.1f}", f"{one['levenshtein']:.2f}"]
+            rows.append([f"{about}, {one['n']}", name, *figures, equal])
+    return markdown(["references", "rewriter", *QUALITY.values()], rows)
+
+
+def power() -> str:
+    """What difference of two models' fairscores the tasks of table 5, and larger ones, could show."""
+    matrix = read_matrix(FOLDER / "matrix.yaml", "quickstart")
+    records = finished_records(FOLDER / "records", matrix)
+    rows, shares = [], []
+    for task, name in TASKS.items():
+        runs = [records[f"{twin}_{kind}_{task}"][seed] for twin in TWINS for kind in KINDS for seed in matrix.seeds]
+        found = [reading for run in runs for reading in run.readings if reading.key == f"after/{FAIR[task]}"]
+        shares.append(fmean(reading.value for reading in found) / 100)
+        rows.append([name, found[0].n, shares[-1], len(matrix.seeds)])
+    rows += [["as the mean of these", pairs, fmean(shares), 5] for pairs in (1_000, 5_000, 20_000)]
+    return markdown(
+        ["task", "pairs", "fairscore, %", "seeds", "detectable, points", "if seeds were as good as pairs"],
+        [
+            [name, f"{pairs:,}", f"{100 * share:.1f}", str(seeds)]
+            + [f"{100 * detectable_difference(share, pairs, seeds, own=own):.1f}" for own in (1.0, 0.0)]
+            for name, pairs, share, seeds in rows
+        ],
+    )
+
+
 def fairtuning_changes() -> str:
     """Fairtuned minus finetuned, of each twin on each task, seed by seed."""
     matrix = read_matrix(FOLDER / "matrix.yaml", "quickstart")
@@ -81,6 +124,8 @@ PAGES = {
     "experiments/perturbation/README.md": {
         "table_2": lambda: matrix_table(FOLDER, "2"),
         "rewriters": rewriters,
+        "human": human,
+        "power": power,
         "novels": novels,
         "twins": lambda: matrix_table(FOLDER, "twins"),
         "table_3": lambda: matrix_table(FOLDER, "3"),

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import lightning
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.utils.data import DataLoader
+from transformers import PreTrainedTokenizerBase
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import batches_done, loader
-from fairlab.data.batching import BucketedBatches
+from fairlab.data.block_order import BlockBatches
 from fairlab.data.corpus import SPLITS, TextBatch
-from fairlab.data.stream.formats import PROBED, TABLES, BadRow
-from fairlab.data.stream.rows import read_rows
-from fairlab.data.text import SENTENCE_END, WRAPPED, held_out, join_sentences, text_files
+from fairlab.data.prepared import FORMAT, NAME
+from fairlab.data.preparing import PartMaker, prepare
+from fairlab.data.text import text_files
+from fairlab.data.word_tokens import tokenizer_sha256
 from fairlab.files import sha256
-from fairlab.protocols import TextAugmentation, TrainingData
-from fairlab.text import gutenberg
+from fairlab.protocols import DescribedAugmentation, TextAugmentation, TrainingData
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.types import DataUnavailable, FairlabError
+from fairlab.types import FairlabError
 
-Item = TypeVar("Item")
-AT_ONCE = 2000  # sentences tokenized together
+UNKNOWN = "not told"  # of an augmentation that does not describe itself
+RULES = (".py", ".yaml", ".csv", ".txt")
 
 
 class PackedText(lightning.LightningDataModule, TrainingData):
@@ -42,7 +42,9 @@ class PackedText(lightning.LightningDataModule, TrainingData):
     the same passages in the same order, up to the few tokens by which the passages before them grew or shrank, for the
     same number of batches, and are validated on the same original text.
 
-    The text is streamed: its tokens lie in an unnamed temporary file, and memory does not grow with it.
+    The text is prepared once: read, perturbed and tokenized into shards on disk, which every process, every resumed run
+    and every run with the same text and values reads from then on; see :mod:`fairlab.data.prepared`. Memory does not
+    grow with it.
 
     Args:
         paths: plain-text files, folders of ``.txt`` files, files of rows (.jsonl, .csv, .tsv, .parquet), or output
@@ -56,6 +58,9 @@ class PackedText(lightning.LightningDataModule, TrainingData):
         validation: share of the passages held out, above 0 and below 1.
         batch_size: number of blocks in a training batch, over all processes.
         limit_characters: number of characters of the original text to read, from the first; None reads all.
+        prepared: folder in which prepared texts are kept, each in a folder of its own, or one such folder; None, and an
+            augmentation that does not say what it does, prepare for this run alone.
+        num_proc: number of processes that prepare.
         encoder: the backbone whose tokenizer is used.
         epochs: number of passes over the blocks.
         seed: seed of the order of the blocks.
@@ -84,92 +89,65 @@ class PackedText(lightning.LightningDataModule, TrainingData):
         encoder: Backbone,
         epochs: int,
         seed: int,
+        prepared: str | None = None,
+        num_proc: int = 1,
         augmentation: TextAugmentation | None = None,
     ) -> None:
         super().__init__()
         self.block = encoder.max_length if block is None else block
-        _check(paths, twin, passage, self.block, encoder, validation, batch_size, limit_characters)
+        _check(paths, twin, self.block, encoder, validation)
+        _check_counts(passage, batch_size, limit_characters, num_proc)
         if augmentation is not None and not isinstance(augmentation, TextAugmentation):
             raise FairlabError("this augmentation works on counterfactual groups, not on text: augmentation=none")
         self.paths = list(paths)
-        self.field, self.original = field, original
         self.augmentation = augmentation if twin == "perturbed" else None
         self.batch_size = batch_size
         self.encoder = encoder
         self.epochs = epochs
         self.seed = seed
-        self.hashes: dict[str, str] = {}
-        self.counts = {"passages": 0, "passages_changed": 0}
-        self.files = {split: tempfile.TemporaryFile() for split in SPLITS}  # noqa: SIM115  # they go with the process
-        self.original_tokens = 0
-        self._seen = Fingerprints()
-        passages = up_to(self.passages(passage), limit_characters)
-        for some in in_lots(passages):
-            self._add(some, twin, validation)
-        self.tokens = {split: self._stored(split) for split in SPLITS}
+        sources = [file for path in self.paths for file in _files(path)]
+        decides = {"passage": passage, "validation": validation, "twin": twin, "field": field, "original": original}
+        decides |= {"limit_characters": limit_characters}
+        made_of = {
+            "format": FORMAT,
+            **tokenizer_facts(encoder.tokenizer),
+            **augmentation_facts(self.augmentation),
+            **decides,
+        }
+        if made_of["augmentation"] == UNKNOWN:
+            prepared = None
+        self._private = None if prepared else tempfile.TemporaryDirectory()
+        self.folder = prepared_folder(Path(prepared or self._private.name), made_of, sources)  # type: ignore[union-attr]
+        maker = partial(
+            PartMaker,
+            encoder.tokenizer,
+            dtype="uint16" if len(encoder.tokenizer) <= 2**16 else "uint32",
+            passage=passage,
+            validation=validation,
+            twin=twin,
+            augmentation=self.augmentation,
+        )
+        self.manifest = prepare(self.folder, made_of, sources, maker, num_proc)
+        self.tokens = {split: self.manifest.tokens(self.folder, split) for split in SPLITS}
         for split in SPLITS:
             if not self.blocks(split):
                 raise FairlabError(
                     f"{', '.join(self.paths)} leave no text for {split}; give more text or change data.validation"
                 )
 
-    def passages(self, size: int) -> Iterator[tuple[str, str]]:
-        """Every passage of the paths as its original text and what stands in its place there."""
-        for file in (file for path in self.paths for file in _files(path)):
-            self.hashes[file.name] = sha256(file)
-            if file.suffix in TABLES:
-                yield from self._rows(file)
-                continue
-            sentences = (sentence for text in stream_paragraphs(file) for sentence in SENTENCE_END.split(text))
-            for some in in_lots(sentences):
-                lengths = [len(ids) for ids in self._ids(some)]
-                yield from ((text, text) for text in join_sentences(some, lengths, size))
-
-    def _rows(self, file: Path) -> Iterator[tuple[str, str]]:
-        for row in read_rows(str(file), self.field):
-            if isinstance(row, BadRow):
-                raise FairlabError(f"{file}, {row.place}: {row.reason}; give data.field or mend the row")
-            yield str(row.extra.get(self.original, row.text)), row.text
-
-    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        return self.encoder.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
-
-    def _add(self, passages: Sequence[tuple[str, str]], twin: str, validation: float) -> None:
-        """Put the tokens of passages behind those of their split."""
-        held = [held_out(original, validation) for original, _ in passages]
-        chosen = []
-        for (original, text), out in zip(passages, held, strict=True):
-            if out or twin == "original":
-                chosen.append(original)
-            else:
-                chosen.append(text if self.augmentation is None else " ".join(self.augmentation.texts(text)))
-            self.counts["passages_changed"] += chosen[-1] != original
-        self.counts["passages"] += len(passages)
-        self._seen.add_running(text for text, out in zip(chosen, held, strict=True) if not out)
-        originals = self._ids([original for original, _ in passages])
-        ids = originals if chosen == [original for original, _ in passages] else self._ids(chosen)
-        self.original_tokens += sum(len(row) for row, out in zip(originals, held, strict=True) if not out)
-        for split, wanted in zip(SPLITS, (False, True), strict=True):
-            rows = [row for row, out in zip(ids, held, strict=True) if out == wanted]
-            self.files[split].write(np.fromiter(chain.from_iterable(rows), np.int32).tobytes())
-
-    def _stored(self, split: str) -> NDArray[np.int32]:
-        """The tokens of a split, read where they are asked for."""
-        file = self.files[split]
-        file.flush()
-        if not file.tell():
-            return np.empty(0, np.int32)
-        return np.memmap(file, np.int32, "r")
-
     def blocks(self, split: str) -> int:
         """Number of blocks of a split, the last of which may be shorter."""
         return -(-len(self.tokens[split]) // (self.block - 2))
 
     @property
+    def original_blocks(self) -> int:
+        """Number of blocks that the original text of the training passages fills."""
+        return -(-self.manifest.original_tokens // (self.block - 2))
+
+    @property
     def total_batches(self) -> int:
         """Number of training batches over all epochs: as many as the original text fills."""
-        blocks = -(-self.original_tokens // (self.block - 2))
-        return self.epochs * -(-blocks // self.batch_size)
+        return self.epochs * -(-self.original_blocks // self.batch_size)
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
@@ -178,90 +156,91 @@ class PackedText(lightning.LightningDataModule, TrainingData):
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes, how much an augmentation changed."""
-        together = hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest()
+        hashes = {entry["file"]: entry["sha256"] for entry in self.manifest.files}
         return {
             "path": ", ".join(self.paths),
-            "sha256": together,
-            "files": self.hashes,
+            "sha256": hashlib.sha256("".join(hashes.values()).encode()).hexdigest(),
+            "files": hashes,
             "trained_on": f"{self.blocks('train')} blocks of {self.block} tokens",
             **{f"{split}_blocks": self.blocks(split) for split in SPLITS},
-            **self.counts,
+            **self.manifest.counts,
+            "perturbed_by": self.manifest.made_of["augmentation"],
             "train_tokens": len(self.tokens["train"]),
-            "original_train_tokens": self.original_tokens,
+            "original_train_tokens": self.manifest.original_tokens,
         }
 
     def fingerprints(self) -> Fingerprints:
-        """Of the training passages and their sentences, taken while they were read."""
-        return self._seen
+        """Of the training passages and their sentences, taken while they were prepared."""
+        return Fingerprints.load(self.folder) or Fingerprints()
 
     def sizes(self) -> dict[str, int]:
         """What one pass over the training blocks goes through."""
         return {"blocks": self.blocks("train"), "tokens": len(self.tokens["train"])}
 
     def train_dataloader(self) -> DataLoader[int]:
-        """Batches of all epochs as one stream; a resumed run skips those it has used."""
-        done = batches_done(self.trainer)
-        # A perturbed text may fill more blocks or fewer than the original: the last are left out, the first come again.
-        blocks = self.blocks("train")
-        passes = -(-self.total_batches // -(-blocks // self.batch_size))
-        lengths = [1] * blocks
-        batches = BucketedBatches(lengths, self.batch_size, epochs=passes, seed=self.seed, skip=done)
-        return self._loader("train", First(batches, self.total_batches, done))
+        """Batches of all epochs as one stream; a resumed run skips those it has used.
+
+        Twins go through the blocks that the original text fills. A perturbed text may fill more or fewer: the last are
+        left out, the first come again.
+        """
+        batches = BlockBatches(
+            self.original_blocks,
+            self.batch_size,
+            epochs=self.epochs,
+            seed=self.seed,
+            skip=batches_done(self.trainer),
+            there=self.blocks("train"),
+        )
+        return self._loader("train", batches)
 
     def val_dataloader(self) -> DataLoader[int]:
         """Blocks of the passages held out, always in the same order."""
-        return self._loader(
-            "validation",
-            BucketedBatches([1] * self.blocks("validation"), self.batch_size, epochs=1, seed=0),
-        )
+        return self._loader("validation", BlockBatches(self.blocks("validation"), self.batch_size, epochs=1, seed=0))
 
-    def _loader(self, split: str, batches: Any) -> DataLoader[int]:
+    def _loader(self, split: str, batches: BlockBatches) -> DataLoader[int]:
         tokenizer = self.encoder.tokenizer
         first, last = tokenizer("")["input_ids"]
         room = self.block - 2
 
         def collate(positions: list[int]) -> TextBatch:
-            rows = [[first, *self.tokens[split][k * room : (k + 1) * room].tolist(), last] for k in positions]
+            rows = [[first, *self.tokens[split].read(k * room, (k + 1) * room).tolist(), last] for k in positions]
             return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
 
         return loader(range(self.blocks(split)), batches, collate)
 
 
-class First:
-    """The first so many batches of a stream.
+def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Path:
+    """Where the prepared text is: the folder given where it is one of prepared text, else one of its own below it.
 
-    Args:
-        batches: the stream, without those skipped.
-        count: number of batches, those skipped included.
-        skipped: number of batches skipped at the start.
+    The name depends on what is asked and on the places of the files, not on what is in them: text that has changed
+    under its name is told of, not prepared once more beside the old.
     """
-
-    def __init__(self, batches: Iterable[list[int]], count: int, skipped: int) -> None:
-        self.batches, self.count, self.skipped = batches, count, skipped
-
-    def __len__(self) -> int:
-        """Number of batches, those skipped included."""
-        return self.count
-
-    def __iter__(self) -> Iterator[list[int]]:
-        """Yield those that are not skipped."""
-        return islice(iter(self.batches), max(0, self.count - self.skipped))
+    if (root / NAME).is_file():
+        return root
+    content = json.dumps([made_of, [str(file.resolve()) for file in sources]], sort_keys=True)
+    return root / f"{sources[0].stem}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
 
-def up_to(passages: Iterator[tuple[str, str]], characters: int | None) -> Iterator[tuple[str, str]]:
-    """Passages until their original texts have so many characters."""
-    seen = 0
-    for original, text in passages:
-        if characters is not None and seen >= characters:
-            return
-        seen += len(original)
-        yield original, text
+def tokenizer_facts(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    """What tells a tokenizer from others."""
+    return {"tokenizer": tokenizer_sha256(tokenizer), "vocabulary": len(tokenizer)}
 
 
-def in_lots(items: Iterator[Item]) -> Iterator[list[Item]]:
-    """The items in lists of ``AT_ONCE``."""
-    while lot := list(islice(items, AT_ONCE)):
-        yield lot
+def augmentation_facts(augmentation: TextAugmentation | None) -> dict[str, Any]:
+    """What an augmentation says that it does, and the revision of the rules and lexicons it does it by."""
+    if augmentation is None:
+        return {"augmentation": None, "revision": None}
+    if not isinstance(augmentation, DescribedAugmentation):
+        return {"augmentation": UNKNOWN, "revision": None}
+    return {"augmentation": augmentation.described(), "revision": rules_revision()}
+
+
+@cache
+def rules_revision() -> str:
+    """Hash of the code and the lists that decide what rules make of a text."""
+    package = Path(__file__).parents[1]
+    parts = ("rewriting", "text", "lexicons", "augmentation")
+    return sha256(*sorted(file for part in parts for file in (package / part).rglob("*") if file.suffix in RULES))[:16]
 
 
 def _files(path: str) -> list[Path]:
@@ -269,57 +248,7 @@ def _files(path: str) -> list[Path]:
     return sorted(Path(path).glob("data-*.jsonl")) or text_files(path)
 
 
-def stream_paragraphs(file: Path) -> Iterator[str]:
-    """Paragraphs of a text file, as of :func:`fairlab.data.text.paragraphs`, one at a time.
-
-    Raises:
-        DataUnavailable: the file cannot be read.
-        FairlabError: the file holds zero bytes, so it is no text.
-    """
-    if not file.is_file():
-        raise DataUnavailable(f"{file} is no file; give data.paths of plain text")
-    lines = _lines(file)
-    first = list(islice(lines, PROBED))
-    wrapped = max(map(len, first), default=0) < WRAPPED
-    begins = any(gutenberg.START.match(line) for line in first)
-    block: list[str] = []
-    for line in chain(first, lines, [""]):
-        if begins:  # until then it is what Project Gutenberg puts before a book
-            begins = not gutenberg.START.match(line)
-            continue
-        if gutenberg.END.match(line):
-            break
-        if line.strip():
-            block.append(line)
-        if block and (not wrapped or not line.strip()):
-            yield " ".join(" ".join(block).replace("_", "").split())
-            block = []
-    if block:
-        yield " ".join(" ".join(block).replace("_", "").split())
-
-
-def _lines(file: Path) -> Iterator[str]:
-    """Lines, each UTF-8 or else Latin-1."""
-    with file.open("rb") as stream:
-        for line in stream:
-            if b"\0" in line:
-                raise FairlabError(f"{file} is not plain text (a byte is zero); save it as UTF-8")
-            try:
-                yield line.decode("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError:
-                yield line.decode("latin-1").rstrip("\r\n")
-
-
-def _check(
-    paths: Sequence[str],
-    twin: str,
-    passage: int,
-    block: int,
-    encoder: Backbone,
-    validation: float,
-    batch_size: int,
-    limit_characters: int | None,
-) -> None:
+def _check(paths: Sequence[str], twin: str, block: int, encoder: Backbone, validation: float) -> None:
     if isinstance(paths, str) or not paths:
         raise FairlabError(f"data.paths must be a list of files or folders such as [my_texts], not {paths}")
     if twin not in ("perturbed", "original"):
@@ -328,8 +257,11 @@ def _check(
         raise FairlabError(f"data.block must lie in 8..backbone.max_length={encoder.max_length}, not {block}")
     if not 0 < validation < 1:
         raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
-    if min(passage, batch_size, 1 if limit_characters is None else limit_characters) < 1:
+
+
+def _check_counts(passage: int, batch_size: int, limit_characters: int | None, num_proc: int) -> None:
+    if min(passage, batch_size, num_proc, 1 if limit_characters is None else limit_characters) < 1:
         raise FairlabError(
-            "data.passage, data.batch_size and data.limit_characters must be at least 1: "
-            f"{passage}, {batch_size}, {limit_characters}"
+            "data.passage, data.batch_size, data.limit_characters and data.num_proc must be at least 1: "
+            f"{passage}, {batch_size}, {limit_characters}, {num_proc}"
         )

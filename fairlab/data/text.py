@@ -16,8 +16,9 @@ from fairlab.types import DataUnavailable, FairlabError
 WRAPPED = 200  # a file without a longer line is wrapped by hand: its paragraphs end at blank lines, not at line ends
 SHORTEST = 5  # tokens of a text worth training on, special ones included
 BOOK = re.compile(rf"^{gutenberg.START.pattern}.*?$(.*?)^(?:{gutenberg.END.pattern})", re.M | re.S)
-TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
-SENTENCE_END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["')\]])){TITLES}\s+(?=["'(\[]?[A-Z])""")
+# The blank stands first, so that only blanks are looked at: several times as fast as looking at every place.
+TITLES = "".join(rf"(?<!\b{title}\.\s)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
+SENTENCE_END = re.compile(rf"""\s(?:(?<=[.!?]\s)|(?<=[.!?]["')\]]\s)){TITLES}\s*(?=["'(\[]?[A-Z])""")
 
 
 def read(path: str) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
@@ -83,6 +84,11 @@ def paragraphs(text: str) -> list[str]:
 
 def join_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[str]:
     """Consecutive sentences joined up to ``window`` tokens; a longer sentence stands alone."""
+    return [" ".join(cut) for cut in cut_sentences(sentences, lengths, window)]
+
+
+def cut_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[list[str]]:
+    """The sentences of every text of :func:`join_sentences`."""
     cuts: list[list[str]] = []
     room = 0
     for sentence, length in zip(sentences, lengths, strict=True):
@@ -91,7 +97,7 @@ def join_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int
             room = window
         cuts[-1].append(sentence)
         room -= length
-    return [" ".join(cut) for cut in cuts]
+    return cuts
 
 
 def held_out(key: str, share: float) -> bool:

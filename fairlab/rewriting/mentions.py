@@ -21,6 +21,8 @@ from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, TermFinder, wo
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
 _PAGEANTS = frozenset("America Universe World USA New North South West Texas California Florida Ohio Georgia".split())
+_ABBREVIATED = ("Mr", "Mrs", "Ms", "Mx", "MR", "MRS", "MS")
+_OFFICES = frozenset("Chancellor Mayor Justice Justices Chief Advocate Provost Lieutenant Chamberlain".split())
 _SEVERAL = re.compile(r"[,;:()]")
 _NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
 # Before one of these words, a noun that is a verb too is a verb.
@@ -99,7 +101,9 @@ class MentionFinder:
                 continue
             beside = neighbours(text, span.start, span.end)
             if not (beside.follows_title or beside.follows_thing) and (
-                _follows_other_word(syntax, span.start) or is_role(beside.before.casefold())
+                _follows_other_word(syntax, span.start)
+                or is_role(beside.before.casefold())
+                or _is_demonym(beside.before)
             ):
                 beside = replace(beside, before="", gap_before="")
             word = text[span.start : span.end]
@@ -165,7 +169,11 @@ class MentionFinder:
             known = load_names().get(word.casefold())
             return name_stands(word, known, beside, token, syntax, self.is_listed_name(beside.before))
         if sense.pos == "title":
-            if word == "Miss" and beside.after in _PAGEANTS:
+            if word == "Miss" and (beside.after in _PAGEANTS or _precedes_place(token, syntax)):
+                return False
+            if word in _ABBREVIATED and not (beside.gap_after in (" ", ". ") and beside.after[:1].isupper()):
+                return False
+            if beside.after in _OFFICES:
                 return False
             return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
@@ -206,6 +214,18 @@ def neighbours(text: str, start: int, end: int) -> Neighbours:
     return Neighbours(
         before[1] if before else "", before[2] if before else "", after[2] if after else "", after[1] if after else ""
     )
+
+
+def _is_demonym(word: str) -> bool:
+    """Whether a capitalised word tells whence somebody is: *Spaniard Juan Carlos*."""
+    folded = word.casefold()
+    return folded.endswith(("ian", "iard", "ese", "german", "mexican")) and folded not in load_names()
+
+
+def _precedes_place(token: Any, syntax: Syntax) -> bool:
+    """Whether a place stands after the word: *Miss Colombia*."""
+    entity = syntax.entity(token.nbor()) if token.i + 1 < len(token.doc) else None
+    return entity is not None and entity.label_ == "GPE"
 
 
 def _follows_other_word(syntax: Syntax, start: int) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.mentions import Mention, MentionFinder
@@ -48,8 +48,13 @@ class PerturbableWords:
             lexicon.axis: MentionFinder(Vocabulary(lexicon, seed=0), keep_quotations=False) for lexicon in lexicons
         }
 
-    def mentions(self, texts: Sequence[str]) -> list[dict[str, list[Mention]]]:
-        """For every text, by axis, the words that may be chosen, from left to right."""
+    def mentions(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[dict[str, list[Mention]]]:
+        """For every text, by axis, the words that may be chosen, from left to right.
+
+        Args:
+            texts: texts to look in.
+            docs: the texts as parsed, where that has been done.
+        """
         found: list[dict[str, list[Mention]]] = [{axis: [] for axis in self.finders} for _ in texts]
         listed = [k for k, text in enumerate(texts) if self.may_hold(text)]
         if self.mode == "lexical":
@@ -57,7 +62,8 @@ class PerturbableWords:
                 for axis, finder in self.finders.items():
                     found[k][axis] = _chosen_from(finder.find_by_neighbours(texts[k]), texts[k])
             return found
-        for k, doc in zip(listed, parse(texts[k] for k in listed), strict=True):
+        parsed = parse(texts[k] for k in listed) if docs is None else (docs[k] for k in listed)
+        for k, doc in zip(listed, parsed, strict=True):
             syntax = Syntax(doc)
             for axis, finder in self.finders.items():
                 found[k][axis] = _chosen_from(finder.find(texts[k], syntax), texts[k])
@@ -67,10 +73,10 @@ class PerturbableWords:
         """Whether a text may hold a word of any axis; told without a parse."""
         return any(finder.may_change(text) for finder in self.finders.values())
 
-    def selections(self, texts: Sequence[str]) -> list[list[Selection]]:
+    def selections(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[list[Selection]]:
         """K of every text: each distinct word once, where it first stands, with every other attribute of its axis.
 
-        A target that the lexicon has no form of the word for is left out.
+        A target that the lexicon has no form of the word for is left out. The arguments are those of :meth:`mentions`.
 
         Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
         """
@@ -81,7 +87,7 @@ class PerturbableWords:
                 for mention in {mention.found.casefold(): mention for mention in reversed(mentions)}.values()
                 for target in self._targets(axis, mention.sense)
             ]
-            for by_axis in self.mentions(texts)
+            for by_axis in self.mentions(texts, docs)
         ]
 
     def _targets(self, axis: str, sense: Sense) -> list[str]:
@@ -134,7 +140,7 @@ def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
         if kinds & {"name", "age", "title"}:
             continue
         if one.sense.attribute == two.sense.attribute and (
-            kinds != {"adjective"} or "or" not in text[one.end : two.start]
+            not kinds <= {"adjective", "noun"} or "or" not in text[one.end : two.start]
         ):
             continue  # but "Hispanic or Latino" is one group under two names
         if _PAIRED.fullmatch(text[one.end : two.start]):

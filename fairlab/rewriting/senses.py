@@ -8,6 +8,7 @@ from fairlab.lexicons.names import Name
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
 from fairlab.text.syntax import SUBJECTS, Syntax
+from fairlab.text.things import is_in_name_of_thing, is_in_title
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
 # With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
@@ -18,6 +19,7 @@ _NEVER_CAPITALISED = frozenset(("kin", "rank", "school year", "stage"))
 _ORDINALS = frozenset("first second third fourth fifth sixth last only next unborn youngest eldest oldest".split())
 _BEFORE_AGES = frozenset("year years month months weeks days how".split())
 _NUMERALS = frozenset("II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI".split())
+_RANKS = frozenset("king kings queen queens prince princes princess princesses lord lords baron barons".split())
 _TEAMS = frozenset("kings queens princes dukes barons lords brothers sisters saints".split())
 # What people alone do: enough for a word with another sense to be a name.
 _HUMAN_VERBS = frozenset(
@@ -70,7 +72,7 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
         return False
     if beside.gap_after == " " and beside.after in _NUMERALS:  # Richard III
         return False
-    if _names_a_thing(token) or _is_owner_of_verb(token):
+    if _names_a_thing(token) or _is_owner_of_verb(token) or is_in_name_of_thing(beside, token, syntax):
         return False
     sense = known.other_sense if known else ""
     entity = syntax.entity(token) if sense or beside.precedes_name or beside.follows_name else None
@@ -138,6 +140,8 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
         syntax: the parsed text.
     """
     capitalised = word[:1].isupper() and word[1:].islower()
+    if pos == "noun" and is_in_title(token):
+        return False
     if beside.before.casefold() in _BEFORE_AGES or (
         token.i and token.nbor(-1).lower_ == "how"
     ):  # an age, not an adjective
@@ -161,14 +165,14 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
     if word[:1].isupper() and not word.isupper() and not token.is_sent_start and other in _NEVER_CAPITALISED:
         return False  # the School for Girls
     # Of a text in capitals, tags and dependencies tell nothing.
-    if token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i and not word.isupper():
+    if syntax.modifies_later(token) and not word.isupper():
         head = token.head
         if head.lower_ in ANIMALS_AND_THINGS:
             return False
         titled = beside.precedes_name and word.casefold().split()[-1] in BEFORE_FIRST_NAMES
         sex = word.casefold() in ("male", "female")
         named = head.tag_ in ("NNP", "NNPS") and (titled or word[:1].islower())  # Aunt Mary, the waiter John
-        verb = head.tag_ == "NNS" and head.dep_ == "compound"  # "my aunt mends clocks": first parts are no plurals
+        verb = syntax.is_misread_verb(head)
         if not sex and not named and not verb and head.tag_.startswith("NN") and not is_person(head.lower_):
             return False
         if other in ("rank", "thing", "kin", "colour", "nation", "region"):
@@ -178,6 +182,10 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
     if other in ("colour", "of India or Native American", "plant or speaker", "of any island", "language"):
         worn = token.dep_ == "pobj" and token.head.lower_ == "in"
         return not worn and syntax.means_people(token)
+    if word.casefold() in _RANKS and any(child.dep_ == "compound" and child.text.islower() for child in token.children):
+        return False  # a drug lord, a beauty queen
+    if other == "nation" and _is_state(token):
+        return False
     if other in ("nation", "region"):
         following = token.nbor() if token.i + 1 < len(token.doc) else None
         if following is not None and following.tag_.startswith("NN"):
@@ -211,9 +219,12 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
         return True
     if other == "thing" and head is not None and head.lower_ in _OLD_BUT_NOT_OF_AGE:
         return False
-    if other == "colour" and any(
-        one.lower_ in _COLOURS for one in (token.head, *token.children) if "conj" in (one.dep_, token.dep_)
+    if other == "colour" and (
+        any(one.lower_ in _COLOURS for one in (token.head, *token.children) if "conj" in (one.dep_, token.dep_))
+        or _is_of_players(head)
     ):
+        return False
+    if other == "nation" and beside.before.casefold() in ("north", "south"):
         return False
     if other == "nation":
         if head is None:
@@ -221,6 +232,22 @@ def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: A
         if not is_private_person(head.lower_) or (head.lower_ == "people" and _has_article(head)):
             return False
     return syntax.means_people(token)
+
+
+def _is_of_players(head: Any) -> bool:
+    """Whether the colour tells a side in a game, as another one does elsewhere: *the yellow and the black players*."""
+    if head is None:
+        return False
+    return head.lower_ in ("team", "teams", "side", "squad") or any(
+        one.lower_ in _COLOURS and one.head.lower_ == head.lower_ for one in head.doc
+    )
+
+
+def _is_state(noun: Any) -> bool:
+    """Whether a state or its people as a whole is meant: *the Koreans* without anything that tells which."""
+    if noun.tag_ not in ("NNS", "NNPS") or not _has_article(noun):
+        return False
+    return not any(child.dep_ in ("amod", "nummod", "relcl", "acl", "prep") for child in noun.children)
 
 
 def _has_article(noun: Any) -> bool:

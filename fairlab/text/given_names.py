@@ -29,7 +29,7 @@ _NO_NAMES = frozenset(
 
 _PARTICLES = frozenset("de del della di du van von der bin ibn al el".split())
 # A capitalised word before one of these, capitalised too, is part of a place's name: "Charlotte Street".
-_PLACES = frozenset(
+PLACES = frozenset(
     "street road avenue square county island islands college university hospital airport cathedral stadium theatre "
     "theater museum library river valley township city park beach bay bridge tower hall center centre hotel inn lake "
     "mountain mountains hills falls creek canyon district province state station line prize award awards cup trophy "
@@ -91,7 +91,7 @@ class Neighbours:
     @property
     def precedes_place(self) -> bool:
         """Whether the word after it makes both the name of a place."""
-        return self.gap_after == " " and _capitalised(self.after) and self.after.casefold() in _PLACES
+        return self.gap_after == " " and _capitalised(self.after) and self.after.casefold() in PLACES
 
 
 def _capitalised(word: str) -> bool:

@@ -64,6 +64,21 @@ _THINGS = frozenset(
     elegant important pleasant relevant significant vacant brilliant want grant pant coffee committee fee free
     see tree three agree knee degree bee guarantee list mist twist exist assist resist insist consist fist wrist
     mexican open specimen omen amen acumen abdomen ten written human's
+    anger barrier better binder blazer blender blooper boiler broader bumper burger canister career chamber
+    chandelier charter cheaper cheer clover conveyor cooler cooker copier crossover cruiser cylinder decree deeper
+    detector diameter diaper diner dispenser disaster dryer earlier encounter epicenter escalator excavator exterior
+    faster fertilizer flyer fodder freezer freighter frisbee fryer fuller further generator geyser girder glacier
+    glider greater gutter hamburger harder headquarter heater helicopter heist higher hopper interior jumper
+    larger laser liquor loafer locker longer loudspeaker lumber marker marquee
+    matinee merger metaphor misdemeanor mixer moniker newer newspaper nicer noisemaker nutcracker oleander pager
+    panther parlor pedigree peeler perimeter planter pointer poker poster projector propeller proper
+    purifier recliner recorder rigor rooster rotor router scanner scorcher sector semitrailer sheer
+    shower shutter silencer skyscraper slasher sledgehammer slicker slower smaller sneaker softer sooner
+    splinter sprinkler stapler starter steamer stroller stronger superman suspender synthesizer tanker taller tender
+    tether thriller toaster topper transformer transmitter trigger trouser turnover vapor visor voucher
+    wallpaper warmer washer wetter wider windbreaker wrapper zipper
+    toffee apogee jubilee
+    checklist shortlist playlist wishlist blacklist
     """.split()
 )
 

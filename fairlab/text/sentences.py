@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-_TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
-SENTENCE_END = re.compile(rf"""(?:(?<=[.!?])|(?<=[.!?]["'”’)\]])){_TITLES}\s+(?=["'“‘(\[]?[A-Z])""")
+# The blank stands first, so that only blanks are looked at: several times as fast as looking at every place.
+_TITLES = "".join(rf"(?<!\b{title}\.\s)" for title in ("Mr", "Mrs", "Ms", "Dr", "St", "[A-Z]"))
+SENTENCE_END = re.compile(rf"""\s(?:(?<=[.!?]\s)|(?<=[.!?]["'”’)\]]\s)){_TITLES}\s*(?=["'“‘(\[]?[A-Z])""")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

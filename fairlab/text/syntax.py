@@ -98,6 +98,18 @@ class Syntax:
             return False
         return token.dep_ in ("amod", "compound", "nmod", "det", "nummod", "npadvmod") and token.head.i > token.i
 
+    def modifies_later(self, token: Any) -> bool:
+        """Whether a noun or adjective is taken for a part of a noun that follows, without an article of its own."""
+        if token.dep_ == "npadvmod" and any(child.dep_ == "det" for child in token.children):
+            return False
+        return token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i
+
+    def is_misread_verb(self, token: Any) -> bool:
+        """Whether a word taken for a plural noun is a verb: *my aunt mends clocks*, *a waitress smiles*."""
+        if token.tag_ != "NNS":
+            return False
+        return token.dep_ == "compound" or any(child.lower_ in ("a", "an", "every", "each") for child in token.children)
+
     def noun_after(self, token: Any) -> str:
         """What a word that stands before its noun belongs to: a ``person`` or another ``noun``; else empty."""
         if not self.modifies(token):

@@ -1,4 +1,7 @@
+import pytest
+
 from fairlab.augmentation.perturbed_text import PerturbedText
+from fairlab.types import FairlabError
 
 TEXT = "The old woman gave her brother a letter."
 
@@ -9,7 +12,32 @@ def test_one_word_and_target_are_drawn_and_the_rest_is_kept():
     assert TEXT not in made
 
 
+def test_one_person_is_turned_or_everybody():
+    text = "The woman asked a nurse, and later another woman asked her son."
+    everybody = {PerturbedText(axes=["gender"], person="everybody", seed=k).texts(text)[0] for k in range(12)}
+    assert "The man asked a nurse, and later another man asked his son." in everybody
+    one = {PerturbedText(axes=["gender"], seed=k).texts(text)[0] for k in range(12)}
+    assert "The woman asked a nurse, and later another woman asked her daughter." in one
+    assert not any("woman" not in made and "son" not in made.replace("person", "") for made in one)
+
+
+def test_words_in_another_sense_are_not_drawn():
+    for person in ("one", "everybody"):
+        augmentation = PerturbedText(axes=["race"], person=person)
+        assert augmentation.texts("Soon a white car stood there, and the sun will shine.") == [
+            "Soon a white car stood there, and the sun will shine."
+        ]
+
+
 def test_a_text_without_a_word_is_kept_and_draws_repeat():
     augmentation = PerturbedText(axes=["gender", "race", "age"], seed=3)
     assert augmentation.texts("The bridge was closed.") == ["The bridge was closed."]
     assert augmentation.texts(TEXT) == PerturbedText(axes=["gender", "race", "age"], seed=3).texts(TEXT)
+
+
+def test_what_decides_is_told_and_bad_values_are_named():
+    told = PerturbedText(axes=["gender"], seed=3).described()
+    assert told["person"] == "one"
+    assert told != PerturbedText(axes=["gender"], seed=3, person="everybody").described()
+    with pytest.raises(FairlabError, match=r"augmentation\.person must be one or everybody, not two"):
+        PerturbedText(axes=["gender"], person="two")

@@ -1,0 +1,94 @@
+"""A random order of any number of blocks that is computed where it is asked for, so that memory does not grow."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROUNDS = 6
+
+
+class BlockBatches:
+    """Batches of block numbers over all epochs as one stream.
+
+    Every epoch is a random order of the blocks, cut into batches; only its last batch may be smaller. The order depends
+    on ``count`` and ``seed`` alone. A batch is computed from its number, so a resumed run skips any number at once.
+
+    Args:
+        count: number of blocks that an epoch goes through.
+        batch_size: number of blocks in a batch.
+        epochs: number of passes.
+        seed: seed of the order.
+        skip: number of batches at the start that were already used.
+        there: number of blocks that there are; where they are fewer than ``count``, the first come again. None: as
+            many as ``count``.
+    """
+
+    def __init__(
+        self, count: int, batch_size: int, *, epochs: int, seed: int, skip: int = 0, there: int | None = None
+    ) -> None:
+        self.count, self.batch_size, self.epochs = count, batch_size, epochs
+        self.seed, self.skip = seed, skip
+        self.there = count if there is None else there
+
+    def __len__(self) -> int:
+        """Number of batches over all epochs, those skipped included."""
+        return self.epochs * -(-self.count // self.batch_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """Yield the batches after the first ``skip``."""
+        for number in range(self.skip, len(self)):
+            yield self.batch(number)
+
+    def batch(self, number: int) -> list[int]:
+        """The blocks of one batch of the stream."""
+        epoch, place = divmod(number, -(-self.count // self.batch_size))
+        start = place * self.batch_size
+        places = np.arange(start, min(start + self.batch_size, self.count), dtype=np.uint64)
+        numbers: list[int] = (permuted(places, self.count, f"{self.seed} {epoch}") % np.uint64(self.there)).tolist()
+        return numbers
+
+
+def permuted(places: NDArray[np.uint64], count: int, key: str) -> NDArray[np.uint64]:
+    """What stands at some places of a random order of 0..count-1.
+
+    A Feistel network permutes the next power of four; what falls outside of 0..count-1 is permuted again until it falls
+    inside, which keeps it a permutation ("cycle walking").
+
+    Args:
+        places: places in 0..count-1, (P,).
+        count: number of items, at least 1.
+        key: what the order depends on beside ``count``.
+
+    Source: Black and Rogaway 2002, "Ciphers with Arbitrary Finite Domains", section 5.
+
+    Example:
+        >>> sorted(permuted(np.arange(5, dtype=np.uint64), 5, "0").tolist())
+        [0, 1, 2, 3, 4]
+    """
+    half = max(1, ((count - 1).bit_length() + 1) // 2)
+    digests = (hashlib.sha256(f"{key} {number}".encode()).digest()[:8] for number in range(ROUNDS))
+    keys = [np.uint64(int.from_bytes(digest)) for digest in digests]
+    found = _round_trip(places, half, keys)
+    while len(outside := np.flatnonzero(found >= count)):
+        found[outside] = _round_trip(found[outside], half, keys)
+    return found
+
+
+def _round_trip(values: NDArray[np.uint64], half: int, keys: list[np.uint64]) -> NDArray[np.uint64]:
+    """Values of ``2 * half`` bits, each to another one."""
+    shift, mask = np.uint64(half), np.uint64((1 << half) - 1)
+    left, right = values >> shift, values & mask
+    for key in keys:
+        left, right = right, left ^ (_mixed(right + key) & mask)
+    return (left << shift) | right
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Bits spread over all 64: the last steps of SplitMix64 (Steele et al. 2014)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

@@ -1,0 +1,154 @@
+"""A corpus in token ids: memory-mapped shards with an index and hashes, which ranks, resumes and twins share.
+
+A folder holds ``train-NNNNN.tokens`` and ``validation-NNNNN.tokens``, the ids as little-endian uint16 or uint32 one
+after the other; ``trained_on.safetensors``, hashes of the training texts; and ``prepared.json``, written last: what the
+shards were made of, and their sizes and hashes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.files import sha256, write_whole
+from fairlab.types import DataUnavailable, FairlabError
+
+NAME = "prepared.json"
+FORMAT = 1
+# What decides the shards, in words.
+DECIDES = {
+    "format": "another format of shards",
+    "tokenizer": "another tokenizer",
+    "vocabulary": "another tokenizer",
+    "revision": "another revision of the rules and lexicons",
+    "augmentation": "another augmentation",
+    "passage": "another data.passage",
+    "validation": "another data.validation",
+    "twin": "another data.twin",
+    "field": "another data.field",
+    "original": "another data.original",
+    "limit_characters": "another data.limit_characters",
+}
+
+
+@dataclass
+class Prepared:
+    """The manifest of prepared text.
+
+    Attributes:
+        made_of: what decides the shards; see :data:`DECIDES`.
+        files: name, bytes, time of change and SHA-256 of every source.
+        dtype: ``uint16`` or ``uint32``.
+        shards: for every shard and split, its file with number of tokens, bytes, time of change and SHA-256.
+        counts: passages, and those that an augmentation changed.
+        original_tokens: tokens of the training passages before any augmentation.
+    """
+
+    made_of: dict[str, Any]
+    files: list[dict[str, Any]]
+    dtype: str
+    shards: list[dict[str, dict[str, Any]]] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=lambda: {"passages": 0, "passages_changed": 0})
+    original_tokens: int = 0
+
+    def write(self, folder: Path) -> None:
+        """Write ``prepared.json``."""
+        write_whole(folder / NAME, json.dumps(asdict(self), indent=1) + "\n")
+
+    def tokens(self, folder: Path, split: str) -> Tokens:
+        """The tokens of a split."""
+        entries = [shard[split] for shard in self.shards if split in shard]
+        return Tokens([folder / one["file"] for one in entries], [one["tokens"] for one in entries], self.dtype)
+
+
+class Tokens:
+    """The tokens of all shards of a split as one sequence, read where they are asked for.
+
+    Args:
+        files: the shards, in order.
+        counts: number of tokens in each.
+        dtype: of the ids.
+    """
+
+    def __init__(self, files: Sequence[Path], counts: Sequence[int], dtype: str) -> None:
+        self.files = list(files)
+        self.starts = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))])
+        self.dtype = np.dtype(dtype).newbyteorder("<")
+        self._opened: dict[int, NDArray[Any]] = {}
+
+    def __len__(self) -> int:
+        """Number of tokens."""
+        return int(self.starts[-1])
+
+    def read(self, start: int, stop: int) -> NDArray[np.int64]:
+        """The tokens from ``start`` to ``stop``, fewer at the end."""
+        stop, parts = min(stop, len(self)), []
+        shard = int(np.searchsorted(self.starts, start, "right")) - 1
+        while start < stop:
+            first, last = int(self.starts[shard]), int(self.starts[shard + 1])
+            parts.append(self._shard(shard)[start - first : min(stop, last) - first])
+            start, shard = last, shard + 1
+        return np.concatenate(parts).astype(np.int64) if parts else np.empty(0, np.int64)
+
+    def _shard(self, number: int) -> NDArray[Any]:
+        if number not in self._opened:
+            self._opened[number] = np.memmap(self.files[number], self.dtype, "r")
+        return self._opened[number]
+
+
+def file_entry(file: Path) -> dict[str, Any]:
+    """Name, bytes, time of change and SHA-256 of a file."""
+    status = file.stat()
+    return {"file": file.name, "bytes": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": sha256(file)}
+
+
+def is_as_listed(file: Path, entry: Mapping[str, Any]) -> bool:
+    """Whether a file is as it was; it is only read where its time of change is another one."""
+    status = file.stat()
+    if status.st_size != entry["bytes"]:
+        return False
+    return status.st_mtime_ns == entry["mtime_ns"] or sha256(file) == entry["sha256"]
+
+
+def open_prepared(folder: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Prepared:
+    """The manifest of a folder, after a look whether it fits what is asked and its files are as they were.
+
+    Args:
+        folder: the folder.
+        made_of: what the shards must have been made of.
+        sources: the files that the text is in now.
+
+    Raises:
+        DataUnavailable: a shard is missing.
+        FairlabError: the manifest is damaged or of something else, a source or a shard has changed.
+    """
+    anew = f"delete {folder} to prepare the text anew"
+    try:
+        manifest = Prepared(**json.loads((folder / NAME).read_text(encoding="utf-8")))
+        listed = [entry for shard in manifest.shards for entry in shard.values()]
+        manifest.made_of["format"], [entry["tokens"] for entry in listed], [entry["sha256"] for entry in manifest.files]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FairlabError(f"{folder / NAME} is damaged; {anew}") from error
+    for key, words in DECIDES.items():
+        if manifest.made_of.get(key) != made_of.get(key):
+            raise FairlabError(
+                f"{folder / NAME} was made with {words} ({manifest.made_of.get(key)}, not {made_of.get(key)}); {anew}"
+            )
+    if [source.name for source in sources] != [entry["file"] for entry in manifest.files]:
+        raise FairlabError(f"{folder / NAME} was made of other files than data.paths names; {anew}")
+    for source, entry in zip(sources, manifest.files, strict=True):
+        if not is_as_listed(source, entry):
+            raise FairlabError(f"{source} has changed since {folder / NAME} was made of it; {anew}")
+    for entry in listed:
+        file = folder / entry["file"]
+        if not file.is_file():
+            raise DataUnavailable(f"{file} is missing though {NAME} lists it; {anew}")
+        if not is_as_listed(file, entry):
+            raise FairlabError(f"{file} is not as it was written; {anew}")
+    return manifest

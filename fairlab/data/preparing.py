@@ -1,0 +1,326 @@
+"""Preparing a corpus: read, cut into passages, perturbed and tokenized once, in parallel, into shards of token ids."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from transformers import PreTrainedTokenizerBase
+
+from fairlab.data.corpus import SPLITS
+from fairlab.data.prepared import NAME, Prepared, file_entry, open_prepared
+from fairlab.data.stream.formats import PROBED, TABLES, BadRow
+from fairlab.data.stream.rows import read_rows
+from fairlab.data.stream.shards import WAITING, end_with_parent, process_pool
+from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
+from fairlab.data.word_tokens import WordTokens
+from fairlab.files import no_space_is_one_sentence, replaced_when_written
+from fairlab.protocols import TextAugmentation
+from fairlab.text import gutenberg
+from fairlab.text.fingerprints import Fingerprints
+from fairlab.types import DataUnavailable, FairlabError
+
+PART = 4_000_000  # characters of a shard, a little more where a paragraph ends later
+LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines
+AT_ONCE = 2000  # sentences tokenized together
+
+Pair = tuple[str, str]  # the original text, and what stands in its place in the corpus
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage: its original text and ids, its sentences where they are told, what stands in its place."""
+
+    original: str
+    there: str
+    ids: NDArray[np.int64]
+    sentences: list[str] | None
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """What becomes one shard.
+
+    Attributes:
+        number: of the shard.
+        paragraphs: running text.
+        rows: passages that come as such; one of the two is empty.
+        room: characters of original text to take at most, up to the end of a passage; None takes all.
+    """
+
+    number: int
+    paragraphs: list[str]
+    rows: list[Pair]
+    room: int | None
+
+
+@dataclass
+class PartMaker:
+    """Makes shards; one in every process.
+
+    Attributes:
+        tokenizer: a fast tokenizer.
+        folder: where shards are written.
+        dtype: of the ids.
+        passage: number of tokens of a passage at most, unless a single sentence is longer.
+        validation: share of the passages held out.
+        twin: ``original`` leaves out what stands in a passage's place.
+        augmentation: what rewrites a training passage.
+    """
+
+    tokenizer: PreTrainedTokenizerBase
+    folder: Path
+    dtype: str
+    passage: int
+    validation: float
+    twin: str
+    augmentation: TextAugmentation | None
+
+    def __post_init__(self) -> None:
+        self.ids = WordTokens(self.tokenizer)
+
+    def passages(self, part: TextPart) -> Iterator[Passage]:
+        """Every passage, as far as there is room."""
+        seen = 0
+        for passage in chain(self._cut(part.paragraphs), self._rows(part.rows)):
+            if part.room is not None and seen >= part.room:
+                return
+            seen += len(passage.original)
+            yield passage
+
+    def _cut(self, paragraphs: list[str]) -> Iterator[Passage]:
+        sentences = (sentence for text in paragraphs for sentence in SENTENCE_END.split(text))
+        while lot := list(islice(sentences, AT_ONCE)):
+            ids = self.ids(lot)
+            place = 0
+            for some in cut_sentences(lot, [len(one) for one in ids], self.passage):
+                text = " ".join(some)
+                yield Passage(text, text, np.concatenate(ids[place : place + len(some)]), some)
+                place += len(some)
+
+    def _rows(self, rows: list[Pair]) -> Iterator[Passage]:
+        for start in range(0, len(rows), AT_ONCE):
+            lot = rows[start : start + AT_ONCE]
+            for (original, there), ids in zip(lot, self.ids([original for original, _ in lot]), strict=True):
+                yield Passage(original, there, ids, None)
+
+    def make(self, part: TextPart) -> tuple[dict[str, Any], Fingerprints]:
+        """Write the shard of a part; its entry in the manifest, and fingerprints of its training texts."""
+        ids: dict[str, list[NDArray[np.int64]]] = {split: [] for split in SPLITS}
+        found, seen = {"passages": 0, "passages_changed": 0, "original_tokens": 0}, Fingerprints()
+        replaced: list[tuple[int, str]] = []
+        for passage in self.passages(part):
+            found["passages"] += 1
+            if held_out(passage.original, self.validation):
+                ids["validation"].append(passage.ids)
+                continue
+            text = self._text(passage)
+            if text != passage.original:
+                replaced.append((len(ids["train"]), text))
+            if text == passage.original and passage.sentences is not None:
+                seen.add(passage.sentences)
+            else:
+                seen.add_running([text])
+            found["original_tokens"] += len(passage.ids)
+            ids["train"].append(passage.ids)
+        for (place, _), made in zip(replaced, self.ids([text for _, text in replaced]), strict=True):
+            ids["train"][place] = made
+        found["passages_changed"] = len(replaced)
+        shard = {split: self._write(f"{split}-{part.number:05}.tokens", rows) for split, rows in ids.items()}
+        return {**found, "shard": {split: entry for split, entry in shard.items() if entry["tokens"]}}, seen
+
+    def _text(self, passage: Passage) -> str:
+        if self.twin == "original":
+            return passage.original
+        return passage.there if self.augmentation is None else " ".join(self.augmentation.texts(passage.there))
+
+    def _write(self, name: str, rows: list[NDArray[np.int64]]) -> dict[str, Any]:
+        if not sum(map(len, rows)):
+            return {"tokens": 0}
+        tokens = np.concatenate(rows).astype(np.dtype(self.dtype).newbyteorder("<"))
+        file = self.folder / name
+        with no_space_is_one_sentence(file), replaced_when_written(file) as temporary:
+            temporary.write_bytes(tokens.tobytes())
+        return {**file_entry(file), "tokens": len(tokens)}
+
+
+def prepare(
+    folder: Path,
+    made_of: dict[str, Any],
+    sources: Sequence[Path],
+    maker: Callable[[Path], PartMaker],
+    num_proc: int,
+) -> Prepared:
+    """The prepared text in a folder: as it is there, or made now by whoever of several processes comes first.
+
+    Args:
+        folder: the folder; it appears when it is whole.
+        made_of: what decides the shards; see :data:`fairlab.data.prepared.DECIDES`.
+        sources: the files of the text.
+        maker: function from the folder that shards are written in to their maker; can be pickled.
+        num_proc: number of processes; which shards there are does not depend on it.
+
+    Raises:
+        FairlabError: the text or the values are bad, or the folder holds something else; nothing is left half-written.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        if not (folder / NAME).is_file():
+            making = folder.with_name(f".{folder.name}.new")
+            shutil.rmtree(making, ignore_errors=True)  # of a process that was killed
+            making.mkdir()
+            try:
+                _make(making, made_of, sources, maker, num_proc)
+                if folder.is_dir():
+                    folder.rmdir()  # an empty one, which somebody made for this
+                making.rename(folder)
+            finally:
+                shutil.rmtree(making, ignore_errors=True)
+    return open_prepared(folder, made_of, sources)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Only one process at a time goes on; the others wait."""
+    with folder.with_name(f".{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _make(
+    folder: Path,
+    made_of: dict[str, Any],
+    sources: Sequence[Path],
+    maker: Callable[[Path], PartMaker],
+    num_proc: int,
+) -> None:
+    own = maker(folder)
+    manifest = Prepared(made_of, [file_entry(file) for file in sources], own.dtype)
+    seen = Fingerprints()
+    parts = text_parts(sources, made_of["field"], made_of["original"], made_of["limit_characters"])
+    for found, some in _here(parts, own) if num_proc == 1 else _in_processes(parts, own, num_proc):
+        manifest.shards.append(found["shard"])
+        manifest.original_tokens += found["original_tokens"]
+        for name in manifest.counts:
+            manifest.counts[name] += found[name]
+        seen.take(some)
+    seen.save(folder)
+    manifest.write(folder)
+
+
+def _here(parts: Iterable[TextPart], maker: PartMaker) -> Iterator[tuple[dict[str, Any], Fingerprints]]:
+    yield from map(maker.make, parts)
+
+
+_maker: PartMaker | None = None  # of a worker process
+
+
+def _start_worker(maker: PartMaker) -> None:
+    global _maker
+    end_with_parent()
+    _maker = maker
+
+
+def _work(part: TextPart) -> tuple[dict[str, Any], Fingerprints]:
+    assert _maker is not None
+    return _maker.make(part)
+
+
+def _in_processes(
+    parts: Iterable[TextPart], maker: PartMaker, num_proc: int
+) -> Iterator[tuple[dict[str, Any], Fingerprints]]:
+    """What is made of the parts, in order, with a bounded number of them in memory."""
+    waiting: deque[Future[tuple[dict[str, Any], Fingerprints]]] = deque()
+    with process_pool(num_proc, _start_worker, maker) as pool:
+        for part in parts:
+            waiting.append(pool.submit(_work, part))
+            while len(waiting) > WAITING * num_proc:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | None) -> Iterator[TextPart]:
+    """The text in parts; which ones there are depends on the sources alone."""
+    number, before = 0, 0
+    for file in sources:
+        rows = file.suffix in TABLES
+        items: Iterator[Any] = _rows(file, field, original) if rows else stream_paragraphs(file)
+        lot: list[Any] = []
+        length = 0
+        for item in chain(items, [None]):  # None ends the last part of a file
+            if item is not None:
+                lot.append(item)
+                length += len(item[0] if rows else item)
+            if lot and (item is None or length >= PART or (limit is not None and before + length >= limit)):
+                room = None if limit is None else limit - before
+                yield TextPart(number, [] if rows else lot, lot if rows else [], room)
+                number, before, lot, length = number + 1, before + length, [], 0
+                if limit is not None and before >= limit:
+                    return
+
+
+def _rows(file: Path, field: str, original: str) -> Iterator[Pair]:
+    for row in read_rows(str(file), field):
+        if isinstance(row, BadRow):
+            raise FairlabError(f"{file}, {row.place}: {row.reason}; give data.field or mend the row")
+        yield str(row.extra.get(original, row.text)), row.text
+
+
+def stream_paragraphs(file: Path) -> Iterator[str]:
+    """Paragraphs of a text file, as of :func:`fairlab.data.text.paragraphs`, one at a time.
+
+    Raises:
+        DataUnavailable: the file cannot be read.
+        FairlabError: the file holds zero bytes, so it is no text, or a line longer than :data:`LONGEST_LINE`.
+    """
+    if not file.is_file():
+        raise DataUnavailable(f"{file} is no file; give data.paths of plain text")
+    lines = _lines(file)
+    first = list(islice(lines, PROBED))
+    wrapped = max(map(len, first), default=0) < WRAPPED
+    begins = any(gutenberg.START.match(line) for line in first)
+    block: list[str] = []
+    for line in chain(first, lines, [""]):
+        if begins:  # until then it is what Project Gutenberg puts before a book
+            begins = not gutenberg.START.match(line)
+            continue
+        if line[:1] in ("*", "E") and gutenberg.END.match(line):
+            break
+        if not wrapped or not line or line.isspace():
+            text = " ".join((" ".join([*block, line]) if block else line).replace("_", "").split())
+            block = []
+            if text:
+                yield text
+        else:
+            block.append(line)
+    if block:
+        yield " ".join(" ".join(block).replace("_", "").split())
+
+
+def _lines(file: Path) -> Iterator[str]:
+    """Lines, each UTF-8 or else Latin-1."""
+    with file.open("rb") as stream:
+        number = 0
+        while line := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            if b"\0" in line:
+                raise FairlabError(f"{file} is not plain text (a byte is zero); save it as UTF-8")
+            if len(line) > LONGEST_LINE:
+                raise FairlabError(
+                    f"{file}, line {number} is longer than {LONGEST_LINE:,} bytes; break it into lines, one a paragraph"
+                )
+            try:
+                yield line.decode("utf-8").rstrip("\r\n")
+            except UnicodeDecodeError:
+                yield line.decode("latin-1").rstrip("\r\n")

