@@ -95,7 +95,7 @@ def _engine() -> object:
     """
     import typeguard
 
-    check, typeguard.typechecked = typeguard.typechecked, lambda checked: checked
+    check, typeguard.typechecked = typeguard.typechecked, lambda checked: checked  # type: ignore[assignment]
     try:
         import inflect
     finally:
