@@ -88,7 +88,7 @@ def ensemble(tmp_path):
     features = np.random.default_rng(0).random((20, 4))
     pipeline.fit(features, features[:, 0] > 0.5)
     folder = tmp_path / "ensemble"
-    save_ensemble({"hate": HarmModel(pipeline, 1.0, 0.0)}, Sources([Sentiment()]), folder)
+    save_ensemble({"hate": HarmModel([pipeline], 1.0, 0.0)}, Sources([Sentiment()]), folder)
     name_sources(folder, {"sentiment": {"_target_": f"{HERE}.sources.Sentiment"}})
     return folder
 

@@ -46,7 +46,7 @@ PATHS = {
 }
 COPIED = {"fairlab.ensemble.sources.WordList"}  # sources whose files are small and go along
 BESIDE = "sources"
-# What forest, boosting and logistic regression of scikit-learn are written as by skops: loader, module and class.
+# What forest, boosting and (kernel) logistic regression of scikit-learn are written as by skops: loader, module and class.
 SKOPS_PROTOCOL = 2
 SKOPS_NODES = {
     ("DTypeNode", "numpy", "dtype"),
@@ -68,8 +68,10 @@ SKOPS_NODES = {
     ("ObjectNode", "sklearn.ensemble._hist_gradient_boosting.gradient_boosting", "HistGradientBoostingClassifier"),
     ("ObjectNode", "sklearn.ensemble._hist_gradient_boosting.predictor", "TreePredictor"),
     ("ObjectNode", "sklearn.impute._base", "SimpleImputer"),
+    ("ObjectNode", "sklearn.kernel_approximation", "Nystroem"),
     ("ObjectNode", "sklearn.linear_model._logistic", "LogisticRegression"),
     ("ObjectNode", "sklearn.pipeline", "Pipeline"),
+    ("ObjectNode", "sklearn.preprocessing._data", "QuantileTransformer"),
     ("ObjectNode", "sklearn.preprocessing._data", "StandardScaler"),
     ("ObjectNode", "sklearn.preprocessing._label", "LabelEncoder"),
     ("ObjectNode", "sklearn.tree._classes", "DecisionTreeClassifier"),
@@ -119,8 +121,8 @@ def inside(file: Path) -> Path:
     return file
 
 
-def load_fitted(file: Path) -> Any:
-    """The fitted model of a skops file whose every part is in the list.
+def load_fitted(file: Path) -> list[Any]:
+    """The fitted pipelines of a skops file whose every part is in the list.
 
     Raises:
         FairlabError: a part is not, the file is damaged, or skops is not installed.
@@ -136,10 +138,12 @@ def load_fitted(file: Path) -> Any:
         if not isinstance(schema, dict) or schema.get("protocol") != SKOPS_PROTOCOL:
             raise FairlabError(f"{file} is of another version of skops; export the ensemble anew")
         _check_nodes(file, schema)
-        pipeline = skops.io.load(file, trusted=TRUSTED)
-    if type(pipeline).__name__ != "Pipeline":
-        raise FairlabError(f"{file} holds a {type(pipeline).__name__} and no fitted pipeline; do not use it")
-    return pipeline
+        pipelines = skops.io.load(file, trusted=TRUSTED)
+    if not isinstance(pipelines, list) or not pipelines:
+        raise FairlabError(f"{file} holds no list of fitted pipelines; export the ensemble anew")
+    if strange := [type(one).__name__ for one in pipelines if type(one).__name__ != "Pipeline"]:
+        raise FairlabError(f"{file} holds a {strange[0]} and no fitted pipeline; do not use it")
+    return pipelines
 
 
 def _check_nodes(file: Path, content: Any) -> None:
