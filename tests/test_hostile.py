@@ -121,7 +121,7 @@ def with_node(folder, node):
 
     def change(members):
         schema = json.loads(members["schema.json"])
-        schema["content"]["content"]["more"] = node
+        schema["content"][0]["content"]["content"]["more"] = node
         members["schema.json"] = json.dumps(schema)
 
     rewritten(folder, change)
