@@ -1,6 +1,6 @@
 """What settings do to a harm on validation texts, of which one is chosen.
 
-Shape letters: N texts.
+Shape letters: R repeats of the division into folds, N texts.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ Array = NDArray[np.float64]
 
 
 class Compared:
-    """Validation scores of the settings of one harm, in one division.
+    """Validation scores of the settings of one harm, in all divisions.
 
-    A test fold's setting is chosen by the scores of all texts outside of it, each from a model that learned from no
-    version of the text. What is measured on a test fold so never took part in its choice.
+    A test fold's setting is chosen by the scores of all texts outside of it, each from models that learned from no
+    version of the text. The scores of the texts that are measured on a test fold so take no part in its choice.
 
     Args:
         texts: the N texts.
         harm: name of the harm.
-        folds: fold of each text, (N,); scores of one fold come from one model.
-        baseline: calibrated scores of the baseline, (N,).
-        scores: calibrated scores (N,) by the name of the setting.
+        folds: fold of each text, (R, N); scores of one fold of a repeat come from one model.
+        baseline: calibrated scores of the baseline, (R, N).
+        scores: calibrated scores (R, N) by the name of the setting.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Compared:
         Args:
             chosen: the texts to go by, (N,), whole sets; None takes all.
         """
-        inside = np.ones(len(self.folds), dtype=bool) if chosen is None else chosen
+        inside = np.ones(len(self.truth), dtype=bool) if chosen is None else chosen
         precision, variance = self._measured(self.baseline, inside)
         found = []
         for name, scores in self.scores.items():
@@ -59,16 +59,22 @@ class Compared:
             found.append(Candidate(name, _per_cent(other[0], precision), _per_cent(other[1], variance)))
         return found
 
-    def _measured(self, scores: Array, inside: NDArray[np.bool_]) -> tuple[float, float]:
-        """AU-PRC of the seeds, the mean over folds that hold harm, and ACV."""
+    def _measured(self, scores_RN: Array, inside: NDArray[np.bool_]) -> tuple[float, float]:
+        """AU-PRC of the seeds, the mean over repeats and folds that hold harm, and ACV."""
         precisions = [
             float(average_precision(self.truth[some], scores[some]))
-            for fold in np.unique(self.folds)
-            if (some := inside & self.seeds & (self.folds == fold)).any() and self.truth[some].any()
+            for scores, folds in zip(scores_RN, self.folds, strict=True)
+            for fold in np.unique(folds)
+            if (some := inside & self.seeds & (folds == fold)).any() and self.truth[some].any()
         ]
-        place = np.unique(self.place[inside & (self.place >= 0)], return_inverse=True)[1]
-        variances = set_variances(scores[inside & (self.place >= 0)], place)
-        return float(np.mean(precisions)) if precisions else 0.0, float(variances.mean()) if len(variances) else 0.0
+        in_sets = inside & (self.place >= 0)
+        place = np.unique(self.place[in_sets], return_inverse=True)[1]
+        variances = [set_variances(scores[in_sets], place) for scores in scores_RN]
+        return _mean(precisions), _mean(variances)
+
+
+def _mean(values: Sequence[float] | Sequence[Array]) -> float:
+    return float(np.mean(values)) if np.size(values) else 0.0
 
 
 def _per_cent(value: float, of: float) -> float:

@@ -20,7 +20,7 @@ from fairlab.ensemble.choosing import Compared
 from fairlab.ensemble.fair_reweighting import Reweighted
 from fairlab.ensemble.model import Array, HarmModel
 from fairlab.ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Part, Trainer
-from fairlab.ensemble.settings import Setting, combinations
+from fairlab.ensemble.settings import combinations
 from fairlab.ensemble.sources import Source, Sources
 from fairlab.ensemble.strengths import choose, pareto_front
 from fairlab.ensemble.thresholds import ThresholdTarget, read_target, threshold
@@ -53,9 +53,9 @@ class SafetyEnsemble:
 
     The debiased model is the mean of the logits of a forest and of a kernel logistic regression that pays for their
     variance within sets. A list in the place of a value of ``leaf``, ``penalty`` or ``reweighting`` gives several
-    settings; for each harm and test fold one is chosen by the validation scores, in the first division, of the texts
-    outside of that fold: the one of lowest ACV that loses no more AU-PRC than allowed. The exported models have the
-    setting that is chosen by all validation scores.
+    settings; for each harm and test fold one is chosen by the validation scores of the texts outside of that fold: the
+    one of lowest ACV that loses no more AU-PRC than allowed. The exported models have the setting that is chosen by all
+    validation scores.
 
     Args:
         sources: classifiers whose scores are the features.
@@ -141,13 +141,10 @@ class SafetyEnsemble:
         folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
         parts = {"test": data.texts, "validation": data.texts, **data.others}
         kept: dict[str, _Kept] = {}
-        jobs = [(repeat, fold) for repeat in range(data.repeats) for fold in range(data.folds)]
         for harm in self.harms:
-            first = self._compare(harm, data.texts, views, folds[0])
-            for repeat, fold in track(jobs, f"folds, {harm}", transient=True):
-                part = _parts(folds[repeat], fold, data.folds)
-                place = (repeat, fold)
-                of_fold = self._of_fold(harm, data.texts, views, part, place) if repeat else first.pop(fold)
+            of_folds = self._compare(harm, data.texts, views, folds)
+            for (repeat, _), of_fold in track(of_folds.items(), f"folds, {harm}", transient=True):
+                part = of_fold.part
                 setting = self.settings[harm][self._chosen(harm, ~part.test)]
                 models = {BASELINE: of_fold.baseline, DEBIASED: of_fold.debiased(setting)} | of_fold.beside(setting)
                 for name, model in models.items():
@@ -168,18 +165,20 @@ class SafetyEnsemble:
 
     def _compare(
         self, harm: str, texts: Sequence[SafetyText], views: Views, folds: NDArray[np.int64]
-    ) -> dict[int, FoldModels]:
-        """Fit all settings in every fold of the first division; the folds' models are handed on."""
+    ) -> dict[tuple[int, int], FoldModels]:
+        """The models of all folds by repeat and fold; where there are several settings, all of them are fitted."""
         count = int(folds.max()) + 1
-        parts = {fold: _parts(folds, fold, count) for fold in range(count)}
-        found = {fold: self._of_fold(harm, texts, views, part, (0, fold)) for fold, part in parts.items()}
+        places = [(repeat, fold) for repeat in range(len(folds)) for fold in range(count)]
+        found = {}
         settings = self.settings[harm] if len(self.settings[harm]) > 1 else {}
-        rows = {name: np.zeros(len(texts)) for name in (BASELINE, *settings)}
-        for fold, part in parts.items() if settings else ():
+        rows = {name: np.zeros(folds.shape) for name in (BASELINE, *settings)}
+        for repeat, fold in track(places, f"settings, {harm}", transient=True):
+            part = _parts(folds[repeat], fold, count)
+            found[repeat, fold] = models = self._of_fold(harm, texts, views, part, (repeat, fold))
             held = views.only(part.validation)
-            rows[BASELINE][part.validation], _ = found[fold].baseline.scores(held)
-            for name, setting in settings.items():
-                rows[name][part.validation], _ = found[fold].debiased(setting).scores(held)
+            for name in rows if settings else ():
+                shown = models.debiased(settings[name]) if name in settings else models.baseline
+                rows[name][repeat, part.validation], _ = shown.scores(held)
         self.compared[harm] = Compared(texts, harm, folds, rows.pop(BASELINE), rows)
         return found
 
@@ -249,7 +248,9 @@ class SafetyEnsemble:
             "validation": [vars(one) for one in candidates],
             "front": [one.name for one in pareto_front(candidates)],
             "exported": self._chosen(harm),
-            "by_test_fold": [self._chosen(harm, compared.folds != fold) for fold in np.unique(compared.folds)],
+            "by_test_fold": [
+                self._chosen(harm, folds != fold) for folds in compared.folds for fold in np.unique(folds)
+            ],
         }
 
     def _of_fold(

@@ -121,7 +121,7 @@ class FoldModels:
     """
 
     def __init__(self, trainer: Trainer, examples: Examples, part: Part, state: int) -> None:
-        self.trainer, self.examples, self.state = trainer, examples, state
+        self.trainer, self.examples, self.part, self.state = trainer, examples, part, state
         judged = examples.truth >= 0
         self.seeds, self.all = part.train & judged & examples.seed, part.train & judged
         self.held = part.validation & judged

@@ -40,7 +40,7 @@ class Setting:
 
 def combinations(
     leaf: int | Sequence[int],
-    penalty: float | None | Sequence[float | None],
+    penalty: float | Sequence[float | None] | None,
     strength: Mapping[str, float | Sequence[float]],
 ) -> dict[str, Setting]:
     """All settings that values and lists of values stand for, by the values that they differ in.

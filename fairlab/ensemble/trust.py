@@ -46,7 +46,7 @@ PATHS = {
 }
 COPIED = {"fairlab.ensemble.sources.WordList"}  # sources whose files are small and go along
 BESIDE = "sources"
-# What forest, boosting and (kernel) logistic regression of scikit-learn are written as by skops: loader, module and class.
+# What forest, boosting and regressions of scikit-learn are written as by skops: loader, module and class.
 SKOPS_PROTOCOL = 2
 SKOPS_NODES = {
     ("DTypeNode", "numpy", "dtype"),

@@ -27,9 +27,17 @@ BASELINE = np.array([0.8, 0.4, 0.2, 0.9, 0.5, 0.1])  # ranks both folds right; b
 
 def test_changes_are_those_of_precision_and_variance():
     narrow = np.array([0.7, 0.5, 0.2, 0.3, 0.3, 0.4])  # variances 0.01 and 0; the second fold is ranked wrong
-    compared = Compared(TEXTS, "hate", FOLDS, BASELINE, {"narrow": narrow})
+    compared = Compared(TEXTS, "hate", FOLDS[None], BASELINE[None], {"narrow": narrow[None]})
     (found,) = compared.candidates()
     assert found.precision == pytest.approx(-25)  # (1 + 1/2) / 2 of 1
     assert found.variance == pytest.approx(-87.5)
     (first,) = compared.candidates(FOLDS == 0)
     assert (first.precision, first.variance) == (pytest.approx(0), pytest.approx(-75))
+
+
+def test_repeats_are_averaged():
+    twice = Compared(
+        TEXTS, "hate", np.stack([FOLDS] * 2), np.stack([BASELINE] * 2), {"a": np.stack([BASELINE, 0 * BASELINE])}
+    )
+    (found,) = twice.candidates()
+    assert found.variance == pytest.approx(-50)
