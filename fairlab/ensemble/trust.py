@@ -128,8 +128,7 @@ def load_fitted(file: Path) -> list[Any]:
         FairlabError: a part is not, the file is damaged, or skops is not installed.
     """
     need_extra("safety", "reading an exported safety ensemble", "skops")
-    import skops.io
-
+    skops_io = without_all_estimators()
     with loading(f"the fitted model {file}"):
         with zipfile.ZipFile(file) as held:
             if sum(member.file_size for member in held.infolist()) > LARGEST:
@@ -138,12 +137,29 @@ def load_fitted(file: Path) -> list[Any]:
         if not isinstance(schema, dict) or schema.get("protocol") != SKOPS_PROTOCOL:
             raise FairlabError(f"{file} is of another version of skops; export the ensemble anew")
         _check_nodes(file, schema)
-        pipelines = skops.io.load(file, trusted=TRUSTED)
+        pipelines = skops_io.load(file, trusted=TRUSTED)
     if not isinstance(pipelines, list) or not pipelines:
         raise FairlabError(f"{file} holds no list of fitted pipelines; export the ensemble anew")
     if strange := [type(one).__name__ for one in pipelines if type(one).__name__ != "Pipeline"]:
         raise FairlabError(f"{file} holds a {strange[0]} and no fitted pipeline; do not use it")
     return pipelines
+
+
+def without_all_estimators() -> Any:
+    """The module skops.io.
+
+    When it is first imported it lists all estimators of scikit-learn as types to trust, and imports all of scikit-learn
+    and torch for it, which takes seconds. Our own list is the only one that counts here.
+    """
+    import sklearn.utils
+
+    listing = sklearn.utils.all_estimators
+    sklearn.utils.all_estimators = list
+    try:
+        import skops.io
+    finally:
+        sklearn.utils.all_estimators = listing
+    return skops.io
 
 
 def _check_nodes(file: Path, content: Any) -> None:
