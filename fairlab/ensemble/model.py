@@ -40,6 +40,15 @@ class HarmModel:
 
 def logits(pipelines: Sequence[Any], features: Array) -> Array:
     """Mean log odds (N,) that pipelines give source scores (N, F), before calibration."""
-    found = np.stack([pipeline.predict_proba(features)[:, 1] for pipeline in pipelines])
+    found = np.stack([_probabilities(pipeline, features) for pipeline in pipelines])
     probabilities = np.clip(found, LEAST, 1 - LEAST)
     return np.asarray((np.log(probabilities) - np.log1p(-probabilities)).mean(axis=0))
+
+
+def _probabilities(pipeline: Any, features: Array) -> Array:
+    """What ``predict_proba`` gives; of a forest without its checks and a job for every tree, which cost more than it."""
+    if type(pipeline[-1]).__name__ != "RandomForestClassifier":
+        return np.asarray(pipeline.predict_proba(features)[:, 1])
+    cleaned = np.asarray(pipeline[:-1].transform(features), dtype=np.float32)
+    trees = pipeline[-1].estimators_
+    return np.asarray(sum(tree.tree_.predict(cleaned)[:, 1] for tree in trees) / len(trees))
