@@ -7,8 +7,7 @@ numbers of trees, leaves and kernel values of the default. Texts are drawn from 
 
     python perf/safety_sources.py FOLDER [--texts 10000] [--repeats 3] [--write]
 
-FOLDER holds the unpacked packages tox_block and toxic_classifier. Beside it, once: CPU seconds of ``fairlab score``
-from its start to the first line of Python's shutdown, on one text.
+FOLDER holds the unpacked packages tox_block and toxic_classifier.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ SCRIPTS = [
     "perturber_decoding",
     "perturbation",
     "safety_scoring",
+    "safety_sources",
+    "safety_load",
 ]  # whose figures are in results/
 
 
