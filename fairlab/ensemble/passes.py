@@ -159,13 +159,15 @@ class FoldModels:
         views, seeds = self.examples.views, int(self.seeds.sum())
         smooth = [self._of_seeds(views.text, setting.leaf, sets=seeds)]
         undebiased = list(self.baseline.model.pipelines)
-        found = {UNWEIGHTED: self.debiased(replace(setting, strength=NOTHING))}
         if setting.penalty is not None:
-            found[FOREST] = self.debiased(replace(setting, penalty=None))
             of_seeds = self.examples.seed[self.all].astype(np.float64)
             smooth.append(self._regression(self.all, of_seeds, setting.penalty, evenly=True))
             undebiased.append(self._regression(self.seeds, np.ones(seeds), 0.0))
-            found[UNDEBIASED] = self._calibrated(undebiased)
+        found = {
+            UNWEIGHTED: self.debiased(replace(setting, strength=NOTHING)),
+            FOREST: self.debiased(replace(setting, penalty=None)),
+            UNDEBIASED: self._calibrated(undebiased),
+        }
         found[SMOOTH] = self._calibrated(smooth)
         found |= {f"{PAIRED} {weight:g}": self._calibrated(self._kernel(weight)) for weight in self.trainer.pairing}
         if AVERAGE in self.trainer.rivals:

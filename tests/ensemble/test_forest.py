@@ -113,6 +113,8 @@ def test_a_chosen_setting_is_that_of_the_run_which_has_it_alone():
             alone.judged["after"].parts["test"].scores["toxicity"][0, folds == fold],
         )
     assert facts["exported"] in names
+    for other in chosen.judged["after"].beside.values():  # every fold has all controls, whatever its setting
+        assert (other.parts["test"].scores["toxicity"] > 0).all()
     pipelines = chosen.models["after"]["toxicity"].pipelines
     assert len(pipelines) == (1 if facts["exported"].endswith("null") else 2)
 
