@@ -39,6 +39,7 @@ GOALS = {
     "ACV from the equally smooth, uncalibrated": ("safety", "acv_uncalibrated_change_from_smooth", "at most -30"),
 }
 HARMS = ("hate", "violence")
+OF_RIVALS = ("average_precision", "acv", "acv_uncalibrated")
 PLACES = {
     "hate": "safety/hate",
     "violence": "safety/violence",
@@ -168,13 +169,25 @@ def rival_changes() -> str:
         for name, suffix in suffixes.items():
             keys = [
                 f"{place}/{harm}/{quantity}_change{suffix}"
-                for place in ("safety_validation", "safety")
-                for quantity in ("average_precision", "acv", "acv_uncalibrated")
+                for place, quantities in (("safety", OF_RIVALS), ("safety_hatecheck", OF_RIVALS[1:2]))
+                for quantity in quantities
             ]
             rows.append([harm, name, *(cell(seeds, key) for key in keys), "yes" if name in front else ""])
-    head = ["AU-PRC", "ACV", "ACV uncalibrated"]
-    columns = [f"{name}, {part}" for part in ("validation", "test") for name in head]
+    columns = ["AU-PRC, test", "ACV, test", "ACV uncalibrated, test", "ACV, HateCheck"]
     return markdown(["harm", "model", *columns, "none beats it on test"], rows)
+
+
+def tried() -> str:
+    """What the debiased model did in runs whose rules of choice were given up."""
+    rows = []
+    for folder in sorted((RECORDS / "tried").iterdir()):
+        record = Record.load(folder)
+        found = {f"{one.benchmark}/{one.subset}/{one.quantity}": one for one in record.readings if one.phase == "after"}
+        rule = record.provenance["method"]["settings"]["hate"]["most_lost"]
+        for harm in HARMS:
+            cells = [interval(found[f"safety/{harm}/{quantity}_change"], 1) for quantity in OF_RIVALS]
+            rows.append([f"{record.config['data']['repeats']}", f"{rule:g} %", str(record.config["seed"]), harm, *cells])
+    return markdown(["divisions", "most lost", "seed", "harm", "AU-PRC", "ACV", "ACV uncalibrated"], rows)
 
 
 def versions_read() -> str:
@@ -193,6 +206,7 @@ PAGES = {
         "settings": settings_compared,
         "thresholds": thresholds,
         "rivals": rival_changes,
+        "tried": tried,
         "read": versions_read,
         "hate": lambda: strengths("hate"),
         "violence": lambda: strengths("violence"),

@@ -46,7 +46,7 @@ def logits(pipelines: Sequence[Any], features: Array) -> Array:
 
 
 def _probabilities(pipeline: Any, features: Array) -> Array:
-    """What ``predict_proba`` gives; of a forest without its checks and a job for every tree, which cost more than it."""
+    """What ``predict_proba`` gives; of a forest without checks and a job for every tree, which cost more than it."""
     if type(pipeline[-1]).__name__ != "RandomForestClassifier":
         return np.asarray(pipeline.predict_proba(features)[:, 1])
     cleaned = np.asarray(pipeline[:-1].transform(features), dtype=np.float32)
