@@ -186,7 +186,9 @@ def tried() -> str:
         rule = record.provenance["method"]["settings"]["hate"]["most_lost"]
         for harm in HARMS:
             cells = [interval(found[f"safety/{harm}/{quantity}_change"], 1) for quantity in OF_RIVALS]
-            rows.append([f"{record.config['data']['repeats']}", f"{rule:g} %", str(record.config["seed"]), harm, *cells])
+            rows.append(
+                [f"{record.config['data']['repeats']}", f"{rule:g} %", str(record.config["seed"]), harm, *cells]
+            )
     return markdown(["divisions", "most lost", "seed", "harm", "AU-PRC", "ACV", "ACV uncalibrated"], rows)
 
 

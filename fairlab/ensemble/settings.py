@@ -50,7 +50,9 @@ def combinations(
         >>> list(combinations(20, [None, 1], still))
         ['penalty null', 'penalty 1']
     """
-    lists = {"leaf": listed(leaf), "penalty": listed(penalty)} | {name: listed(one) for name, one in strength.items()}
+    lists = {"leaf": _listed(leaf), "penalty": _listed(penalty)} | {
+        name: _listed(one) for name, one in strength.items()
+    }
     varied = [name for name, values in lists.items() if len(values) > 1]
     found = {}
     for values in product(*lists.values()):
@@ -60,7 +62,7 @@ def combinations(
     return found
 
 
-def listed(value: T | Sequence[T]) -> list[T]:
+def _listed(value: T | Sequence[T]) -> list[T]:
     """A list, or one value as a list of it.
 
     Raises:
