@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fairlab.ensemble.fair_reweighting import Strength
 from fairlab.types import FairlabError
@@ -50,9 +50,8 @@ def combinations(
         >>> list(combinations(20, [None, 1], still))
         ['penalty null', 'penalty 1']
     """
-    lists = {"leaf": _listed(leaf), "penalty": _listed(penalty)} | {
-        name: _listed(one) for name, one in strength.items()
-    }
+    lists: dict[str, list[Any]] = {"leaf": _listed(leaf), "penalty": _listed(penalty)}
+    lists |= {name: _listed(one) for name, one in strength.items()}
     varied = [name for name, values in lists.items() if len(values) > 1]
     found = {}
     for values in product(*lists.values()):
