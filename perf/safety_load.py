@@ -90,6 +90,25 @@ def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, obje
     }
 
 
+def table(result: dict) -> str:
+    """The figures as Markdown."""
+    settings, latency, memory = result["settings"], result["latency_ms"], result["memory_mib"]
+    replies = ", ".join(f"{count:,} {name}" for name, count in sorted(result["replies"].items()))
+    return "\n".join(
+        [
+            f"{result['machine']['processor']}; {settings['clients']} clients for {settings['seconds']:.0f} s, "
+            f"{settings['texts']} text a request: {replies}, {result['replies'].get('lost', 0)} lost.",
+            "",
+            "| quantity | value |",
+            "|---|---|",
+            f"| requests a second | {result['requests_per_second']:.0f} |",
+            *(f"| latency, percentile {name} | {value:.0f} ms |" for name, value in latency.items()),
+            f"| memory at the start, after a tenth, at the end | {memory['first']:.0f}, {memory['after_a_tenth']:.0f}, "
+            f"{memory['last']:.0f} MiB |",
+        ]
+    )
+
+
 def main() -> None:
     """Measure, print, and keep the figures where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

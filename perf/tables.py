@@ -22,6 +22,8 @@ SCRIPTS = [
     "perturber_decoding",
     "perturbation",
     "safety_scoring",
+    "safety_sources",
+    "safety_load",
 ]  # whose figures are in results/
 
 

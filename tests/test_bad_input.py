@@ -81,7 +81,7 @@ def inputs(tmp_path_factory, tiny_folders):
     Record(folder / "runs" / "1", config={}, command="python -m fairlab.train", status="finished").save()
     pipeline = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
     features = np.random.default_rng(0).random((20, 4))
-    model = HarmModel(pipeline.fit(features, features[:, 0] > 0.5), 1.0, 0.0)
+    model = HarmModel([pipeline.fit(features, features[:, 0] > 0.5)], 1.0, 0.0)
     save_ensemble({"hate": model}, Sources([Sentiment()]), folder / "ensemble")
     (folder / "ensemble" / "sources.yaml").write_text("sentiment: {_target_: fairlab.ensemble.sources.Sentiment}\n")
     return folder

@@ -57,6 +57,8 @@ def ensemble(_):
         trees=1,
         baseline_leaf=1,
         leaf=1,
+        penalty=None,
+        most_lost=1.0,
         pairing=[],
         rivals=[],
         target=None,

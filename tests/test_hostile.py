@@ -88,7 +88,7 @@ def ensemble(tmp_path):
     features = np.random.default_rng(0).random((20, 4))
     pipeline.fit(features, features[:, 0] > 0.5)
     folder = tmp_path / "ensemble"
-    save_ensemble({"hate": HarmModel(pipeline, 1.0, 0.0)}, Sources([Sentiment()]), folder)
+    save_ensemble({"hate": HarmModel([pipeline], 1.0, 0.0)}, Sources([Sentiment()]), folder)
     name_sources(folder, {"sentiment": {"_target_": f"{HERE}.sources.Sentiment"}})
     return folder
 
@@ -121,7 +121,7 @@ def with_node(folder, node):
 
     def change(members):
         schema = json.loads(members["schema.json"])
-        schema["content"]["content"]["more"] = node
+        schema["content"][0]["content"]["content"]["more"] = node
         members["schema.json"] = json.dumps(schema)
 
     rewritten(folder, change)

@@ -11,7 +11,8 @@ import importlib.util
 import pickle
 import re
 from collections import OrderedDict, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -80,19 +81,31 @@ class BiLSTM:
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Scores (N, 6) in [0, 1]."""
-        ids = torch.tensor([self._ids(text) for text in texts], dtype=torch.long).reshape(-1, LENGTH)
+        ids = [self._ids(text) for text in texts]
+        order = sorted(range(len(ids)), key=lambda k: len(ids[k]))
+        scores = np.empty((len(ids), len(OUTPUTS)))
         with torch.inference_mode():
-            parts = [self.network(part) for part in ids.split(TEXTS)]
-        return torch.cat(parts).double().numpy() if parts else np.empty((0, len(OUTPUTS)))
+            for start in range(0, len(order), TEXTS):
+                part = order[start : start + TEXTS]
+                longest = max(1, len(ids[part[-1]]))
+                padded = torch.tensor([[0] * (longest - len(ids[k])) + ids[k] for k in part])
+                scores[part] = self.network(padded).double().numpy()
+        return scores
 
     def _ids(self, text: str) -> list[int]:
-        """The last 100 known words, 0 before them, as Keras pads and cuts."""
+        """The last 100 known words, before which Keras puts zeros up to 100."""
         found = (self.words.get(word) for word in FILTERED.sub(" ", text.lower()).split(" "))
-        known = [number for number in found if number is not None][-LENGTH:]
-        return [0] * (LENGTH - len(known)) + known
+        return [number for number in found if number is not None][-LENGTH:]
 
 
 class _Network(nn.Module):
+    """The network on N texts of T words, before which zeros stand up to 100, without running through all zeros.
+
+    Forwards, all texts begin with the same zeros: the states after them are computed once for any number of them.
+    Backwards the zeros come last and cannot be left out, but as the same input at every step they need no products of
+    their own.
+    """
+
     def __init__(self) -> None:
         super().__init__()
         self.embedding = nn.Embedding(WORDS, WIDTH)
@@ -101,8 +114,53 @@ class _Network(nn.Module):
         self.dense_1 = nn.Linear(50, len(OUTPUTS))
 
     def forward(self, ids_NT: Tensor) -> Tensor:
-        states, _ = self.lstm(self.embedding(ids_NT))
-        return torch.sigmoid(self.dense_1(torch.relu(self.dense(states.amax(dim=1)))))
+        count, zeros = len(ids_NT), LENGTH - ids_NT.shape[1]
+        state, cell, highest = (values[zeros].expand(count, -1) for values in self._after_zeros)
+        still = torch.zeros_like(state)
+        begun = torch.stack([state, still]), torch.stack([cell, still])
+        states_NTH, (last, cells) = self.lstm(self.embedding(ids_NT), begun)
+        forwards, backwards = states_NTH.amax(dim=1).split(HIDDEN, dim=1)
+        for state, _ in _through_zeros(self, "_reverse", last[1], cells[1], zeros):
+            backwards = torch.maximum(backwards, state)
+        pooled = torch.cat([torch.maximum(forwards, highest), backwards], dim=1)
+        return torch.sigmoid(self.dense_1(torch.relu(self.dense(pooled))))
+
+    @cached_property
+    def _after_zeros(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Forward state, cell, and highest state so far, each (100, 50), after 0 to 99 zeros."""
+        nothing = torch.zeros(1, HIDDEN)
+        found = [(nothing, nothing)]
+        found += [(state.clone(), cell.clone()) for state, cell in _through_zeros(self, "", *found[0], LENGTH - 1)]
+        states, cells = (torch.cat(values) for values in zip(*found, strict=True))
+        highest = torch.cat([torch.full((1, HIDDEN), -torch.inf), states[1:].cummax(dim=0).values])
+        return states, cells, highest
+
+
+def _through_zeros(
+    network: _Network, suffix: str, state_NH: Tensor, cell_NH: Tensor, steps: int
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """States and cells (N, 50) of one direction after every further word 0; a step writes over those before it.
+
+    Texts lie in columns and the gates that a sigmoid opens side by side, so that few calls do a step.
+    """
+    kernel, recurrent, bias, more = (
+        getattr(network.lstm, f"{name}_l0{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    )
+    into, forget, new, out = torch.arange(4 * HIDDEN).split(HIDDEN)  # torch's order
+    order = torch.cat([into, forget, out, new])
+    recurrent = recurrent[order].contiguous()
+    given = (kernel @ network.embedding.weight[0] + bias + more)[order, None]
+    state, cell = (values.T.clone(memory_format=torch.contiguous_format) for values in (state_NH, cell_NH))
+    gates = torch.empty(4 * HIDDEN, state.shape[1])
+    opened, news = gates[: 3 * HIDDEN], gates[3 * HIDDEN :]
+    entering, kept, shown = opened.split(HIDDEN)
+    for _ in range(steps):
+        torch.mm(recurrent, state, out=gates).add_(given)
+        opened.sigmoid_()
+        news.tanh_()
+        cell.mul_(kept).add_(entering.mul_(news))
+        torch.tanh(cell, out=state).mul_(shown)
+        yield state.T, cell.T
 
 
 def _network(file: Path, names: Mapping[str, str]) -> _Network:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from fairlab.ensemble.export import Ensemble
 from fairlab.ensemble.sources import Sources
-from fairlab.metrics.safety import set_variances
 from fairlab.rewriting.identities import Identities
 
 LABEL, VARIANCE = "{}_label", "{}_variance"
@@ -67,6 +66,8 @@ class Columns:
     def _add_variances(
         self, rows: list[dict[str, Any]], name: str, scores_M: NDArray[np.float64], owner_M: NDArray[np.int64]
     ) -> None:
+        from fairlab.metrics.safety import set_variances  # loads torch, which only versions need
+
         if not rows:
             return
         for row, variance, size in zip(rows, set_variances(scores_M, owner_M), np.bincount(owner_M), strict=True):

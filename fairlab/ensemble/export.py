@@ -74,7 +74,7 @@ def save_ensemble(
     for harm, model in models.items():
         file = folder / f"{harm}.skops"
         with replaced_when_written(file) as temporary:
-            skops.io.dump(model.pipeline, temporary)
+            skops.io.dump(list(model.pipelines), temporary)
         harms[harm] = {
             "file": file.name,
             "sha256": sha256(file),

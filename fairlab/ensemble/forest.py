@@ -16,17 +16,21 @@ from numpy.typing import NDArray
 from rich.progress import track
 
 from fairlab.data.safety import SUBGROUPS, Judged, Predicted, SafetyData, SafetyText
-from fairlab.ensemble.fair_reweighting import Reweighted, Strength
+from fairlab.ensemble.choosing import Compared
+from fairlab.ensemble.fair_reweighting import Reweighted
 from fairlab.ensemble.model import Array, HarmModel
-from fairlab.ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, Part, Trainer
+from fairlab.ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Part, Trainer
+from fairlab.ensemble.settings import combinations
 from fairlab.ensemble.sources import Source, Sources
+from fairlab.ensemble.strengths import choose, pareto_front
 from fairlab.ensemble.thresholds import ThresholdTarget, read_target, threshold
-from fairlab.ensemble.views import RIVALS, Shown, Views, seen
+from fairlab.ensemble.views import RIVALS, Views, seen
 from fairlab.files import write_whole
 from fairlab.types import FairlabError, Texts, need_extra
 
 CALIBRATED, UNCALIBRATED = 0, 1
 Scores = dict[str, NDArray[np.float64]]
+Mask = NDArray[np.bool_]
 
 
 class _Kept:
@@ -47,13 +51,21 @@ class SafetyEnsemble:
     version of it. Both models are calibrated on the validation seeds. The exported models are trained in the same way
     on all but one fold.
 
+    The debiased model is the mean of the logits of a forest and of a kernel logistic regression that pays for their
+    variance within sets. A list in the place of a value of ``leaf``, ``penalty`` or ``reweighting`` gives several
+    settings; for each harm and test fold one is chosen by the validation scores of the texts outside of that fold: the
+    one of lowest ACV that loses no more AU-PRC than allowed. The exported models have the setting that is chosen by all
+    validation scores.
+
     Args:
         sources: classifiers whose scores are the features.
         harms: names of the harms to train models for.
-        kind: kind of model: ``forest``, ``boosting`` or ``logistic``.
+        kind: kind of model: ``forest``, or ``boosting`` or ``logistic`` in its place.
         trees: number of trees of the forest, or of rounds of boosting; at least 1.
         baseline_leaf: least number of seeds in a leaf of the baseline, at least 1.
-        leaf: least number of seeds in a leaf of the debiased model, all versions of a seed counted as one; at least 1.
+        leaf: least number of seeds in a leaf of the debiased forest, all versions of a seed counted as one; at least 1.
+        penalty: weight of the variance within sets in the regression beside the forest; None leaves the forest alone.
+        most_lost: AU-PRC that a chosen setting may lose on validation, in per cent of the baseline's.
         pairing: weights of rivals that pay for the variance of logits within sets (Garg et al. 2019), each a model.
         rivals: further rivals that are measured beside: ``blind``, which sees no identity words, and ``average``, the
             mean over the versions of a text; both score many texts more.
@@ -87,11 +99,13 @@ class SafetyEnsemble:
         kind: str,
         trees: int,
         baseline_leaf: int,
-        leaf: int,
+        leaf: int | Sequence[int],
+        penalty: float | Sequence[float | None] | None,
+        most_lost: float,
         pairing: Sequence[float],
         rivals: Sequence[str],
         target: Mapping[str, float] | None,
-        reweighting: Mapping[str, Mapping[str, float]],
+        reweighting: Mapping[str, Mapping[str, float | Sequence[float]]],
         cache: str | None,
         seed: int,
     ) -> None:
@@ -99,11 +113,8 @@ class SafetyEnsemble:
             raise FairlabError(f"method.kind must be {', '.join(KINDS)}, not {kind}")
         if missing := [harm for harm in harms if harm not in reweighting]:
             raise FairlabError(f"method.reweighting has no values for {missing[0]}; give lambdas and betas")
-        if min(trees, baseline_leaf, leaf) < 1:
-            raise FairlabError(
-                "method.trees, method.baseline_leaf and method.leaf must be at least 1: "
-                f"{trees}, {baseline_leaf}, {leaf}"
-            )
+        if min(trees, baseline_leaf) < 1:
+            raise FairlabError(f"method.trees and method.baseline_leaf must be at least 1: {trees}, {baseline_leaf}")
         if unknown := sorted(set(rivals) - set(RIVALS)):
             raise FairlabError(f"method.rivals may be {', '.join(RIVALS)}, not {unknown[0]}")
         if any(not weight >= 0 for weight in pairing):
@@ -112,8 +123,10 @@ class SafetyEnsemble:
         self.sources = Sources(sources, cache=cache)
         self.harms = list(harms)
         self.rivals = tuple(rivals)
-        self.trainer = Trainer(kind, trees, baseline_leaf, leaf, tuple(pairing), self.rivals)
-        self.strengths = {harm: Strength(**reweighting[harm]) for harm in harms}
+        self.trainer = Trainer(kind, trees, baseline_leaf, tuple(pairing), self.rivals)
+        self.settings = {harm: combinations(leaf, penalty, reweighting[harm]) for harm in harms}
+        self.most_lost = most_lost
+        self.compared: dict[str, Compared] = {}
         self.seed = seed
         self.target = read_target(target)
         self.thresholds: dict[str, float] = {}
@@ -122,17 +135,18 @@ class SafetyEnsemble:
         self.sampled: dict[str, Reweighted] = {}
 
     def fit(self, data: SafetyData) -> None:
-        """Score the texts by all sources, train in every fold, and train the models to export."""
+        """Score the texts by all sources, choose settings, train in every fold, and train the models to export."""
         views = self._views(data.texts)
         others = {name: self._views(texts) for name, texts in data.others.items()}
         folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
         parts = {"test": data.texts, "validation": data.texts, **data.others}
         kept: dict[str, _Kept] = {}
-        jobs = [(repeat, fold) for repeat in range(data.repeats) for fold in range(data.folds)]
-        for repeat, fold in track(jobs, "folds", transient=True):
-            part = _parts(folds[repeat], fold, data.folds)
-            for harm in self.harms:
-                models, _ = self._trained(harm, data.texts, views, part, (repeat, fold))
+        for harm in self.harms:
+            of_folds = self._compare(harm, data.texts, views, folds)
+            for (repeat, _), of_fold in track(of_folds.items(), f"folds, {harm}", transient=True):
+                part = of_fold.part
+                setting = self.settings[harm][self._chosen(harm, ~part.test)]
+                models = {BASELINE: of_fold.baseline, DEBIASED: of_fold.debiased(setting)} | of_fold.beside(setting)
                 for name, model in models.items():
                     sizes = {of: len(texts) for of, texts in parts.items()}
                     rows = kept.setdefault(name, _Kept(self.harms, data.repeats, sizes))
@@ -147,12 +161,41 @@ class SafetyEnsemble:
         if self.target:
             self.thresholds = {harm: self._threshold(harm, self.target) for harm in self.harms}
         self.judged[DEBIASED] = replace(self.judged[DEBIASED], beside=judged, thresholds=self.thresholds)
-        whole = _parts(folds[0], 0, data.folds)
+        self._train_exported(data, views, folds[0])
+
+    def _compare(
+        self, harm: str, texts: Sequence[SafetyText], views: Views, folds: NDArray[np.int64]
+    ) -> dict[tuple[int, int], FoldModels]:
+        """The models of all folds by repeat and fold; where there are several settings, all of them are fitted."""
+        count = int(folds.max()) + 1
+        places = [(repeat, fold) for repeat in range(len(folds)) for fold in range(count)]
+        found = {}
+        settings = self.settings[harm] if len(self.settings[harm]) > 1 else {}
+        rows = {name: np.zeros(folds.shape) for name in (BASELINE, *settings)}
+        for repeat, fold in track(places, f"settings, {harm}", transient=True):
+            part = _parts(folds[repeat], fold, count)
+            found[repeat, fold] = models = self._of_fold(harm, texts, views, part, (repeat, fold))
+            held = views.only(part.validation)
+            for name in rows if settings else ():
+                shown = models.debiased(settings[name]) if name in settings else models.baseline
+                rows[name][repeat, part.validation], _ = shown.scores(held)
+        self.compared[harm] = Compared(texts, harm, folds, rows.pop(BASELINE), rows)
+        return found
+
+    def _chosen(self, harm: str, inside: Mask | None = None) -> str:
+        """Name of the setting that is chosen by validation scores; of one setting, that one."""
+        names = list(self.settings[harm])
+        return choose(self.compared[harm].candidates(inside), self.most_lost).name if len(names) > 1 else names[0]
+
+    def _train_exported(self, data: SafetyData, views: Views, folds: NDArray[np.int64]) -> None:
+        whole = _parts(folds, 0, data.folds)
         whole.train |= whole.test
         for harm in self.harms:
-            models, self.sampled[harm] = self._trained(harm, data.texts, views, whole, (data.repeats, 0))
-            for phase in (BASELINE, DEBIASED):
-                self.models.setdefault(phase, {})[harm] = models[phase].model
+            models = self._of_fold(harm, data.texts, views, whole, (data.repeats, 0))
+            setting = self.settings[harm][self._chosen(harm)]
+            self.sampled[harm] = models.sampled(setting.strength)
+            self.models.setdefault(BASELINE, {})[harm] = models.baseline.model
+            self.models.setdefault(DEBIASED, {})[harm] = models.debiased(setting).model
 
     def measured(self, phase: str) -> Judged:
         """The scores of the models of a phase: ``before``, the baseline's, or ``after``, the debiased ones'."""
@@ -169,6 +212,7 @@ class SafetyEnsemble:
             "limits": self.limits,
             "texts_cut": self.sources.cut,
             "texts_without_a_score": self.sources.missing,
+            "settings": {harm: self._choice(harm) for harm, names in self.settings.items() if len(names) > 1},
             "sampled": {
                 harm: {
                     truth: dict(zip(SUBGROUPS, map(int, counts), strict=True))
@@ -195,10 +239,24 @@ class SafetyEnsemble:
     def _views(self, texts: Sequence[SafetyText]) -> Views:
         return seen(self.sources.score, [text.text for text in texts], self.rivals)
 
-    def _trained(
+    def _choice(self, harm: str) -> dict[str, object]:
+        """What settings did on validation, and which were chosen."""
+        compared = self.compared[harm]
+        candidates = compared.candidates()
+        return {
+            "most_lost": self.most_lost,
+            "validation": [vars(one) for one in candidates],
+            "front": [one.name for one in pareto_front(candidates)],
+            "exported": self._chosen(harm),
+            "by_test_fold": [
+                self._chosen(harm, folds != fold) for folds in compared.folds for fold in np.unique(folds)
+            ],
+        }
+
+    def _of_fold(
         self, harm: str, texts: Sequence[SafetyText], views: Views, part: Part, place: tuple[int, int]
-    ) -> tuple[dict[str, Shown], Reweighted]:
-        """All models of one harm on one division."""
+    ) -> FoldModels:
+        """The models of one harm on one division."""
         truth = np.array([text.labels.get(harm, -1) for text in texts])
         seed = np.array([text.seed for text in texts])
         if len(set(truth[part.train & (truth >= 0) & seed])) < 2:
@@ -210,7 +268,7 @@ class SafetyEnsemble:
         numbers = {key: k for k, key in enumerate(dict.fromkeys(text.key for text in texts))}
         sets = np.array([numbers[text.key] for text in texts])
         state = int(np.random.SeedSequence([self.seed, *place]).generate_state(1)[0])
-        return self.trainer.models(Examples(views, truth, seed, slices, sets), part, self.strengths[harm], state)
+        return FoldModels(self.trainer, Examples(views, truth, seed, slices, sets), part, state)
 
     def _threshold(self, harm: str, target: ThresholdTarget) -> float:
         """The threshold of a harm by the validation scores of its seeds, each a mean over repeats."""

@@ -25,6 +25,8 @@ def paired_logistic(
     weights: Array,
     penalty: float,
     state: int = 0,
+    *,
+    evenly: bool = False,
 ) -> Any:
     r"""A pipeline of scikit-learn that minimises the loss and the variance of logits within sets.
 
@@ -42,6 +44,7 @@ def paired_logistic(
         weights: weight of each text, (N,).
         penalty: of the variance, at least 0.
         state: seed of the kernel's landmarks.
+        evenly: whether all directions pay the mean of what they pay otherwise: as much shrinkage, which knows no sets.
     """
     from sklearn.impute import SimpleImputer
     from sklearn.kernel_approximation import Nystroem
@@ -64,6 +67,8 @@ def paired_logistic(
     )
     values = kernel.fit_transform(features)
     within = covariance_within(values, sets)
+    if evenly:
+        within = np.trace(within) / len(within) * np.eye(len(within))
     root = np.linalg.cholesky(penalty * within + RIDGE * np.eye(values.shape[1]))
     turned = np.linalg.solve(root, values.T).T
     # scikit-learn minimises C * sum(loss) + |u|^2 / 2.

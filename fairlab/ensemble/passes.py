@@ -7,7 +7,8 @@ Shape letters: N texts, F source scores, S counterfactual sets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,14 @@ from fairlab.data.safety import SUBGROUPS
 from fairlab.ensemble.fair_reweighting import Reweighted, Strength, reweight
 from fairlab.ensemble.model import Array, HarmModel
 from fairlab.ensemble.pairing import paired_logistic
+from fairlab.ensemble.settings import Setting
 from fairlab.ensemble.views import AVERAGE, BLIND, TEXT, Shown, Views
 from fairlab.metrics.safety import sliced_averages
 
 KINDS = ("forest", "boosting", "logistic")
 BASELINE, DEBIASED = "before", "after"
-SMOOTH, UNWEIGHTED, PAIRED = "smooth", "unweighted", "paired"
+SMOOTH, UNWEIGHTED, FOREST, UNDEBIASED, PAIRED = "smooth", "unweighted", "forest", "undebiased", "paired"
+NOTHING = Strength(0, 0, 0, 0)
 Mask = NDArray[np.bool_]
 
 
@@ -56,13 +59,12 @@ class Examples:
 
 @dataclass(frozen=True)
 class Trainer:
-    """Trains the models of a harm.
+    """How the models of a harm are trained.
 
     Attributes:
-        kind: kind of model, one of :data:`KINDS`.
+        kind: kind of model, one of :data:`KINDS`; of the debiased model, that beside the kernel logistic regression.
         trees: number of trees of the forest, or of rounds of boosting.
         baseline_leaf: least number of seeds in a leaf of the baseline.
-        leaf: least number of seeds in a leaf of the debiased forest: versions of one seed count as one together.
         pairing: weights of the variance penalty of the rivals, each of which is a model.
         rivals: further rivals: ``blind`` and ``average``.
     """
@@ -70,62 +72,18 @@ class Trainer:
     kind: str
     trees: int
     baseline_leaf: int
-    leaf: int
     pairing: Sequence[float] = ()
     rivals: Sequence[str] = ()
 
-    def models(
-        self, examples: Examples, part: Part, strength: Strength, state: int
-    ) -> tuple[dict[str, Shown], Reweighted]:
-        """All models by name, calibrated on the validation seeds, and what reweighting did.
-
-        Two controls show what each part does: the baseline with the leaf of the debiased forest (``smooth``), and the
-        debiased forest without reweighting (``unweighted``). Rivals: ``paired 1`` is a logistic regression that pays
-        for the variance of its logits within sets with the weight 1; ``blind`` is the baseline that sees no identity
-        word; ``average`` is the baseline's mean over all versions of a text, made when it is asked.
-        """
-        judged = examples.truth >= 0
-        seeds, balanced = part.train & judged & examples.seed, part.train & judged
-        held = part.validation & judged
-        text, alone = examples.views.text, np.ones(int(seeds.sum()))
-        base = self._fitted(text, examples.truth, seeds, alone, state, sets=None)
-        found = {BASELINE: _calibrated(base, examples, held)}
-        scores, _ = found[BASELINE].scores(examples.views.only(held))
-        slices, truth = examples.slices[held], examples.truth[held]
-        averages = np.stack([sliced_averages(scores, slices, truth, of, len(SUBGROUPS))[0] for of in (0, 1)])
-        rng = np.random.default_rng(state)
-        made = reweight(examples.slices[balanced], examples.truth[balanced], averages, strength, rng)
-        share = set_shares(examples.sets[balanced])
-        sets = round(share.sum())
-        second = {
-            DEBIASED: (balanced, made.weights * share, sets),
-            SMOOTH: (seeds, alone, len(alone)),
-            UNWEIGHTED: (balanced, share, sets),
-        }
-        for name, (rows, weights, count) in second.items():
-            fitted = self._fitted(text, examples.truth, rows, weights, state, sets=count)
-            found[name] = _calibrated(fitted, examples, held)
-        for weight in self.pairing:
-            taught = (text[balanced], examples.truth[balanced], examples.sets[balanced])
-            fitted = paired_logistic(*taught, share, weight, state % 2**31)
-            found[f"{PAIRED} {weight:g}"] = _calibrated(fitted, examples, held)
-        if AVERAGE in self.rivals:
-            found[AVERAGE] = _calibrated(base, examples, held, AVERAGE)
-        if BLIND in self.rivals:
-            assert examples.views.blind is not None
-            fitted = self._fitted(examples.views.blind, examples.truth, seeds, alone, state, sets=None)
-            found[BLIND] = _calibrated(fitted, examples, held, BLIND)
-        return found, made
-
-    def _fitted(
-        self, features: Array, truth: NDArray[np.int64], rows: Mask, weights: Array, state: int, sets: int | None
+    def fitted(
+        self, features: Array, truth: NDArray[np.int64], weights: Array, state: int, *, leaf: int, sets: int | None
     ) -> Any:
-        pipeline = self._pipeline(state % 2**31, sets)
+        """The forest, or what stands in its place; ``leaf`` counts texts, or sets where their number is given."""
         # Without weights where all are 1: a forest draws weighted examples by another way of chance.
         more = {} if (weights == 1).all() else {"model__sample_weight": weights}
-        return pipeline.fit(features[rows], truth[rows], **more)
+        return self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
 
-    def _pipeline(self, state: int, sets: int | None) -> Any:
+    def _pipeline(self, state: int, leaf: int, sets: int | None) -> Any:
         """The model; of ``sets`` sets, a tree draws as many texts, one of each set on average.
 
         scikit-learn draws the texts of a tree by their weights and gives each the number of its draws as its weight, so
@@ -137,21 +95,124 @@ class Trainer:
         from sklearn.pipeline import Pipeline
         from sklearn.preprocessing import StandardScaler
 
-        leaf: dict[str, Any] = {"min_samples_leaf": self.baseline_leaf}
+        least: dict[str, Any] = {"min_samples_leaf": leaf}
         if sets is not None:
-            leaf = {"min_weight_fraction_leaf": min(0.5, self.leaf / sets), "max_samples": sets}
+            least = {"min_weight_fraction_leaf": min(0.5, leaf / sets), "max_samples": sets}
         models = {
-            "forest": lambda: RandomForestClassifier(self.trees, **leaf, random_state=state, n_jobs=1),
+            "forest": lambda: RandomForestClassifier(self.trees, **least, random_state=state, n_jobs=1),
             "boosting": lambda: HistGradientBoostingClassifier(
-                max_iter=self.trees,
-                min_samples_leaf=self.baseline_leaf if sets is None else self.leaf,
-                random_state=state,
+                max_iter=self.trees, min_samples_leaf=leaf, random_state=state
             ),
             "logistic": lambda: LogisticRegression(max_iter=1000),
         }
         steps: list[tuple[str, Any]] = [("missing", SimpleImputer(strategy="median", keep_empty_features=True))]
         steps += [("scale", StandardScaler())] if self.kind == "logistic" else []
         return Pipeline([*steps, ("model", models[self.kind]())])
+
+
+class FoldModels:
+    """All models of one harm in one fold, calibrated on the validation seeds; each part is fitted once.
+
+    Args:
+        trainer: how they are trained.
+        examples: the texts as numbers.
+        part: which of them train, and which are held out.
+        state: seed.
+    """
+
+    def __init__(self, trainer: Trainer, examples: Examples, part: Part, state: int) -> None:
+        self.trainer, self.examples, self.part, self.state = trainer, examples, part, state
+        judged = examples.truth >= 0
+        self.seeds, self.all = part.train & judged & examples.seed, part.train & judged
+        self.held = part.validation & judged
+        self.shares = set_shares(examples.sets[self.all])
+        self._forests: dict[tuple[int, Strength], Any] = {}
+        self._kernels: dict[float, Any] = {}
+
+    @cached_property
+    def baseline(self) -> Shown:
+        """The model of the seeds alone."""
+        return self._calibrated([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
+
+    def debiased(self, setting: Setting) -> Shown:
+        """The forest of seeds and versions, reweighted, and beside it the regression that pays for variance."""
+        return self._calibrated([self._forest(setting.leaf, setting.strength), *self._kernel(setting.penalty)])
+
+    def sampled(self, strength: Strength) -> Reweighted:
+        """What reweighting does, by the baseline's sliced averages on the validation texts."""
+        examples, held = self.examples, self.held
+        scores, _ = self.baseline.scores(examples.views.only(held))
+        slices, truth = examples.slices[held], examples.truth[held]
+        averages = np.stack([sliced_averages(scores, slices, truth, of, len(SUBGROUPS))[0] for of in (0, 1)])
+        rng = np.random.default_rng(self.state)
+        return reweight(examples.slices[self.all], examples.truth[self.all], averages, strength, rng)
+
+    def beside(self, setting: Setting) -> dict[str, Shown]:
+        """Controls, which show what each part of the debiased model does, and rivals, by name.
+
+        ``smooth`` learns labels from the seeds alone with the leaf and as much shrinkage as the debiased model,
+        ``unweighted`` is the debiased model without reweighting, ``forest`` its forest alone, and ``undebiased`` the
+        baseline beside a regression that pays for no variance. ``paired 1`` is the regression alone with the weight 1;
+        ``blind`` is the baseline that sees no identity word; ``average`` is the baseline's mean over all versions of a
+        text, made when it is asked.
+        """
+        views, seeds = self.examples.views, int(self.seeds.sum())
+        smooth = [self._of_seeds(views.text, setting.leaf, sets=seeds)]
+        undebiased = list(self.baseline.model.pipelines)
+        if setting.penalty is not None:
+            of_seeds = self.examples.seed[self.all].astype(np.float64)
+            smooth.append(self._regression(self.all, of_seeds, setting.penalty, evenly=True))
+            undebiased.append(self._regression(self.seeds, np.ones(seeds), 0.0))
+        found = {
+            UNWEIGHTED: self.debiased(replace(setting, strength=NOTHING)),
+            FOREST: self.debiased(replace(setting, penalty=None)),
+            UNDEBIASED: self._calibrated(undebiased),
+        }
+        found[SMOOTH] = self._calibrated(smooth)
+        found |= {f"{PAIRED} {weight:g}": self._calibrated(self._kernel(weight)) for weight in self.trainer.pairing}
+        if AVERAGE in self.trainer.rivals:
+            found[AVERAGE] = self._calibrated(self.baseline.model.pipelines, AVERAGE)
+        if BLIND in self.trainer.rivals:
+            assert views.blind is not None
+            found[BLIND] = self._calibrated([self._of_seeds(views.blind, self.trainer.baseline_leaf)], BLIND)
+        return found
+
+    def _of_seeds(self, features: Array, leaf: int, sets: int | None = None) -> Any:
+        rows, truth = features[self.seeds], self.examples.truth[self.seeds]
+        return self.trainer.fitted(rows, truth, np.ones(len(rows)), self.state, leaf=leaf, sets=sets)
+
+    def _forest(self, leaf: int, strength: Strength) -> Any:
+        if (leaf, strength) not in self._forests:
+            features, truth = self.examples.views.text[self.all], self.examples.truth[self.all]
+            weights = self.sampled(strength).weights * self.shares
+            sets = round(self.shares.sum())
+            fitted = self.trainer.fitted(features, truth, weights, self.state, leaf=leaf, sets=sets)
+            self._forests[leaf, strength] = fitted
+        return self._forests[leaf, strength]
+
+    def _kernel(self, penalty: float | None) -> list[Any]:
+        if penalty is None:
+            return []
+        if penalty not in self._kernels:
+            self._kernels[penalty] = self._regression(self.all, self.shares, penalty)
+        return [self._kernels[penalty]]
+
+    def _regression(self, rows: Mask, weights: Array, penalty: float, *, evenly: bool = False) -> Any:
+        taught = (self.examples.views.text[rows], self.examples.truth[rows], self.examples.sets[rows])
+        return paired_logistic(*taught, weights, penalty, self.state % 2**31, evenly=evenly)
+
+    def _calibrated(self, pipelines: Sequence[Any], view: str = TEXT) -> Shown:
+        """The model with a line through its logits; as it is where the seeds have one label, or rank backwards."""
+        from sklearn.linear_model import LogisticRegression
+
+        chosen = self.held & self.examples.seed
+        truth = self.examples.truth[chosen]
+        if len(set(truth)) < 2:
+            return Shown(HarmModel(pipelines, 1.0, 0.0), view)
+        found = self.examples.views.only(chosen).logits(pipelines, view)
+        line = LogisticRegression(C=1e6).fit(found[:, None], truth)
+        slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
+        return Shown(HarmModel(pipelines, slope, intercept) if slope > 0 else HarmModel(pipelines, 1.0, 0.0), view)
 
 
 def set_shares(sets: NDArray[np.int64]) -> Array:
@@ -163,16 +224,3 @@ def set_shares(sets: NDArray[np.int64]) -> Array:
     """
     _, place, sizes = np.unique(sets, return_inverse=True, return_counts=True)
     return np.asarray(1 / sizes[place])
-
-
-def _calibrated(pipeline: Any, examples: Examples, held: Mask, view: str = TEXT) -> Shown:
-    """The model with a line through its logits; as it is where the held-out seeds have one label, or rank backwards."""
-    from sklearn.linear_model import LogisticRegression
-
-    chosen = held & examples.seed
-    truth = examples.truth[chosen]
-    if len(set(truth)) < 2:
-        return Shown(HarmModel(pipeline, 1.0, 0.0), view)
-    line = LogisticRegression(C=1e6).fit(examples.views.only(chosen).logits(pipeline, view)[:, None], truth)
-    slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
-    return Shown(HarmModel(pipeline, slope, intercept) if slope > 0 else HarmModel(pipeline, 1.0, 0.0), view)

@@ -46,7 +46,7 @@ PATHS = {
 }
 COPIED = {"fairlab.ensemble.sources.WordList"}  # sources whose files are small and go along
 BESIDE = "sources"
-# What forest, boosting and logistic regression of scikit-learn are written as by skops: loader, module and class.
+# What forest, boosting and regressions of scikit-learn are written as by skops: loader, module and class.
 SKOPS_PROTOCOL = 2
 SKOPS_NODES = {
     ("DTypeNode", "numpy", "dtype"),
@@ -68,8 +68,10 @@ SKOPS_NODES = {
     ("ObjectNode", "sklearn.ensemble._hist_gradient_boosting.gradient_boosting", "HistGradientBoostingClassifier"),
     ("ObjectNode", "sklearn.ensemble._hist_gradient_boosting.predictor", "TreePredictor"),
     ("ObjectNode", "sklearn.impute._base", "SimpleImputer"),
+    ("ObjectNode", "sklearn.kernel_approximation", "Nystroem"),
     ("ObjectNode", "sklearn.linear_model._logistic", "LogisticRegression"),
     ("ObjectNode", "sklearn.pipeline", "Pipeline"),
+    ("ObjectNode", "sklearn.preprocessing._data", "QuantileTransformer"),
     ("ObjectNode", "sklearn.preprocessing._data", "StandardScaler"),
     ("ObjectNode", "sklearn.preprocessing._label", "LabelEncoder"),
     ("ObjectNode", "sklearn.tree._classes", "DecisionTreeClassifier"),
@@ -119,15 +121,14 @@ def inside(file: Path) -> Path:
     return file
 
 
-def load_fitted(file: Path) -> Any:
-    """The fitted model of a skops file whose every part is in the list.
+def load_fitted(file: Path) -> list[Any]:
+    """The fitted pipelines of a skops file whose every part is in the list.
 
     Raises:
         FairlabError: a part is not, the file is damaged, or skops is not installed.
     """
     need_extra("safety", "reading an exported safety ensemble", "skops")
-    import skops.io
-
+    skops_io = without_all_estimators()
     with loading(f"the fitted model {file}"):
         with zipfile.ZipFile(file) as held:
             if sum(member.file_size for member in held.infolist()) > LARGEST:
@@ -136,10 +137,29 @@ def load_fitted(file: Path) -> Any:
         if not isinstance(schema, dict) or schema.get("protocol") != SKOPS_PROTOCOL:
             raise FairlabError(f"{file} is of another version of skops; export the ensemble anew")
         _check_nodes(file, schema)
-        pipeline = skops.io.load(file, trusted=TRUSTED)
-    if type(pipeline).__name__ != "Pipeline":
-        raise FairlabError(f"{file} holds a {type(pipeline).__name__} and no fitted pipeline; do not use it")
-    return pipeline
+        pipelines = skops_io.load(file, trusted=TRUSTED)
+    if not isinstance(pipelines, list) or not pipelines:
+        raise FairlabError(f"{file} holds no list of fitted pipelines; export the ensemble anew")
+    if strange := [type(one).__name__ for one in pipelines if type(one).__name__ != "Pipeline"]:
+        raise FairlabError(f"{file} holds a {strange[0]} and no fitted pipeline; do not use it")
+    return pipelines
+
+
+def without_all_estimators() -> Any:
+    """The module skops.io.
+
+    When it is first imported it lists all estimators of scikit-learn as types to trust, and imports all of scikit-learn
+    and torch for it, which takes seconds. Our own list is the only one that counts here.
+    """
+    import sklearn.utils
+
+    listing = sklearn.utils.all_estimators
+    sklearn.utils.all_estimators = list
+    try:
+        import skops.io
+    finally:
+        sklearn.utils.all_estimators = listing
+    return skops.io
 
 
 def _check_nodes(file: Path, content: Any) -> None:

@@ -43,18 +43,18 @@ class Views:
         kept = chosen[self.owner]
         return Views(self.text[chosen], blind, self.versions[kept], (np.cumsum(chosen) - 1)[self.owner[kept]])
 
-    def logits(self, pipeline: Any, view: str) -> Array:
-        """Log odds (N,) that a fitted pipeline gives by one view; of several versions, their mean."""
+    def logits(self, pipelines: Sequence[Any], view: str) -> Array:
+        """Mean log odds (N,) that fitted pipelines give by one view; of several versions, their mean."""
         if view == BLIND:
             assert self.blind is not None
-            return logits(pipeline, self.blind)
+            return logits(pipelines, self.blind)
         if view == AVERAGE:
             assert self.versions is not None
             assert self.owner is not None
             return np.asarray(
-                np.bincount(self.owner, weights=logits(pipeline, self.versions)) / np.bincount(self.owner)
+                np.bincount(self.owner, weights=logits(pipelines, self.versions)) / np.bincount(self.owner)
             )
-        return logits(pipeline, self.text)
+        return logits(pipelines, self.text)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Shown:
 
     def scores(self, views: Views) -> tuple[Array, Array]:
         """Scores (N,) in [0, 1]: calibrated, and as the model gives them."""
-        found = views.logits(self.model.pipeline, self.view)
+        found = views.logits(self.model.pipelines, self.view)
         return _sigmoid(self.model.slope * found + self.model.intercept), _sigmoid(found)
 
 

@@ -38,12 +38,12 @@ def ensemble(strength=MUCH, *, sources=None, **more):
         "cache": None,
         "seed": 0,
     }
-    settings |= {"pairing": [], "rivals": [], "target": None}
+    settings |= {"penalty": None, "most_lost": 1.0, "pairing": [], "rivals": [], "target": None}
     return SafetyEnsemble(sources or [Biased()], **{"reweighting": {"toxicity": strength}} | settings | more)
 
 
 @pytest.fixture(scope="module")
 def fitted():
-    method = ensemble()
+    method = ensemble(penalty=1)
     method.fit(data())
     return method

@@ -21,7 +21,7 @@ def test_the_lstm_is_keras_step_by_step():
     """Gates in the order input, forget, cell, output; kernel (input, 4 units); maximum over time of both directions."""
     torch.manual_seed(0)
     network = _Network().eval()
-    ids = torch.randint(0, 50, (1, 7))
+    ids = torch.randint(0, 50, (1, 100))
     state = {name: value.double().numpy() for name, value in network.state_dict().items()}
     embedded = state["embedding.weight"][ids[0].numpy()]
 
@@ -42,3 +42,17 @@ def test_the_lstm_is_keras_step_by_step():
     expected = 1 / (1 + np.exp(-(state["dense_1.weight"] @ dense + state["dense_1.bias"])))
     with torch.inference_mode():
         np.testing.assert_allclose(network(ids)[0].numpy(), expected, atol=1e-5)
+
+
+def test_zeros_before_a_text_are_counted_without_being_run_through():
+    """The same as the whole network on 100 words, zeros first, whatever the text's length."""
+    torch.manual_seed(1)
+    network = _Network().eval()
+    ids = torch.randint(1, 50, (3, 100))
+    ids[0, :97] = 0
+    ids[1, :60] = 0
+    with torch.inference_mode():
+        states, _ = network.lstm(network.embedding(ids))
+        whole = torch.sigmoid(network.dense_1(torch.relu(network.dense(states.amax(dim=1)))))
+        for length, rows in ((3, [0]), (40, [0, 1]), (100, [0, 1, 2])):
+            np.testing.assert_allclose(network(ids[rows, -length:]), whole[rows], atol=1e-6)

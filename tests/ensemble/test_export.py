@@ -39,6 +39,6 @@ class Strange:
 def test_a_file_with_strange_content_is_refused(fitted, tmp_path):
     from fairlab.ensemble.model import HarmModel
 
-    save_ensemble({"toxicity": HarmModel(Strange(), 1.0, 0.0)}, fitted.sources, tmp_path)
+    save_ensemble({"toxicity": HarmModel([Strange()], 1.0, 0.0)}, fitted.sources, tmp_path)
     with pytest.raises(FairlabError, match="which no ensemble holds"):
         load_ensemble(tmp_path)

@@ -52,20 +52,22 @@ def test_a_leaf_holds_seeds_however_many_versions_they_have():
     """Nine versions of one seed fill no leaf of two seeds; alone among seeds they would."""
     views = Views(np.array([[float(k)] for k in range(10)] + [[20.0], [21.0]]))
     truth = np.array([1] * 10 + [0, 0])
-    rows = np.ones(12, dtype=bool)
     sets = np.array([0] * 10 + [1, 2])
-    trainer = Trainer("forest", 5, 1, 2)
-    found = trainer._fitted(views.text, truth, rows, set_shares(sets), 0, sets=3)
+    trainer = Trainer("forest", 5, 1)
+    found = trainer.fitted(views.text, truth, set_shares(sets), 0, leaf=2, sets=3)
     for tree in found[-1].estimators_:
         leaves = tree.tree_.children_left < 0
         assert (tree.tree_.weighted_n_node_samples[leaves] >= 2 - 1e-9).all()
 
 
 def test_controls_and_rivals_stand_beside():
-    method = ensemble(MUCH, pairing=[0, 10], rivals=["blind", "average"])
+    method = ensemble(MUCH, penalty=1, pairing=[0, 10], rivals=["blind", "average"])
     method.fit(data())
     beside = method.judged["after"].beside
-    assert set(beside) == {"smooth", "unweighted", "paired 0", "paired 10", "blind", "average"}
+    assert set(beside) == {
+        *("smooth", "unweighted", "forest", "undebiased"),
+        *("paired 0", "paired 10", "blind", "average"),
+    }
     before = Safety(of="test", threshold=0.5).measure(method.judged["before"])
     after = Safety(of="test", threshold=0.5).measure(method.judged["after"], before.items)
     found = {one.quantity: one.value for one in after.readings if one.subset == "toxicity"}
@@ -94,6 +96,29 @@ def test_versions_in_the_leaves_narrow_the_sets_more_than_smoothing():
     assert found["acv_change_from_smooth"] < 0
 
 
+def test_a_chosen_setting_is_that_of_the_run_which_has_it_alone():
+    """Chosen by validation texts outside of the test fold; the models of the fold are then those of that setting."""
+    chosen = ensemble(penalty=[None, 10], leaf=[3, 6])
+    chosen.fit(data())
+    facts = chosen.facts()["settings"]["toxicity"]
+    names = ["leaf 3, penalty null", "leaf 3, penalty 10", "leaf 6, penalty null", "leaf 6, penalty 10"]
+    assert [one["name"] for one in facts["validation"]] == names
+    folds = data().division(0)
+    for fold, name in enumerate(facts["by_test_fold"]):
+        setting = chosen.settings["toxicity"][name]
+        alone = ensemble(penalty=setting.penalty, leaf=setting.leaf)
+        alone.fit(data())
+        np.testing.assert_array_equal(
+            chosen.judged["after"].parts["test"].scores["toxicity"][0, folds == fold],
+            alone.judged["after"].parts["test"].scores["toxicity"][0, folds == fold],
+        )
+    assert facts["exported"] in names
+    for other in chosen.judged["after"].beside.values():  # every fold has all controls, whatever its setting
+        assert (other.parts["test"].scores["toxicity"] > 0).all()
+    pipelines = chosen.models["after"]["toxicity"].pipelines
+    assert len(pipelines) == (1 if facts["exported"].endswith("null") else 2)
+
+
 @pytest.mark.parametrize("kind", ["boosting", "logistic"])
 def test_other_models_take_missing_scores_as_well(kind):
     class Forgetful(Biased):
@@ -113,8 +138,14 @@ def test_what_cannot_be_is_refused():
         ensemble(kind="svm")
     with pytest.raises(FairlabError, match="no values for hate"):
         ensemble(harms=["hate"])
-    with pytest.raises(FairlabError, match=r"method\.trees, method\.baseline_leaf and method\.leaf"):
+    with pytest.raises(FairlabError, match=r"method\.trees and method\.baseline_leaf must be at least 1"):
         ensemble(trees=0)
+    with pytest.raises(FairlabError, match=r"method\.leaf must be at least 1, not 0"):
+        ensemble(leaf=[0, 3])
+    with pytest.raises(FairlabError, match=r"method\.penalty must be at least 0"):
+        ensemble(penalty=-1)
+    with pytest.raises(FairlabError, match="no empty lists"):
+        ensemble(penalty=[])
     with pytest.raises(FairlabError, match=r"method\.rivals may be blind, average, not deaf"):
         ensemble(rivals=["deaf"])
     with pytest.raises(FairlabError, match=r"method\.pairing must hold weights of at least 0"):

@@ -1,0 +1,178 @@
+"""Scoring the texts of HateCheck and the madlibs with an ensemble on four sources that need no network.
+
+Plain: every text's words after zeros up to 100, all of which both BiLSTMs run through, as Keras does. Ours: the columns
+that ``fairlab score`` writes. Both have the same other sources and models, in one process of one thread, and texts in
+parts of 1,000; the scores of both ways must agree. The models are fitted on random labels of these texts, with the
+numbers of trees, leaves and kernel values of the default. Texts are drawn from both sets; none occurs twice.
+
+    python perf/safety_sources.py FOLDER [--texts 10000] [--repeats 3] [--write]
+
+FOLDER holds the unpacked packages tox_block and toxic_classifier.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from fairlab.data.safety import read_safety
+from fairlab.ensemble.bilstm import LENGTH, OUTPUTS, TEXTS, BiLSTM
+from fairlab.ensemble.columns import Columns
+from fairlab.ensemble.export import Ensemble
+from fairlab.ensemble.model import HarmModel
+from fairlab.ensemble.pairing import paired_logistic
+from fairlab.ensemble.passes import Trainer
+from fairlab.ensemble.sources import Profanity, Sentiment, Sources
+from harness import machine
+
+RESULTS = Path(__file__).parent / "results" / "safety_sources.json"
+PART = 1_000  # texts scored at a time
+FITTED = 4_000  # texts that the models are fitted on
+Array = np.ndarray
+
+
+class PlainBiLSTM(BiLSTM):
+    """The same scores by running through all words and zeros."""
+
+    def score(self, texts: Sequence[str]) -> Array:
+        """Scores (N, 6) in [0, 1]."""
+        ids = [self._ids(text) for text in texts]
+        padded = torch.tensor([[0] * (LENGTH - len(one)) + one for one in ids]).reshape(-1, LENGTH)
+        network = self.network
+        found = [np.empty((0, len(OUTPUTS)))]
+        with torch.inference_mode():
+            for part in padded.split(TEXTS):
+                states, _ = network.lstm(network.embedding(part))
+                pooled = torch.relu(network.dense(states.amax(dim=1)))
+                found.append(torch.sigmoid(network.dense_1(pooled)).double().numpy())
+        return np.concatenate(found)
+
+
+def texts_of(count: int) -> list[str]:
+    """Different texts of both sets, in any order."""
+    found = dict.fromkeys(text.text for name in ("hatecheck", "bias_madlibs") for text in read_safety(name))
+    return random.Random(0).sample(list(found), min(count, len(found)))
+
+
+def sources_of(folder: str, kind: type[BiLSTM]) -> Sources:
+    """The four sources."""
+    networks = [kind(package=package, folder=folder) for package in ("tox_block", "toxic_classifier")]
+    return Sources([Profanity(), Sentiment(), *networks])
+
+
+def ensemble_of(sources: Sources, texts: list[str]) -> Ensemble:
+    """Two harms, each a forest beside a regression, on random labels."""
+    features = sources.score(texts[:FITTED])
+    rng, ones, sets = np.random.default_rng(0), np.ones(len(features)), np.arange(len(features)) // 4
+    models = {}
+    for harm in ("hate", "violence"):
+        truth = (features[:, -1] + rng.random(len(features)) > 0.9).astype(int)
+        forest = Trainer("forest", 100, 5).fitted(features, truth, ones, 0, leaf=10, sets=len(features) // 4)
+        models[harm] = HarmModel([forest, paired_logistic(features, truth, sets, ones, 1.0)], 1.0, 0.0)
+    versions = {source.name: source.version for source in sources.sources}
+    harms: dict[str, Any] = {harm: {} for harm in models}
+    return Ensemble(models, {"features": sources.features, "sources": versions, "harms": harms})
+
+
+def timed(score: Callable[[list[str]], list[dict[str, Any]]], texts: list[str]) -> tuple[float, float, Array]:
+    """Wall and CPU seconds, and the scores."""
+    started, busy = time.perf_counter(), time.process_time()
+    rows = [row for first in range(0, len(texts), PART) for row in score(texts[first : first + PART])]
+    wall, cpu = time.perf_counter() - started, time.process_time() - busy
+    return wall, cpu, np.array([[row["hate"], row["violence"]] for row in rows])
+
+
+def measure(folder: str, count: int, repeats: int) -> dict[str, object]:
+    """Texts a second of both ways, by the wall's clock and by the processor's, and each source's share."""
+    torch.set_num_threads(1)
+    texts = texts_of(count)
+    sources = {"plain": sources_of(folder, PlainBiLSTM), "ours": sources_of(folder, BiLSTM)}
+    ensemble = ensemble_of(sources["ours"], texts)
+    ways = {name: Columns(ensemble, found) for name, found in sources.items()}
+    rates: dict[str, dict[str, list[float]]] = {name: {"wall": [], "cpu": []} for name in ways}
+    for way in ways.values():
+        timed(way, texts[:PART])
+    for _ in range(repeats):
+        scores = {}
+        for name, way in ways.items():
+            wall, cpu, scores[name] = timed(way, texts)
+            rates[name]["wall"].append(len(texts) / wall)
+            rates[name]["cpu"].append(len(texts) / cpu)
+        apart = float(np.abs(scores["plain"] - scores["ours"]).mean())
+        if apart > 1e-4:  # a rank may tip over by the last digit of a score
+            raise SystemExit(f"the two ways differ by {apart:.2g} on average")
+    return {
+        "machine": machine(),
+        "settings": {"texts": len(texts), "repeats": repeats, "words": float(np.mean([len(t.split()) for t in texts]))},
+        "texts_per_second": {
+            name: {clock: statistics.median(found) for clock, found in of.items()} for name, of in rates.items()
+        },
+        "ratios": [ours / plain for ours, plain in zip(rates["ours"]["cpu"], rates["plain"]["cpu"], strict=True)],
+        "apart": apart,
+        "microseconds": shares(sources["ours"], ensemble, texts),
+    }
+
+
+def shares(sources: Sources, ensemble: Ensemble, texts: list[str]) -> dict[str, float]:
+    """Microseconds of the processor for a text, by source and of the models."""
+    found = {}
+    for source in sources.sources:
+        busy = time.process_time()
+        for first in range(0, len(texts), PART):
+            source.score(texts[first : first + PART])
+        found[source.name] = 1e6 * (time.process_time() - busy) / len(texts)
+    features = sources.score(texts)
+    busy = time.process_time()
+    for first in range(0, len(texts), PART):
+        ensemble.of_features(features[first : first + PART])
+    return found | {"models": 1e6 * (time.process_time() - busy) / len(texts)}
+
+
+def table(result: dict) -> str:
+    """The figures as Markdown."""
+    settings, rate = result["settings"], result["texts_per_second"]
+    ratio, parts = statistics.median(result["ratios"]), result["microseconds"]
+    return "\n".join(
+        [
+            f"{result['machine']['processor']}; {settings['texts']:,} texts of {settings['words']:.0f} words on "
+            f"average, medians of {settings['repeats']} repeats, one process of one thread; scores differ by "
+            f"{result['apart']:.1g} on average.",
+            "",
+            "| way | texts a second of the processor's time | by the clock | times plain |",
+            "|---|---|---|---|",
+            f"| plain | {rate['plain']['cpu']:,.0f} | {rate['plain']['wall']:,.0f} | 1 |",
+            f"| ours | {rate['ours']['cpu']:,.0f} | {rate['ours']['wall']:,.0f} | {ratio:.2f} "
+            f"({min(result['ratios']):.2f} to {max(result['ratios']):.2f}) |",
+            "",
+            "Microseconds of the processor for a text: "
+            + ", ".join(f"{name} {value:.0f}" for name, value in parts.items())
+            + ".",
+        ]
+    )
+
+
+def main() -> None:
+    """Measure, print, and keep the figures where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--texts", type=int, default=10_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    result = measure(arguments.folder, arguments.texts, arguments.repeats)
+    print(table(result))
+    if arguments.write:
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
