@@ -136,8 +136,10 @@ def newest_unfinished(folder: Path) -> Path:
 
 def plain_config(config: DictConfig) -> dict[str, Any]:
     """What a run does, as plain containers, resolved, without how it is launched; a missing value is ``???``."""
-    ours = OmegaConf.masked_copy(config, [str(key) for key in config if key not in ("hydra", "launcher")])
-    return OmegaConf.to_container(ours, resolve=True, throw_on_missing=False)  # type: ignore[return-value]
+    if "hydra" in config:
+        config = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+    values: dict[str, Any] = OmegaConf.to_container(config, resolve=True, throw_on_missing=False)  # type: ignore[assignment]
+    return {key: value for key, value in values.items() if key != "launcher"}
 
 
 def refuse_changed_config(folder: Path, config: dict[str, Any]) -> None:
