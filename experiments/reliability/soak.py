@@ -153,15 +153,17 @@ def cases(small: list[str]) -> dict[str, Case]:
         ),
         "augment": Case([*augment, "output={folder}", "shard_rows=200"], "", files("data-*.jsonl"), "record.json"),
         "reproduce": Case(
-            ["fairlab.reproduce", "paper=mini", "output={folder}"], "", metrics, "runs/ccd/seed_1/record.json"
+            ["fairlab.reproduce", "paper=mini", "output={folder}"], "", metrics, "runs/ccd/seed_1/record.json",
+            lambda folder: (folder / "report.html").is_file(),
         ),
         "sweep": Case(
             ["fairlab.train", "-m", *small, "method.beta=0,1", "launcher=joblib", "hydra.sweep.dir={folder}"], "",
             metrics, "0/record.json",
         ),
         "score": Case(
-            ["fairlab.score", "model=ensemble", "input=texts.jsonl", "output={folder}/scores.jsonl"], "",
-            files("scores.jsonl"), "scores.jsonl", lambda folder: (folder / "scores.jsonl").is_file(),
+            ["fairlab.score", "model=ensemble", "input=texts.jsonl", "output={folder}/scores.jsonl",
+             "part_rows=200"], "",
+            files("scores.jsonl"), "scores.jsonl.parts", lambda folder: (folder / "scores.jsonl").is_file(),
         ),
     }  # fmt: skip
 
