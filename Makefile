@@ -23,7 +23,7 @@ quickstart: .venv/installed ## debias a small pretrained encoder, measure it bef
 fetch: .venv/installed ## bring models into the cache, for example NAME=mpnet; without NAME, list them
 	$(BIN)/fairlab fetch $(NAME)
 
-test: .venv/installed ## run the tests, in about six minutes on two cores
+test: .venv/installed ## run the tests, in about eight minutes on two cores
 	$(COMPILED) $(BIN)/python -m pytest
 
 test-slow: .venv/installed ## run the tests that are left out there: whole runs on real weights, more of what is killed
