@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
@@ -21,7 +18,7 @@ from fairlab.data.corpus import SPLITS
 from fairlab.data.prepared import NAME, Prepared, file_entry, open_prepared
 from fairlab.data.stream.formats import PROBED, TABLES, BadRow
 from fairlab.data.stream.rows import read_rows
-from fairlab.data.stream.shards import WAITING, end_with_parent, process_pool
+from fairlab.data.stream.shards import drawn_ahead, end_with_parent, process_pool
 from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
@@ -174,7 +171,7 @@ def prepare(
         FairlabError: the text or the values are bad, or the folder holds something else; nothing is left half-written.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
+    with FileLock(folder.with_name(f".{folder.name}.lock")):  # only one process at a time goes on; the others wait
         if not (folder / NAME).is_file():
             making = folder.with_name(f".{folder.name}.new")
             shutil.rmtree(making, ignore_errors=True)  # of a process that was killed
@@ -187,14 +184,6 @@ def prepare(
             finally:
                 shutil.rmtree(making, ignore_errors=True)
     return open_prepared(folder, made_of, sources)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Only one process at a time goes on; the others wait."""
-    with folder.with_name(f".{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _make(
@@ -240,14 +229,9 @@ def _in_processes(
     parts: Iterable[TextPart], maker: PartMaker, num_proc: int
 ) -> Iterator[tuple[dict[str, Any], Fingerprints]]:
     """What is made of the parts, in order, with a bounded number of them in memory."""
-    waiting: deque[Future[tuple[dict[str, Any], Fingerprints]]] = deque()
     with process_pool(num_proc, _start_worker, maker) as pool:
-        for part in parts:
-            waiting.append(pool.submit(_work, part))
-            while len(waiting) > WAITING * num_proc:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        for future in drawn_ahead((pool.submit(_work, part) for part in parts), num_proc):
+            yield future.result()
 
 
 def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | None) -> Iterator[TextPart]:

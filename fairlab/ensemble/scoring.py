@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from itertools import islice
 from typing import Any, TypeVar
 
-from fairlab.data.stream.shards import end_with_parent, process_pool
+from fairlab.data.stream.shards import drawn_ahead, end_with_parent, process_pool
 from fairlab.types import FairlabError
 
 CHUNK = 1_000  # texts handed to a process at a time
-AHEAD = 2  # batches waiting for each process, which bounds the memory
 
 T = TypeVar("T")
 Scores = dict[str, Any]  # of one text: its score by harm, and what else was asked for
@@ -62,25 +59,16 @@ def score_batches(
             yield batch, scorer(texts(batch))
         return
     load()  # what is wrong with the ensemble is said here, in one sentence, before any process starts
-    waiting: deque[tuple[T, Future[list[Scores]]]] = deque()
     with process_pool(num_proc, _start, load) as pool:
-        for batch in batches:
-            waiting.append((batch, pool.submit(_score, texts(batch))))
-            if len(waiting) > AHEAD * num_proc:
-                yield _next(waiting)
-        while waiting:
-            yield _next(waiting)
+        begun = ((batch, pool.submit(_score, texts(batch))) for batch in batches)
+        for batch, future in drawn_ahead(begun, num_proc):
+            yield batch, future.result()
 
 
 def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, CHUNK)):
         yield chunk
-
-
-def _next(waiting: deque[tuple[T, Future[list[Scores]]]]) -> tuple[T, list[Scores]]:
-    batch, future = waiting.popleft()
-    return batch, future.result()
 
 
 def _start(load: Callable[[], Scorer]) -> None:

@@ -24,8 +24,8 @@ from transformers import (
 )
 
 from fairlab.backbones.backbone import Backbone
+from tests.tiny_models import SIZE
 
-SIZE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 CORPUS = ["The cook was kind to the angry old man, and the nurse saw that he was poor but happy in his hut."] * 9
 
 

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from fairlab.data.stream.formats import BadRow
 from fairlab.files import sha256, write_whole
@@ -42,6 +42,7 @@ BAD = "rows that cannot be read"
 SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_CHARACTERS = 8_000_000  # of a shard, so that memory stays flat for long texts too
 WAITING = 2  # shards read ahead for every process
+T = TypeVar("T")
 RAY_BLOCK = 64  # shards handed to Ray at a time
 
 Input = Row | BadRow
@@ -247,14 +248,20 @@ def _in_processes(
 ) -> Iterator[dict[str, Any]]:
     """Summaries in order, with a bounded number of shards in memory."""
     builder()  # what is wrong with the values is said here, in one sentence, before any process starts
-    waiting: deque[Future[dict[str, Any]] | dict[str, Any]] = deque()
     with process_pool(num_proc, _start_worker, builder) as pool:
-        for task in tasks:
-            waiting.append(_finished(task) or pool.submit(_work, task))
-            while len(waiting) > WAITING * num_proc:
-                yield _result(waiting.popleft())
-        while waiting:
-            yield _result(waiting.popleft())
+        begun = (_finished(task) or pool.submit(_work, task) for task in tasks)
+        yield from map(_result, drawn_ahead(begun, num_proc))
+
+
+def drawn_ahead(items: Iterable[T], num_proc: int) -> Iterator[T]:
+    """Items in order, with ``WAITING`` for each process drawn before they are asked for, and no more."""
+    waiting: deque[T] = deque()
+    for item in items:
+        waiting.append(item)
+        if len(waiting) > WAITING * num_proc:
+            yield waiting.popleft()
+    while waiting:
+        yield waiting.popleft()
 
 
 @contextmanager
