@@ -6,7 +6,7 @@ COMPILED := PYTHONDONTWRITEBYTECODE=
 # Published benchmark data: FAIRLAB_DATA, else a sibling folder shared/data, else fetched by URL and checksum.
 export FAIRLAB_DATA ?= $(realpath ../shared/data)
 
-.PHONY: help quickstart fetch test test-slow lint docs bench
+.PHONY: help quickstart fetch test test-slow test-long lint docs bench
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -23,11 +23,14 @@ quickstart: .venv/installed ## debias a small pretrained encoder, measure it bef
 fetch: .venv/installed ## bring models into the cache, for example NAME=mpnet; without NAME, list them
 	$(BIN)/fairlab fetch $(NAME)
 
-test: .venv/installed ## run the tests, in about eight minutes on two cores
+test: .venv/installed ## run the tests, in three to eight minutes on two cores
 	$(COMPILED) $(BIN)/python -m pytest
 
-test-slow: .venv/installed ## run the tests that are left out there: whole runs on real weights, more of what is killed
-	$(COMPILED) $(BIN)/python -m pytest -m 'slow and not gpu and not network'
+test-slow: .venv/installed ## run tests that are left out there: real weights, more of what is killed; about two minutes
+	$(COMPILED) $(BIN)/python -m pytest -m 'slow and not long and not gpu and not network'
+
+test-long: .venv/installed ## run the longest tests: whole runs, all commands of the pages; about ten minutes
+	$(COMPILED) $(BIN)/python -m pytest -m 'long and not gpu and not network'
 
 lint: .venv/installed ## check style, types and spelling
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a script, it has its own folder there alone
+from experiments.agreement import tables as agreement
 from experiments.biasers import tables as biasers
 from experiments.ccd import tables as ccd
 from experiments.ensemble import tables as ensemble
@@ -39,6 +40,7 @@ for module in (
     minilm_mlm,
     own_axis,
     perturbation,
+    agreement,
     performance,
 ):
     for page, tables in module.PAGES.items():

@@ -1,4 +1,4 @@
-"""Hydra's side of fairlab's launchers: every job of a sweep is a process of its own; see :mod:`fairlab.run.sweeps`.
+"""Hydra's side of fairlab's launchers: every job of a sweep is a process of its own; see :mod:`fairlab.run.jobs`.
 
 Hydra takes launchers from the package ``hydra_plugins`` alone, and imports what lies there at every start, so this
 module imports the rest of fairlab only when a sweep begins.
@@ -20,7 +20,8 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 if TYPE_CHECKING:
-    from fairlab.run.sweeps import Job
+    from fairlab.run.jobs import Job
+    from fairlab.run.sweeps import SweepRun
 
 # Of the command of a sweep, what the command of one run does not repeat.
 OF_SWEEP = re.compile(r"\+?(launcher\b|output=)|hydra[./](mode|launcher|sweep|sweeper|run)\b")
@@ -55,28 +56,29 @@ class FairlabLauncher(Launcher):
         from fairlab.run.sweeps import launch
 
         sweep = Path(self.config.hydra.sweep.dir)
-        jobs, returns = [], []
+        runs, returns = [], []
         for number, overrides in enumerate(job_overrides, start=initial_job_idx):
             config = self.loader.load_sweep_config(self.config, list(overrides))
             OmegaConf.update(config, "hydra.job.num", number, force_add=True)
             OmegaConf.update(config, "hydra.job.id", str(number), force_add=True)
             HydraConfig.instance().set_config(config)  # which the job's number in its folder's name is read from
-            jobs.append(make_job(config, overrides, sweep))
+            runs.append(sweep_run(config, overrides, sweep))
             returns.append(JobReturn(overrides=overrides, cfg=config))
         given = [*self.config.hydra.overrides.task, *self.config.hydra.overrides.hydra]
         settings: Any = OmegaConf.to_object(self.config.launcher)
-        failed = launch(jobs, sweep, given, **settings)
-        for job, done in zip(jobs, returns, strict=True):
-            value = outcome(job, failed, self.objective, len(jobs))
+        failed = launch(runs, sweep, given, **settings)
+        for run, done in zip(runs, returns, strict=True):
+            value = outcome(run.job, failed, self.objective, len(runs))
             done.status = JobStatus.FAILED if isinstance(value, Exception) else JobStatus.COMPLETED
             done.return_value = value
         return returns
 
 
-def make_job(config: DictConfig, overrides: Sequence[str], sweep: Path) -> Job:
-    """A job from its composed configuration and its overrides."""
+def sweep_run(config: DictConfig, overrides: Sequence[str], sweep: Path) -> SweepRun:
+    """A run of a sweep from its composed configuration and its overrides."""
     from fairlab.run.folders import plain_config
-    from fairlab.run.sweeps import Job
+    from fairlab.run.jobs import Job
+    from fairlab.run.sweeps import SweepRun
 
     folder = sweep / str(config.hydra.sweep.subdir)
     given = [one for one in (*overrides, *config.hydra.overrides.hydra) if not OF_SWEEP.match(one)]
@@ -86,7 +88,8 @@ def make_job(config: DictConfig, overrides: Sequence[str], sweep: Path) -> Job:
     command += [f"--config-dir={path}" for path in own] + [*given, "hydra.mode=RUN", f"{place}={folder}"]
     if "output" in config:
         config.output = str(folder)
-    return Job(tuple(overrides), folder, command, plain_config(config), Path.cwd())
+    job = Job(folder, command, "ckpt" in config, Path.cwd())
+    return SweepRun(tuple(overrides), plain_config(config), job)
 
 
 def outcome(job: Job, failed: dict[Path, str], objective: str | None, total: int) -> Any:

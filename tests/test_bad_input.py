@@ -110,6 +110,7 @@ def write_inputs(folder: Path) -> None:
     write_rows(folder / "labelled.jsonl", [{"text": text, "label": str(k % 2)} for k, text in enumerate(texts)])
     (folder / "texts.txt").write_text("\n".join(texts) + "\n")
     (folder / "many.txt").write_text("\n".join(texts * 20) + "\n")
+    (folder / "scores.csv").write_text("text,hate\nAnother text.,0.5\n")
     (folder / "rain.txt").write_text("It rained.\nIt snowed.\n")
     (folder / "empty.txt").write_text("")
     (folder / "groups.doc").write_text("x")

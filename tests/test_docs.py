@@ -142,6 +142,7 @@ def test_the_page_on_where_things_are_names_what_is_there():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("material")
     pytest.importorskip("mkdocstrings")

@@ -137,6 +137,7 @@ def test_no_module_imports_them_as_it_is_imported():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_quickstart_after_a_plain_installation_ends_in_one_sentence(tmp_path):
     program = (
         "import runpy, sys\n"

@@ -31,6 +31,7 @@ def ccd_training(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_plain_and_ours_give_equal_losses_per_group_at_the_same_weights(ccd_training, monkeypatch):
     monkeypatch.setattr(ccd_training, "matmul_peak", lambda dtype: 1e9)  # which takes longer than the rest
     result = ccd_training.measure(num_groups=4, batch=2, sample=2, repeats=1)
@@ -47,6 +48,7 @@ def test_flops_by_hand(ccd_training):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_ledger_changes_no_reply_and_keeps_calls_in_flight(monkeypatch):
     llm_ledger = load("llm_ledger", monkeypatch)
     result = llm_ledger.measure(calls=40, replayed=20, concurrency=8, repeats=1)  # asserts that replies are equal
@@ -95,6 +97,7 @@ def test_likelihoods_equal_those_of_one_masked_copy_at_a_time(monkeypatch, tiny_
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_db_index_is_the_loops(monkeypatch):
     db_index = load("db_index", monkeypatch)
     result = db_index.measure(repeats=1, entries=60, part=6)
@@ -113,6 +116,7 @@ def test_the_shortcut_score_is_the_quadratic_forms(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_batched_decoding_gives_what_generate_gives(monkeypatch):
     perturber_decoding = load("perturber_decoding", monkeypatch)
     result = perturber_decoding.measure(texts=4, repeats=1)
@@ -163,6 +167,7 @@ def test_perturbation_is_measured_on_texts_of_which_half_are_about_people(monkey
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_choosing_words_holds_no_more_of_a_larger_file(monkeypatch):
     perturbation = load("perturbation", monkeypatch)
     small, large = (perturbation.peak_megabytes(size)[0] for size in (1_000_000, 10_000_000))

@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from experiments import tables
+from experiments.ccd import tables as ccd
 from experiments.rendering import matrix_table
 from fairlab.record import Reading, Record
 
@@ -57,3 +58,18 @@ def test_the_readme_quotes_means_over_seeds_and_how_far_another_processor_moves_
     assert f"| {sum(values[:3]) / 3:.3f} ({min(values[:3]):.3f} to {max(values[:3]):.3f}) |" in row
     assert f"| {values[0]:.3f}, {values[3]:.3f} |" in row
     assert abs(values[0] - values[3]) > 0.02
+
+
+def test_what_the_page_says_of_the_linear_map():
+    for run in sorted((ccd.RECORDS / "linear" / "minilm").iterdir()):
+        found = ccd.readings(f"linear/minilm/{run.name}")
+        value = {key: reading.value for key, reading in found.items()}
+
+        def relative(key, value=value):
+            return value[f"after/{key}"] / value[f"before/{key}"] - 1
+
+        assert -0.90 < relative("cced/winogender/gap") < -0.85
+        assert -0.30 < relative("seat/average/absolute_effect_size") < -0.20
+        assert all(found[f"after/seat/{test}/effect_size"].high < 0 for test in ("7", "8"))
+        assert value["after/bias_ir/average/margin"] < value["before/bias_ir/average/margin"] < 0
+        assert value["after/stsb/dev/spearman"] > value["before/stsb/dev/spearman"] - 0.5

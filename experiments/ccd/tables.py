@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from statistics import fmean
 
@@ -52,6 +54,86 @@ def quickstart() -> str:
         both = f"{values[0]:.{digits}f}, {elsewhere[f'after/{key}'].value:.{digits}f}"
         rows.append([title(before), interval(before, digits), spread, both, str(before.n)])
     return markdown(["reading", "before", "after, mean of three seeds", "seed 42 on two processors", "n"], rows)
+
+
+def linear() -> str:
+    """The linear map on every encoder that has records: the mean of the original over seeds, and of what came after."""
+    keys = {
+        "cced/winogender/gap": 4,
+        "cced/embedded/gap": 4,
+        "seat/average/absolute_effect_size": 3,
+        "bias_ir/average/deviation": 3,
+        "stsb/dev/spearman": 2,
+    }
+    folders = {folder.name: sorted(folder.iterdir()) for folder in sorted((RECORDS / "linear").iterdir())}
+    header, rows = ["reading"], []
+    found = {name: [readings(f"linear/{name}/{run.name}") for run in runs] for name, runs in folders.items()}
+    for name, runs in found.items():
+        header += [f"{name}: before", f"after, by seed ({len(runs)})", "change of the mean"]
+    for key, digits in keys.items():
+        cells = [title(next(iter(found.values()))[0][f"before/{key}"])]
+        for runs in found.values():
+            before, after = runs[0][f"before/{key}"].value, [run[f"after/{key}"].value for run in runs]
+            change = fmean(after) - before
+            relative = (
+                f"{change / before:+.1%}" if "stsb" not in key and "bias_ir" not in key else f"{change:+.{digits}f}"
+            )
+            cells += [f"{before:.{digits}f}", ", ".join(f"{value:.{digits}f}" for value in after), relative]
+        rows.append(cells)
+    return markdown(header, rows)
+
+
+def linear_tests() -> str:
+    """Effect size of every association test before the linear map and after it, by seed."""
+    rows = []
+    for folder in sorted((RECORDS / "linear").iterdir()):
+        runs = [readings(f"linear/{folder.name}/{run.name}") for run in sorted(folder.iterdir())]
+        for test in ("6", "6b", "7", "7b", "8", "8b"):
+            key = f"seat/{test}/effect_size"
+            after = ", ".join(interval(run[f"after/{key}"], 2) for run in runs)
+            rows.append([folder.name, test, interval(runs[0][f"before/{key}"], 2), after])
+    return markdown(["encoder", "test", "before", "after, by seed"], rows)
+
+
+def linear_retrieval() -> str:
+    """How many queries of Bias-IR prefer the man's document, and the margin, with the linear map."""
+    rows = []
+    for folder in sorted((RECORDS / "linear").iterdir()):
+        for run in sorted(folder.iterdir()):
+            name = f"linear/{folder.name}/{run.name}"
+            cells = [folder.name, run.name.removeprefix("seed_")]
+            for phase in ("before", "after"):
+                found = [
+                    value
+                    for key, value in readings(name).items()
+                    if re.fullmatch(f"{phase}/bias_ir/.*/male_ratio", key)
+                ]
+                cells.append(f"{sum(one.value * one.n for one in found):.0f} of {sum(one.n for one in found)}")
+            changes = {comparison.key: comparison for comparison in Record.load(RECORDS / name).comparisons}
+            cells.append(
+                f"{readings(name)['after/bias_ir/average/margin'].value:+.4f} (change p {changes[MARGIN].p:.3f})"
+            )
+            rows.append(cells)
+    return markdown(["encoder", "seed", "men's document first, before", "after", "margin after"], rows)
+
+
+def trials() -> str:
+    """Readings on data for choosing, of every setting tried last on both encoders."""
+    lines = (FOLDER / "validation" / "trials.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [
+        [
+            one["encoder"],
+            one["setting"],
+            f"{one['pronouns_gap']:+.1f}%",
+            f"{one['passages_gap']:+.1f}%",
+            f"{one['association_before']:.2f} to {one['association']:.2f}",
+            f"{one['male_first']:.2f}",
+            f"{one['sts_train']:+.2f}",
+        ]
+        for one in map(json.loads, lines)
+    ]
+    columns = ["gap, pronouns", "gap, passages", "association", "men's document first", "STS-B, training pairs"]
+    return markdown(["encoder", "setting", *columns], rows)
 
 
 def seeds() -> str:
@@ -198,6 +280,10 @@ PAGES = {
         "betas": lambda: comparison(BETAS),
         "augmentation": lambda: comparison(DATA),
         "full": full,
+        "linear": linear,
+        "linear_tests": linear_tests,
+        "linear_retrieval": linear_retrieval,
+        "trials": trials,
         "published": published,
         "study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
         "retrieval": retrieval,

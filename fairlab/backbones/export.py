@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.projection import save_projection
+from fairlab.backbones.projection import save_mark, save_projection
 from fairlab.backbones.subtraction import save_subtraction
 from fairlab.files import no_space_is_one_sentence
 
@@ -33,6 +33,7 @@ def export_backbone(backbone: Backbone, folder: Path, card: str) -> None:
             save_subtraction(backbone, temporary)
             if backbone.published is None and not backbone.model.config.is_encoder_decoder:
                 _write_sentence_transformers_files(backbone, temporary)
+            save_mark(backbone, temporary)
             (temporary / "README.md").write_text(card, encoding="utf-8")
             shutil.rmtree(folder, ignore_errors=True)
             temporary.replace(folder)

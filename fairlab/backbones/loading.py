@@ -246,13 +246,13 @@ def _in_range(length: int, limit: int, name: str) -> int:
 
 def _apply_parts(backbone: Backbone, folder: Path) -> None:
     """What exports of fairlab hold beside the model: a projection, and what is subtracted."""
-    from fairlab.backbones.projection import project, saved_projection, take_projection
+    from fairlab.backbones.projection import is_marked, project, saved_projection, take_projection
     from fairlab.backbones.subtraction import load_subtraction
 
     published = backbone.published
-    projection = saved_projection(folder) if published is None else take_projection(published)
+    projection = saved_projection(folder) if published is None else take_projection(published, is_marked(folder))
     if projection is not None:
-        project(backbone, projection)
+        project(backbone, projection, general=is_marked(folder))
     load_subtraction(backbone, folder)
 
 

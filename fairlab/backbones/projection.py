@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FOLDER = "2_Dense"
 WEIGHT = "linear.weight"
+MARK = "of_hidden_states"  # an empty file beside a matrix that is no orthogonal projection
 
 
 def away_from(directions_KD: Tensor) -> Tensor:
@@ -49,8 +50,13 @@ def is_projection(matrix: Tensor, tolerance: float = 1e-4) -> bool:
     return symmetric and torch.allclose(matrix @ matrix, matrix, atol=tolerance)
 
 
-def project(backbone: Backbone, projection: Tensor) -> None:
+def project(backbone: Backbone, projection: Tensor, *, general: bool = False) -> None:
     """Multiply the last hidden states by a matrix (D, D) from now on, after what they were multiplied by before.
+
+    Args:
+        backbone: the model.
+        projection: the matrix.
+        general: whether it may be another than an orthogonal projection, which its export must then say.
 
     Raises:
         FairlabError: embeddings are made of them by more than a weighted sum, so that theirs is another space.
@@ -65,6 +71,7 @@ def project(backbone: Backbone, projection: Tensor) -> None:
         module.register_forward_hook(_project_output)
     else:
         projection = projection.to(backbone.projection) @ backbone.projection
+    vars(module)["projection_is_general"] = general or vars(module).get("projection_is_general", False)
     # Not persistent: transformers would save it as a weight that no model has.
     module.register_buffer("projection", projection.to(backbone.device, torch.float32), persistent=False)
 
@@ -89,6 +96,17 @@ def save_projection(backbone: Backbone, folder: Path) -> None:
     save_file({WEIGHT: backbone.projection.cpu().contiguous()}, folder / FOLDER / "model.safetensors")
 
 
+def save_mark(backbone: Backbone, folder: Path) -> None:
+    """Say beside the dense layer of an export that hidden states are multiplied by it, where that is not seen."""
+    if vars(body(backbone.model)).get("projection_is_general", False):
+        (folder / FOLDER / MARK).touch()
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether ``save_mark`` said so."""
+    return (folder / FOLDER / MARK).is_file()
+
+
 def saved_projection(folder: Path) -> Tensor | None:
     """The projection that ``save_projection`` wrote into a model's folder; None without, and for other dense layers."""
     file = folder / FOLDER / "model.safetensors"
@@ -100,11 +118,11 @@ def saved_projection(folder: Path) -> Tensor | None:
         return None
     with loading(f"the projection {file}"):
         weight = load_file(file)[WEIGHT]
-    return weight if is_projection(weight) else None
+    return weight if is_marked(folder) or is_projection(weight) else None
 
 
-def take_projection(published: Published) -> Tensor | None:
-    """Take out of published modules a dense layer that is an orthogonal projection, as fairlab exports it.
+def take_projection(published: Published, marked: bool = False) -> Tensor | None:
+    """Take out of published modules a dense layer that is an orthogonal projection or marked, as fairlab exports it.
 
     Applied to the hidden states it gives the same embeddings, and the language-modelling head sees it as well.
     """
@@ -116,7 +134,7 @@ def take_projection(published: Published) -> Tensor | None:
     if dense.bias or dense.use_residual or dense.in_features != dense.out_features:
         return None
     weight = dense.linear.weight.detach()
-    if not is_projection(weight):
+    if not marked and not is_projection(weight):
         return None
     del published.readout[1]
     return weight

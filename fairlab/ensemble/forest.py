@@ -77,7 +77,7 @@ class SafetyEnsemble:
 
     Raises:
         FairlabError: an unknown kind or harm, or a harm without values for reweighting; in ``fit``, when the training
-            texts have one label only.
+            texts have one label only, or a source has no score of any of them.
     """
 
     title = "fairness-aware ensemble with fair data reweighting (FDW)"
@@ -136,7 +136,17 @@ class SafetyEnsemble:
 
     def fit(self, data: SafetyData) -> None:
         """Score the texts by all sources, choose settings, train in every fold, and train the models to export."""
+        import sklearn.kernel_approximation  # loads the libraries whose threads are limited
+        import sklearn.linear_model  # noqa: F401
+        from threadpoolctl import threadpool_limits
+
+        # The matrices are small: threads would wait for one another several times longer than they work.
+        with threadpool_limits(limits=1):
+            self._fit(data)
+
+    def _fit(self, data: SafetyData) -> None:
         views = self._views(data.texts)
+        self._refuse_silent_sources(views.text)
         others = {name: self._views(texts) for name, texts in data.others.items()}
         folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
         parts = {"test": data.texts, "validation": data.texts, **data.others}
@@ -162,6 +172,22 @@ class SafetyEnsemble:
             self.thresholds = {harm: self._threshold(harm, self.target) for harm in self.harms}
         self.judged[DEBIASED] = replace(self.judged[DEBIASED], beside=judged, thresholds=self.thresholds)
         self._train_exported(data, views, folds[0])
+
+    def _refuse_silent_sources(self, features: Array) -> None:
+        """Raise where a source has no score of any training text, such as a file of scores of other texts.
+
+        Raises:
+            FairlabError: there is one.
+        """
+        start = 0
+        for source in self.sources.sources:
+            end = start + len(source.outputs)
+            if np.isnan(features[:, start:end]).all():
+                raise FairlabError(
+                    f"the source {source.name} has no score of any of the {len(features):,} texts; give scores of "
+                    "these texts, or leave it out"
+                )
+            start = end
 
     def _compare(
         self, harm: str, texts: Sequence[SafetyText], views: Views, folds: NDArray[np.int64]
@@ -224,9 +250,10 @@ class SafetyEnsemble:
 
     def finish(self, folder: Path) -> None:
         """Write what the report shows beside the readings."""
-        from fairlab.ensemble.overview import ensemble_overview
+        from fairlab.ensemble.overview import ensemble_overview, largest_gaps
 
-        write_whole(folder / "overview.json", json.dumps(ensemble_overview(self.judged), ensure_ascii=False) + "\n")
+        for name, found in (("overview", ensemble_overview(self.judged)), ("largest_gaps", largest_gaps(self.judged))):
+            write_whole(folder / f"{name}.json", json.dumps(found, ensure_ascii=False) + "\n")
 
     def export(self, folder: Path, card: str) -> Path:
         """Write the debiased models, and return their file."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.data.safety import CATEGORIES, Judged
+from fairlab.data.safety import CATEGORIES, Judged, Predicted
 from fairlab.metrics.safety import SAFE, largest_gap, set_numbers, sliced_averages
 
 MOST = 5  # texts shown of a subgroup
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 
 def ensemble_overview(judged: Mapping[str, Judged]) -> dict[str, Any]:
-    """By harm, ready for JSON.
+    """Numbers by harm, ready for JSON; no text is among them.
 
     Args:
         judged: the judged ensemble, ``before`` (the baseline) and ``after`` (debiased).
@@ -29,11 +29,20 @@ def ensemble_overview(judged: Mapping[str, Judged]) -> dict[str, Any]:
     return {harm: _of_harm(judged, harm) for harm in judged["after"].parts["test"].scores}
 
 
+def largest_gaps(judged: Mapping[str, Judged]) -> dict[str, Any]:
+    """By harm and subgroup the texts that lie furthest from the mean of their set, ready for JSON.
+
+    Args:
+        judged: as of :func:`ensemble_overview`.
+    """
+    part = judged["after"].parts["test"]
+    return {harm: _largest(part, _truth(part, harm), _means(judged, harm)) for harm in part.scores}
+
+
 def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
     part, after = judged["after"].parts["test"], judged["after"]
     texts = part.texts
-    truth = np.array([text.labels.get(harm, -1) for text in texts])
-    models = {phase: judged[phase].parts["test"].scores[harm].mean(axis=0) for phase in ("before", "after")}
+    truth, models = _truth(part, harm), _means(judged, harm)
     columns = [*np.nan_to_num(after.source_scores).T, models["before"], models["after"]]
     averages, gaps = {}, []
     for category, names in CATEGORIES.items():
@@ -61,8 +70,16 @@ def _of_harm(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
         "contributions": {
             phase: list(map(float, judged[phase].contributions.get(harm, ()))) for phase in ("before", "after")
         },
-        "largest": _largest(part, truth, models),
     }
+
+
+def _truth(part: Predicted, harm: str) -> NDArray[np.int64]:
+    return np.array([text.labels.get(harm, -1) for text in part.texts])
+
+
+def _means(judged: Mapping[str, Judged], harm: str) -> dict[str, Array]:
+    """Scores (N,) of both models, means over repeats."""
+    return {phase: judged[phase].parts["test"].scores[harm].mean(axis=0) for phase in ("before", "after")}
 
 
 def reliability(truth: NDArray[np.int64], scores: Array, chosen: NDArray[np.bool_]) -> dict[str, list[float]]:
@@ -82,7 +99,7 @@ def reliability(truth: NDArray[np.int64], scores: Array, chosen: NDArray[np.bool
     return {"predicted": _json(predicted), "observed": _json(observed)}
 
 
-def _largest(part: Any, truth: NDArray[np.int64], models: Mapping[str, Array]) -> dict[str, list[dict[str, Any]]]:
+def _largest(part: Predicted, truth: NDArray[np.int64], models: Mapping[str, Array]) -> dict[str, list[dict[str, Any]]]:
     place, _ = set_numbers([text.key if text.subgroup else None for text in part.texts])
     inside = place >= 0
     means = np.bincount(place[inside], weights=models["after"][inside]) / np.bincount(place[inside])

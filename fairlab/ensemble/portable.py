@@ -14,8 +14,7 @@ from typing import Any
 
 import yaml
 
-from fairlab.ensemble.sources import BUILT_IN
-from fairlab.ensemble.trust import BESIDE, COPIED, PATHS, SOURCES
+from fairlab.ensemble.trust import BESIDE, COPIED, OURS, PATHS, SOURCES
 from fairlab.files import write_whole
 
 Nodes = Mapping[str, Mapping[str, Any]]
@@ -37,11 +36,11 @@ def _moved(name: str, node: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     target, found = str(node["_target_"]), dict(node)
     for key in PATHS.get(target, ()):
         path = Path(str(node.get(key)))
-        if node.get(key) is None or str(path) in BUILT_IN or not path.exists():  # or a name of the hub
+        if node.get(key) is None or str(path) in OURS or not path.exists():  # or a name of the hub
             continue
         place = Path(BESIDE) / name / path.resolve().name
         found[key] = place.as_posix()
-        if target in COPIED:
+        if key in COPIED.get(target, ()):
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, folder / place)
     return found

@@ -28,6 +28,7 @@ SETTINGS = {
     "fairlab.ensemble.bilstm.BiLSTM": {"package", "folder"},
     "fairlab.ensemble.transformer.TransformersClassifier": {"name"},
     "fairlab.ensemble.transformer.Detoxify": {"checkpoint", "config"},
+    "fairlab.ensemble.policy.PolicySimilarity": {"encoder", "path", "name"},
     "fairlab.ensemble.moderation.Moderation": {"base_url", "model", "outputs", "api_key_env"},
 }
 ADDRESSES = ("base_url", "api_key_env")
@@ -35,6 +36,7 @@ ADDRESSES = ("base_url", "api_key_env")
 OF_THE_HUB = {
     "fairlab.ensemble.transformer.TransformersClassifier": "name",
     "fairlab.ensemble.transformer.Detoxify": "config",
+    "fairlab.ensemble.policy.PolicySimilarity": "encoder",
 }
 # Settings that name files or folders. Those of an exported ensemble lie below it, in ``sources/NAME``.
 PATHS = {
@@ -43,8 +45,13 @@ PATHS = {
     "fairlab.ensemble.bilstm.BiLSTM": ("folder",),
     "fairlab.ensemble.transformer.TransformersClassifier": ("name",),
     "fairlab.ensemble.transformer.Detoxify": ("checkpoint", "config"),
+    "fairlab.ensemble.policy.PolicySimilarity": ("encoder", "path"),
 }
-COPIED = {"fairlab.ensemble.sources.WordList"}  # sources whose files are small and go along
+OURS = {"violence", "policy", "minilm"}  # what comes with fairlab, named in the place of a file, folder or hub name
+COPIED = {  # sources and those of their files that are small and go along
+    "fairlab.ensemble.sources.WordList": ("path",),
+    "fairlab.ensemble.policy.PolicySimilarity": ("path",),
+}
 BESIDE = "sources"
 # What forest, boosting and regressions of scikit-learn are written as by skops: loader, module and class.
 SKOPS_PROTOCOL = 2
@@ -224,7 +231,7 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
             )
     settings |= _located(file, name, target, {key: value for key, value in settings.items() if key not in given})
     hub = OF_THE_HUB.get(target)
-    if hub and hub not in given and not Path(str(settings.get(hub))).is_dir():
+    if hub and hub not in given and not (settings.get(hub) in OURS or Path(str(settings.get(hub))).is_dir()):
         raise FairlabError(
             f"{file}: {hub} of {name} is no folder here ({settings.get(hub)}); what is fetched from the hub is never "
             f"taken from a folder, give it: +sources.{name}.{hub}=NAME"

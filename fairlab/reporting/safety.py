@@ -28,7 +28,8 @@ from fairlab.reporting.page import (
 from fairlab.reporting.reweighting import pareto_plot
 
 PUBLISHED = Path(__file__).parent / "published" / "ensemble.yaml"
-OVERVIEW = "overview.json"  # beside the record: what the figures show, and the subgroups
+OVERVIEW = "overview.json"  # beside the record: what the figures show
+LARGEST = "largest_gaps.json"  # likewise: texts by subgroup
 OF = "acv_change_of_"  # before the name of another model
 LEAST = 0.05  # share below which a source score is left out of figure 4, as in the paper
 
@@ -40,12 +41,15 @@ def safety_sections(record: Record) -> list[Section]:
     if not file.is_file():
         return sections
     overview = json.loads(file.read_text(encoding="utf-8"))
+    texts = record.folder / LARGEST
+    largest = json.loads(texts.read_text(encoding="utf-8")) if texts.is_file() else {}
     for harm, of_harm in overview.items():
         sections.append(Section(f"Sliced averages, {harm}, safe texts", _heat_maps(of_harm)))
         if of_harm["contributions"]["before"]:
             sections.append(Section(f"What the models decide by, {harm}", [_contributions(of_harm)]))
             sections.append(Section(f"Bias of source scores, {harm}", _gaps(of_harm)))
-        sections.append(Section(f"Largest gaps, {harm}", _largest(of_harm["largest"])))
+        if harm in largest:
+            sections.append(Section(f"Largest gaps, {harm}", _largest(largest[harm])))
     return sections
 
 

@@ -217,6 +217,19 @@ class LLMGroups:
         self._refuse_unanswered(made)
         return made
 
+    def repaired(self, texts: Sequence[str], faults: Sequence[str]) -> list[Versions | NotRewritten]:
+        """Versions of texts whose answers had a fault, by a model that is shown both, or why it gave none."""
+        made = self.rewriter.repaired(
+            texts,
+            faults,
+            axis=self.lexicon.axis,
+            attributes=self.lexicon.attributes,
+            examples=self.examples,
+            stage=f"{self.stage}, repair",
+        )
+        self._refuse_unanswered(made)
+        return made
+
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
         """Every text with the person its selected word means turned to the target, or why the model gave none."""
         asked = [

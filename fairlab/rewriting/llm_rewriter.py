@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Template
 from typing import Any
 
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, estimated_tokens
 from fairlab.rewriting.prompt import Prompt, load_prompt
+from fairlab.rewriting.replacements import replaced, replacements_between
 from fairlab.types import NEUTRAL, FairlabError
 
 CONFIDENCE = "confidence"
+WORDS, TEXTS = "words", "texts"  # what a prompt asks for as ``answer``: the words that change, or whole versions
 LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # room of a reply, in tokens: times the texts' estimate, and for JSON around them
 
 
@@ -75,6 +77,7 @@ class LLMRewriter:
         self.group_prompt = load_prompt(group_prompt)
         self.target_prompt = load_prompt(target_prompt)
         self.temperature = temperature
+        self.by_words = answer_form(self.group_prompt) == WORDS
 
     def groups(
         self,
@@ -99,7 +102,40 @@ class LLMRewriter:
             FairlabError: see :meth:`fairlab.llm.client.LLM.ask`; an example lacks a version.
         """
         requests = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
-        return [_versions(reply, attributes) for reply in self.llm.ask(requests, stage=stage)]
+        replies = self.llm.ask(requests, stage=stage)
+        return [self._versions(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
+
+    def repaired(
+        self,
+        texts: Sequence[str],
+        faults: Sequence[str],
+        *,
+        axis: str,
+        attributes: Sequence[str],
+        examples: Sequence[dict[str, str]] | None = None,
+        stage: str = "repair",
+    ) -> list[Versions | NotRewritten]:
+        """As :meth:`groups`, of texts whose first answer is recorded: the model is shown it and what is wrong with it.
+
+        Args:
+            texts: texts that :meth:`groups` was asked for.
+            faults: what is wrong with the answer to each, in words.
+            axis: name of the axis, as it was asked with, like all that follows.
+            attributes: names of the attributes.
+            examples: examples shown to the model.
+            stage: name under which the ledger adds up calls, tokens, seconds and dollars.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+        """
+        asked = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
+        first = self.llm.ask(asked, stage=stage)
+        again = [
+            replace(request, messages=(*request.messages, *_mistake(reply.text, fault)))
+            for request, reply, fault in zip(asked, first, faults, strict=True)
+        ]
+        replies = self.llm.ask(again, stage=stage)
+        return [self._versions(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
 
     def targets(self, asked: Sequence[Target], *, stage: str = "targets") -> list[str | NotRewritten]:
         """The rewritten text of each, in order.
@@ -123,9 +159,26 @@ class LLMRewriter:
         if len(set(names)) < len(names) or CONFIDENCE in names:
             raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
         task = _group_task(self.group_prompt, axis, attributes)
-        turns = _group_turns(self.group_prompt, names, examples)
-        schema = _schema({name: {"type": "string"} for name in names} | {CONFIDENCE: CONFIDENCE_SCHEMA})
+        turns = _group_turns(self.group_prompt, names, examples, by_words=self.by_words)
+        answer = {WORDS: _lines_schema(len(names))} if self.by_words else {name: {"type": "string"} for name in names}
+        schema = _schema(answer | {CONFIDENCE: CONFIDENCE_SCHEMA})
         return [self._request(task, turns, text, schema, room=len(names) * estimated_tokens(text)) for text in texts]
+
+    def _versions(self, text: str, reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
+        """What a reply makes of a text."""
+        names = (NEUTRAL, *attributes)
+        if not self.by_words:
+            if failure := _nonempty(reply, names):
+                return failure
+            versions = {name: reply.value[name] for name in names}
+        elif reply.ok:
+            try:
+                versions = replaced(text, reply.value[WORDS], names)
+            except ValueError as error:
+                return NotRewritten(ExchangeOutcome.WRONG_SCHEMA, str(error))
+        else:
+            return NotRewritten(reply.outcome, reply.reason)
+        return Versions(versions, float(reply.value[CONFIDENCE]))
 
     def target_requests(self, asked: Sequence[Target]) -> list[Request]:
         """What :meth:`targets` asks, for a forecast."""
@@ -171,10 +224,34 @@ def _dumps(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def answer_form(prompt: Prompt) -> str:
+    """Whether a prompt for groups asks for words that change or for whole versions.
+
+    Raises:
+        FairlabError: it says neither.
+    """
+    if (form := prompt.extra.get("answer", TEXTS)) not in (WORDS, TEXTS):
+        raise FairlabError(f"answer in the prompt {prompt.name} must be {TEXTS} or {WORDS}, not {form}")
+    return str(form)
+
+
+def _lines_schema(columns: int) -> dict[str, Any]:
+    """A list of a word and what stands in its place in every version."""
+    line = {"type": "array", "items": {"type": "string"}, "minItems": columns + 1, "maxItems": columns + 1}
+    return {"type": "array", "items": line}
+
+
+def _mistake(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The turns that show a model its answer and what is wrong with it."""
+    asked = f"That is not right: {fault}. Reply with the corrected JSON object alone."
+    return {"role": "assistant", "content": answer}, {"role": "user", "content": asked}
+
+
 def _group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
     try:
         line = Template(prompt.extra["version_line"])
-        versions = "\n".join(line.substitute(attribute=attribute) for attribute in attributes)
+        between = ", " if answer_form(prompt) == WORDS else "\n"
+        versions = between.join(line.substitute(attribute=attribute) for attribute in attributes)
         return Template(prompt.task).substitute(axis=axis, versions=versions)
     except (KeyError, ValueError) as error:
         raise FairlabError(
@@ -184,7 +261,7 @@ def _group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
 
 
 def _group_turns(
-    prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None
+    prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None, *, by_words: bool
 ) -> list[tuple[str, str]]:
     """Examples as text and answer; the file's where they have every version, the caller's always."""
     if examples is None:
@@ -193,7 +270,9 @@ def _group_turns(
     for example in examples:
         if lacking := [name for name in ("text", *names) if name not in example]:
             raise FairlabError(f"the example '{example.get('text', '')[:60]}' has no '{lacking[0]}'; add it")
-        turns.append((example["text"], _dumps({name: example[name] for name in names} | {CONFIDENCE: 1.0})))
+        versions = {name: example[name] for name in names}
+        answer = {WORDS: replacements_between(example["text"], versions)} if by_words else versions
+        turns.append((example["text"], _dumps({**answer, CONFIDENCE: 1.0})))
     return turns
 
 
@@ -204,10 +283,3 @@ def _nonempty(reply: Reply, names: Sequence[str]) -> NotRewritten | None:
     if empty := [name for name in names if not reply.value[name].strip()]:
         return NotRewritten(ExchangeOutcome.WRONG_SCHEMA, f"'{empty[0]}' is empty")
     return None
-
-
-def _versions(reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
-    names = (NEUTRAL, *attributes)
-    if failure := _nonempty(reply, names):
-        return failure
-    return Versions({name: reply.value[name] for name in names}, float(reply.value[CONFIDENCE]))

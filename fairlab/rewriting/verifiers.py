@@ -67,10 +67,18 @@ class PolarityVerifier(TextVerifier):
         self.polarity = Polarity(lexicon)
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
-        """Which version reads as what instead."""
+        """Which version reads as what instead, and by which words."""
         found = {name: self.polarity(text) for name, text in versions.items()}
-        wrong = [f"'{name}' reads as {read}" for name, read in found.items() if read != name]
+        wrong = [
+            f"'{name}' reads as {read}{self._by(versions[name], name)}" for name, read in found.items() if read != name
+        ]
         return "; ".join(wrong) or None
+
+    def _by(self, text: str, name: str) -> str:
+        """The words of other attributes in a version."""
+        marks, finder = self.polarity.marks, self.polarity.finder
+        words = dict.fromkeys(text[span.start : span.end] for span in finder.find(text) if marks[span.term] != name)
+        return f" by {', '.join(words)}" if words else ""
 
 
 class WordsVerifier(TextVerifier):

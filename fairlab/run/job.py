@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
@@ -56,7 +57,7 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
 @contextmanager
 def accounted(record: Record) -> Iterator[None]:
     """Inside, the work of a run is done; whatever happens, its record says how it ended and how long it took."""
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), processor_seconds()
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as error:  # Lightning turns Ctrl-C into SystemExit
@@ -72,9 +73,15 @@ def accounted(record: Record) -> Iterator[None]:
         record.status, record.reason = "failed", cli.explain(error) or f"{type(error).__name__}: {error}"
         raise
     finally:
-        earlier = record.provenance.get("wall_seconds", 0.0)
-        record.provenance["wall_seconds"] = round(earlier + time.perf_counter() - started, 1)
+        taken = {"wall_seconds": time.perf_counter() - started, "processor_seconds": processor_seconds() - busy}
+        for name, seconds in taken.items():  # an earlier attempt's are in the record already
+            record.provenance[name] = round(record.provenance.get(name, 0.0) + seconds, 1)
         record.save()
+
+
+def processor_seconds() -> float:
+    """Seconds that processors have worked for this process, and for those of its own that have ended."""
+    return sum(os.times()[:4])
 
 
 def do_work(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None], record: Record) -> None:

@@ -2,8 +2,9 @@ import pytest
 
 from fairlab.augmentation.counterfactual_groups import CounterfactualGroups
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.group_rewriters import NO_WORD, WordSwapGroups
-from fairlab.rewriting.llm_rewriter import Versions
+from fairlab.llm.exchange import ExchangeOutcome
+from fairlab.rewriting.group_rewriters import NO_WORD, LLMGroups, WordSwapGroups
+from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
 from fairlab.types import FairlabError, Row
 
 GENDER = load_lexicon("gender")
@@ -37,11 +38,50 @@ def test_a_text_without_a_word_of_the_axis_is_counted_and_not_asked_about():
 def test_polarity_is_counted_before_the_filter():
     rewriter = Fixed("They left.", "She left.", "She left.")
     (dropped,) = CounterfactualGroups(rewriter=rewriter).make([row("He left.")])
-    assert (dropped.rows, dropped.reason, dropped.detail) == ((), "wrong polarity", "'man' reads as woman")
+    assert (dropped.rows, dropped.reason, dropped.detail) == ((), "wrong polarity", "'man' reads as woman by She")
     assert dropped.counts == {"judged": 1, "right/union": 0, "right/neutral": 1, "right/man": 0, "right/woman": 1}
     (kept,) = CounterfactualGroups(rewriter=rewriter, filter="keep").make([row("He left.", split="train")])
     assert kept.rows[0]["split"] == "train"
     assert kept.counts["kept in spite of: wrong polarity"] == 1
+
+
+def test_a_model_is_shown_each_fault_once(monkeypatch):
+    made = {
+        "He left.": Versions({"neutral": "They left.", "man": "She left.", "woman": "She left."}, 0.5),
+        "He ran.": Versions({"neutral": "They ran.", "man": "He ran.", "woman": "She ran."}, 0.5),
+        "He sat.": NotRewritten(ExchangeOutcome.WRONG_SCHEMA, "'x' does not stand in the text"),
+    }
+    shown = {}
+
+    def repaired(self, texts, faults):
+        shown.update(zip(texts, faults, strict=True))
+        return [
+            Versions({"neutral": "They left.", "man": "He left.", "woman": "She left."}, 0.5)
+            if "left" in text
+            else made[text]
+            for text in texts
+        ]
+
+    monkeypatch.setattr(LLMGroups, "__init__", lambda self: None)
+    monkeypatch.setattr(LLMGroups, "groups", lambda self, texts: [made[text] for text in texts])
+    monkeypatch.setattr(LLMGroups, "repaired", repaired)
+    monkeypatch.setattr(LLMGroups, "provenance", {"rewriter": "llm"})
+    rewriter = LLMGroups()
+    rewriter.lexicon = GENDER
+    first, second, third = CounterfactualGroups(rewriter=rewriter, repair=True).make([row(text) for text in made])
+    assert shown == {
+        "He left.": "wrong polarity: 'man' reads as woman by She",
+        "He sat.": "wrong schema: 'x' does not stand in the text",
+    }
+    assert first.rows[0]["versions"]["man"] == "He left."
+    assert (first.counts["asked again"], first.counts["mended"], first.counts["right/union"]) == (1, 1, 1)
+    assert "asked again" not in second.counts
+    assert (third.rows, third.reason, third.counts["mended"]) == ((), "rewriter: wrong schema", 0)
+
+
+def test_a_repair_needs_a_language_model():
+    with pytest.raises(FairlabError, match=r"augmentation\.repair asks a language model again"):
+        CounterfactualGroups(rewriter=WordSwapGroups(lexicon=GENDER), repair=True)
 
 
 def test_the_first_verifier_that_objects_gives_the_reason():

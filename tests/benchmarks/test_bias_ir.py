@@ -195,7 +195,7 @@ def test_the_interval_resamples_queries_within_their_category():
     [
         ("tiny", "title_and_document"),
         ("tiny", "document"),
-        pytest.param("MiniLM", "title_and_document", marks=pytest.mark.slow),
+        pytest.param("MiniLM", "title_and_document", marks=[pytest.mark.slow, pytest.mark.long]),
     ],
 )
 def test_the_published_files_by_a_plain_computation(weights, document, data_folder, tiny_folders):

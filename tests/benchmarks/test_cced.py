@@ -120,6 +120,7 @@ def test_measuring_by_the_definition_one_text_at_a_time(tiny, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 def test_winogender_on_minilm():
     from fairlab.backbones.loading import load_backbone

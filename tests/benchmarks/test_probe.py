@@ -81,6 +81,7 @@ def test_the_probe_recovers_a_linear_rule_and_nothing_from_noise():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 def test_minilm_learns_sentiment():
     from fairlab.backbones.loading import load_backbone

@@ -1,5 +1,7 @@
 """What a run says of the seconds and the memory of its stages."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -33,6 +35,21 @@ def test_a_stage_says_how_long_it_took_and_how_much_memory_it_held(record):
     assert 0.1 <= found["loading"].seconds < 5
     assert 140 * MB < found["training"].peak_bytes - found["loading"].peak_bytes < 260 * MB
     assert found["loading"].gpu_peak_bytes is None
+
+
+OWN = """
+from fairlab.benchmarks.stages import Stage, timed
+with timed(taken := Stage()):
+    pass
+print(taken.peak_bytes)
+"""
+
+
+def test_the_peak_is_not_that_of_the_process_that_started_this_one():
+    block = bytearray(1500 * MB)
+    block[::4096] = b"x" * len(block[::4096])
+    said = subprocess.run([sys.executable, "-c", OWN], capture_output=True, text=True, check=True).stdout
+    assert 5 * MB < int(said) < 1000 * MB
 
 
 def test_a_stage_that_fails_is_kept_and_one_that_is_done_again_adds_up(record):

@@ -52,6 +52,7 @@ def test_missing_data_is_listed(tiny, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 def test_minilm_reaches_what_is_known_of_it():
     from fairlab.backbones.loading import load_backbone

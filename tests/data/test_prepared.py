@@ -102,6 +102,7 @@ def test_a_text_is_prepared_once_for_all_who_ask_the_same(tiny, file, tmp_path, 
 
 
 @pytest.mark.slow  # processes start anew, and import anew
+@pytest.mark.long
 def test_shards_do_not_depend_on_the_number_of_processes(tiny, file, tmp_path, everybody, monkeypatch):  # noqa: F811
     monkeypatch.setattr(preparing, "PART", 1000)
     made = [

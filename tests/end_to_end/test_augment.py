@@ -216,6 +216,7 @@ def test_groups_of_rules_feed_training(run, tmp_path, tiny_folders):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_training_killed_while_it_makes_its_data_goes_on_with_the_shards_that_are_there(
     run, start, tmp_path, tiny_folders
 ):
@@ -348,7 +349,7 @@ def test_what_becomes_of_groups_of_the_wrong_polarity(tmp_path, chosen):
         assert rejects == {"r3": "wrong polarity", "r5": "rewriter: malformed JSON"}
     elif chosen == "keep":
         assert set(by_id) == {"r0", "r2", "r3", "r4", "r7"}
-        assert by_id["r3"]["check"] == "wrong polarity: 'neutral' reads as woman; 'man' reads as woman"
+        assert by_id["r3"]["check"].startswith("wrong polarity: 'neutral' reads as woman by ")
         assert by_id["r0"]["check"] == "passed"
     else:
         assert set(by_id) == {"r0", "r2", "r3", "r4", "r5", "r7"}

@@ -56,6 +56,7 @@ def arguments(tmp_path, tiny_folders):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp_path):
     done = run(*arguments, "hydra.sweep.dir=sweep")
     assert done.returncode == 0, done.stderr
@@ -103,6 +104,7 @@ def test_one_command_tunes_measures_and_compares_four_models(run, arguments, tmp
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_kill_9_and_ckpt_give_the_same_weights(run, start, arguments, tmp_path):
     one = [
         *arguments,

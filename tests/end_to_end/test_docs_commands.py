@@ -128,6 +128,7 @@ MADE_BEFORE = {
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 @pytest.mark.parametrize(("entry", "arguments"), distinct())
 def test_a_command_of_the_pages(entry, arguments, run, tiny_folders, tiny_bart):

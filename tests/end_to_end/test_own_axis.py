@@ -67,6 +67,7 @@ def test_one_command_makes_splits_trains_and_measures(run, tiny_folders, texts, 
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_nothing_that_is_measured_was_trained_on(tiny_folders, texts):
     made = fairlab.augment(texts, "counterfactual_groups", axis=LEXICON)
     assert made[0]["axis"] == "disability"

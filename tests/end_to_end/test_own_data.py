@@ -225,6 +225,7 @@ def test_a_hub_that_does_not_take_the_data_leaves_it_here(own, tmp_path, hub, ca
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_model_is_pushed_with_its_readings(run, small, tmp_path):
     with HubStub() as hub:
         environment = {"HF_ENDPOINT": hub.url, "HF_TOKEN": TOKEN, "HF_HUB_OFFLINE": "0"}

@@ -97,6 +97,7 @@ def test_fairberta_at_paper_scale_takes_two_steps_on_a_fresh_roberta(run, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_kill_9_in_mid_epoch_and_ckpt_last_give_the_same_model(run, start, tmp_path, tiny_folders, text):
     long = {"method.epochs": 15, "method.validate_every": 20, "trainer.checkpoint_every": 5, "backbone": "bert_base"}
     arguments = small(tiny_folders, text, **long, **{"backbone.max_length": 32, "data.block": 16})

@@ -142,6 +142,7 @@ def test_the_audit_sheet_is_written_once_and_read_back(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 def test_a_validation_set_and_its_manifest_are_regenerated_to_the_byte(tmp_path):
     command = ["+augmentation=fairtuning", "input=task:rte:dev"]

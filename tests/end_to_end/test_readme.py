@@ -37,7 +37,7 @@ def at_first(command):
     ("command", "weights"),
     [
         *(pytest.param(one, "tiny", marks=[] if at_first(one) else pytest.mark.slow) for one in TRAIN),
-        *(pytest.param(one, "MiniLM", marks=pytest.mark.slow) for one in TRAIN),
+        *(pytest.param(one, "MiniLM", marks=[pytest.mark.slow, pytest.mark.long]) for one in TRAIN),
     ],
 )
 def test_a_training_command_of_the_readme(command, weights, run, tiny_folders, tmp_path):

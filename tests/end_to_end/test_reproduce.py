@@ -85,6 +85,7 @@ def test_it_runs_what_is_missing_once_and_writes_tables(run, matrix, small, tmp_
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_runs_of_one_backbone_take_the_readings_before_from_the_first(run, matrix, small, tmp_path):
     beta = {"quickstart": [*small, "method.beta=2"]}
     rows = {"no debiasing": {"run": "ccd", "phase": "before"}, "CCD-CDA": "ccd", "CCD-GPT": "beta"}
@@ -169,7 +170,7 @@ def test_a_run_that_fails_leaves_its_cells_empty(run, matrix, small, tmp_path):
     matrix(options={"quickstart": ["method.epochs=0"]})
     done = run("paper=mini", "seeds=1", entry="reproduce")
     assert done.returncode == 1
-    assert "ccd seed 1 failed: fairlab: method.epochs" in done.stderr
+    assert "ccd seed 1 failed: method.epochs" in done.stderr
     assert "1 of 1 runs failed (ccd seed 1); start again" in done.stderr
     cells = json.loads((tmp_path / OUTPUT / "table_6.json").read_text())
     assert cells["CCD-CDA"]["cced/groups/gap"]["value"] is None
@@ -210,7 +211,46 @@ def test_a_run_that_needs_a_failed_one_is_not_run(run, matrix, small):
     matrix(runs=runs, tables={6: table}, options={"quickstart": []})
     done = run("paper=mini", "seeds=1", entry="reproduce")
     assert done.returncode == 1
-    assert "second seed 1 is not run: it needs ccd seed 1, which failed" in done.stderr
+    assert "second seed 1 failed: it needs ccd seed 1, which failed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        ["launcher=joblib", "launcher.n_jobs=2"],
+        pytest.param(["launcher=submitit_local", "launcher.n_jobs=2"], marks=pytest.mark.slow),
+        pytest.param(["launcher=ray"], marks=pytest.mark.slow),
+    ],
+)
+def test_a_launcher_does_several_runs_at_a_time_each_after_what_it_needs(run, matrix, small, tmp_path, launcher):
+    package = {"launcher=submitit_local": "submitit", "launcher=ray": "ray"}.get(launcher[0])
+    pytest.importorskip(package) if package else None
+    texts = [f"He saw his father and mother {k} times." for k in range(40)]
+    (tmp_path / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    on_made = [*(part for part in small if not part.startswith("data.path")), "data.path=made/swapped"]
+    table = {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}}
+    table["rows"] = {"no debiasing": {"run": "ccd", "phase": "before"}, "CCD-CDA": "other"}
+    matrix(
+        runs={"ccd": {"quickstart": small}, "other": {"quickstart": on_made}},
+        made={"swapped": ["+augmentation=cda", "input=texts.jsonl"]},
+        tables={6: table},
+        before={"quickstart": "ccd"},
+    )
+    done = run("paper=mini", *launcher, entry="reproduce")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split(": ")[1] for line in numbered(done.stdout)] == ["missing"] * 4
+    ended = [line.removesuffix(" is done") for line in lines if line.endswith(" is done")]
+    assert sorted(ended) == ["ccd seed 1", "ccd seed 2", "data swapped", "other seed 1", "other seed 2"]
+    assert ended.index("ccd seed 1") < ended.index("other seed 1")
+    folder = tmp_path / OUTPUT / "runs"
+    for name, seed in (("ccd", 2), ("other", 1), ("other", 2)):
+        record = Record.load(folder / name / f"seed_{seed}")
+        assert record.provenance["before_taken_from"]["folder"] == f"{OUTPUT}/runs/ccd/seed_1"
+    assert "report: " in (folder / "ccd" / "logs" / "seed_2.txt").read_text()
+    again = run("paper=mini", *launcher, entry="reproduce")
+    assert [line.split(": ")[1] for line in numbered(again.stdout)] == ["finished"] * 4
+    assert "is done" not in again.stdout
 
 
 def test_a_dry_run_of_a_training_plans_it_and_writes_nothing(run, small, tmp_path):

@@ -48,6 +48,7 @@ def test_kill_9_in_mid_training_and_ckpt_last_give_the_same_weights(run, start, 
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_keeps_the_checkpoint_and_says_interrupted(run, start, small, tmp_path, uninterrupted):
     process = start(*small, *LONG)
     wait_for(last_checkpoint(tmp_path), process)

@@ -30,6 +30,7 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     folder = only_run(tmp_path, "safety_ensemble")
     record = Record.load(folder)
     assert record.status == "finished"
+    assert record.provenance["processor_seconds"] > 0
     metrics = record.metrics()
     assert {"before/safety/toxicity/acv", "after/safety/toxicity/acv_change"} <= set(metrics)
     assert record.provenance["sources"]["sources"] == {"sentiment": "3.3.2"}
@@ -59,6 +60,7 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_sweep_over_strengths_chooses_by_validation(run, tmp_path):
     done = run("-m", *SMALL[:-1], "+sweep=reweighting", "strength={lambda_safe:0.1},{}", "hydra.sweep.dir=sweep")
     assert done.returncode == 0, done.stderr

@@ -47,6 +47,7 @@ def lines(path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("num_proc", [1, 2])
 def test_killed_in_the_middle_it_goes_on_to_the_same_scores(run, start, exported, tmp_path, num_proc):
     write_rows(tmp_path / "texts.jsonl", [{"text": f"{TEXTS[k % 3]} {k}", "user": k} for k in range(4_000)])

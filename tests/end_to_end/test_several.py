@@ -18,6 +18,7 @@ SHARED = ["trainer=ddp_cpu", "trainer.devices=2", "trainer.checkpoint_every=1"]
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     command = [*small, "benchmark=[cced,seat]", "data.validation=5", "data.batch_size=8", "method.validate_every=2"]
     alone = run(*command, "hydra.run.dir=alone", "trainer=cpu")
@@ -57,6 +58,7 @@ def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_torchrun_starts_the_processes_and_an_evaluation_is_shared(run, tmp_path, tiny_folders):
     command = [f"model={tiny_folders['bert_mlm']}", "benchmark=[seat,bias_ir]", "max_length=32"]
     started = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -91,6 +93,7 @@ def processes_in(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("told", ["SIGTERM", "Ctrl-C"])
 def test_two_processes_told_to_end_take_a_checkpoint_and_go_on(run, small, tmp_path, told):
     command = [*small, *LONG, *SHARED, "trainer.checkpoint_every=1000"]
@@ -117,6 +120,7 @@ def test_two_processes_told_to_end_take_a_checkpoint_and_go_on(run, small, tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_kill_9_of_any_process_leaves_none_behind(small, tmp_path):
     command = [*small, *LONG, *SHARED]
     process = start_as_a_shell_does(command, tmp_path)

@@ -22,6 +22,7 @@ def code_cells():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 def test_the_tour_runs_from_top_to_bottom_in_three_minutes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -36,6 +37,7 @@ def test_the_tour_runs_from_top_to_bottom_in_three_minutes(tmp_path, monkeypatch
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 def test_three_lines_on_a_sentence_transformer_equal_the_command(run, tmp_path):
     folder = find_weights(**MINILM)

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.data
 def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     from sentence_transformers import SentenceTransformer
@@ -29,6 +30,7 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
     assert lines[0].startswith(
         "quickstart scale: the backbone is sentence-transformers/all-MiniLM-L6-v2 with the adapters minilm_mlm, "
     )
+    assert lines[1] == "trained on 120 counterfactual groups, 16 items a step"
     headlines = (
         "CCED gap, embedded sentences: ",
         "CCED gap, Winogender sentences: ",
@@ -36,7 +38,7 @@ def test_a_reduced_quickstart_on_the_real_encoder_and_real_data(run, tmp_path):
         "Bias-IR distance from an even choice, all categories: ",
         "STS-B Spearman correlation, development set: ",
     )
-    assert all(line.startswith(start) for line, start in zip(lines[1:], headlines, strict=False))
+    assert all(line.startswith(start) for line, start in zip(lines[2:], headlines, strict=False))
     assert lines[-1] == f"report: {only_run(tmp_path).relative_to(tmp_path)}/report.html"
     assert done.stderr.strip() == ""
 
@@ -84,6 +86,7 @@ def test_the_run_contract_on_a_tiny_masked_lm(run, small, tmp_path):
 
 @pytest.mark.data
 @pytest.mark.slow
+@pytest.mark.long
 def test_every_benchmark_measures_before_and_after(run, small, tmp_path):
     small = [argument for argument in small if "benchmark" not in argument]
     done = run(*small, "benchmark=[stsb,seat,bias_ir]")
@@ -147,6 +150,7 @@ def test_the_configuration_is_printed(run):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_an_installed_wheel_works_from_an_empty_folder(tmp_path):
     """The wheel carries conf/ and the embedded data; its environment borrows this one's packages."""
     subprocess.run(
@@ -239,6 +243,7 @@ def test_methods_sweep_over_the_same_groups(run, small, tiny_folders, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_training_on_an_axis_of_ones_own_is_measured_on_it_and_said(run, small, tmp_path):
     """Disability groups, measured by sets of gender and on the training file itself."""
     versions = ["a deaf person saw the boat", "a blind person saw the boat", "a person saw the boat"]

@@ -16,7 +16,12 @@ from tests.ensemble.conftest import Biased
 def test_an_exported_ensemble_scores_alike_and_is_checked(fitted, tmp_path):
     fitted.finish(tmp_path)
     fitted.export(tmp_path / "model", "")
-    assert set(json.loads((tmp_path / "overview.json").read_text())) == {"toxicity"}
+    overview = (tmp_path / "overview.json").read_text()
+    assert set(json.loads(overview)) == {"toxicity"}
+    largest = json.loads((tmp_path / "largest_gaps.json").read_text())["toxicity"]
+    shown = {entry["text"] for entries in largest.values() for entry in entries}
+    assert len(shown) > 20
+    assert not any(text in overview for text in shown)  # numbers alone
     folder = tmp_path / "model"
     loaded = load_ensemble(folder)
     texts = ["An awful day.", "A lovely day.", "x" * 1_000_000, ""]

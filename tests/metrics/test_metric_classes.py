@@ -72,6 +72,7 @@ def test_terms_that_were_not_seen_do_not_count():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_see_the_value_of_all_batches(tmp_path):
     torch.multiprocessing.spawn(one_of_two, args=(str(tmp_path),), nprocs=2)
     for rank in range(2):

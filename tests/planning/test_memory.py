@@ -60,6 +60,7 @@ def test_what_saves_memory_does():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("layers", "width", "texts", "length"), [(6, 384, 32, 128), (4, 768, 32, 64)])
 def test_the_formula_is_within_a_fifth_of_the_measured_peak(layers, width, texts, length):
     command = [sys.executable, "-c", MEASURE, *map(str, (layers, width, texts, length))]

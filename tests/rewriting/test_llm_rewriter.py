@@ -177,3 +177,37 @@ def test_prompts_that_cannot_be_used(content, message, tmp_path):
         path.write_text(content)
     with pytest.raises(FairlabError, match=message):
         LLMRewriter(LLM(None, "m", Ledger(tmp_path / "x")), group_prompt=str(path)).group_requests(["x"], **GENDER)
+
+
+def test_a_prompt_may_ask_for_the_words_that_change(tmp_path):
+    answer = {"words": [["She", "They", "He", "She"]], "confidence": 0.5}
+    with Stub(lambda *_: said(json.dumps(answer))) as stub:
+        asking = rewriter(stub, tmp_path, group_prompt="counterfactual_words")
+        good, bad = asking.groups(["She left.", "It rained."], **GENDER)
+    assert good == Versions({"neutral": "They left.", "man": "He left.", "woman": "She left."}, 0.5)
+    assert bad == NotRewritten(ExchangeOutcome.WRONG_SCHEMA, "'She' does not stand in the text")
+    messages = stub.payloads[0]["messages"]
+    assert "[word as it stands in the text, neutral, man, woman]" in messages[0]["content"]
+    assert json.loads(messages[2]["content"])["words"][0] == ["She was", "They were", "He was", "She was"]
+
+
+def test_a_repair_shows_the_answer_and_its_fault(tmp_path):
+    with Stub(
+        lambda payload, nth: said(json.dumps(SHE if len(payload["messages"]) > 18 else SHE | {"man": "x"}))
+    ) as stub:
+        asking = rewriter(stub, tmp_path)
+        asking.groups(["She left."], **GENDER)
+        (made,) = asking.repaired(["She left."], ["'man' reads as neutral"], **GENDER)
+    assert isinstance(made, Versions)
+    assert made.versions["man"] == "He left."
+    assert len(stub.payloads) == 2  # the first answer comes from the ledger
+    shown, asked = stub.payloads[1]["messages"][-2:]
+    assert (shown["role"], json.loads(shown["content"])["man"]) == ("assistant", "x")
+    assert "'man' reads as neutral" in asked["content"]
+
+
+def test_an_answer_form_that_there_is_not(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("version: 1\ntask: x\nversion_line: y\nanswer: verse")
+    with pytest.raises(FairlabError, match="must be texts or words, not verse"):
+        LLMRewriter(LLM(None, "m", Ledger(tmp_path / "x")), group_prompt=str(path))

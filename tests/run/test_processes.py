@@ -161,6 +161,7 @@ def test_one_process_is_a_share_of_everything():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_do_what_one_does(tmp_path, capfd):
     alone = tmp_path / "alone"
     together = tmp_path / "together"

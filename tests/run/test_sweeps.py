@@ -12,7 +12,8 @@ import pytest
 
 from fairlab.record import Record
 from fairlab.run import sweeps as launching
-from fairlab.run.sweeps import Job, launch
+from fairlab.run.jobs import Job
+from fairlab.run.sweeps import SweepRun, launch
 from fairlab.types import FairlabError
 from hydra_plugins.fairlab_launcher import outcome
 
@@ -57,7 +58,11 @@ def jobs(tmp_path):
         config = {"ckpt": None, "beta": 1}
         folders = [Path("sweep") / str(number) for number in range(len(acts))]
         return [
-            Job((f"act={act}", "same=1"), folder, [sys.executable, "-c", RUN, str(folder), act], config, tmp_path)
+            SweepRun(
+                (f"act={act}", "same=1"),
+                config,
+                Job(folder, [sys.executable, "-c", RUN, str(folder), act], True, tmp_path),
+            )
             for folder, act in zip(folders, acts, strict=True)
         ]
 
@@ -71,13 +76,13 @@ def start(tmp_path, monkeypatch):
     def launched(jobs, over="basic", objective=None, **changes):
         runner = over if over in ("submitit", "ray") else "here"
         failed = launch(jobs, Path("sweep"), ["a=1,2", "launcher=x"], over=runner, **SETTINGS[over] | changes)
-        return [outcome(job, failed, objective, len(jobs)) for job in jobs]
+        return [outcome(run.job, failed, objective, len(jobs)) for run in jobs]
 
     return launched
 
 
-def tries(job):
-    return (job.place / "tried").read_text()
+def tries(run):
+    return (run.job.place / "tried").read_text()
 
 
 @pytest.mark.parametrize("over", ["basic", "joblib", pytest.param("submitit", marks=pytest.mark.slow), "ray"])
@@ -95,11 +100,11 @@ def test_what_fails_stops_no_other_and_only_that_is_done_again(jobs, start, over
     assert "run 1 act=fail: failed: beta is no number" in capsys.readouterr().out
 
     assert start(made, over) == [None] * 4
-    assert [tries(job) for job in made] == [";", ";ckpt=sweep/1;", ";ckpt=sweep/2;", ";"]
+    assert [tries(run) for run in made] == [";", ";ckpt=sweep/1;", ";ckpt=sweep/2;", ";"]
     assert json.loads(Path("sweep/sweep.json").read_text())["status"] == "finished"
     assert "sweep: 4 runs, 2 of them finished before" in capsys.readouterr().out
     threads = SETTINGS[over]["threads"]
-    assert f"on the way {threads or os.environ.get('OMP_NUM_THREADS')} " in made[0].log.read_text()
+    assert f"on the way {threads or os.environ.get('OMP_NUM_THREADS')} " in made[0].job.log.read_text()
 
 
 def test_the_objective_is_what_the_record_says(jobs, start):
@@ -114,7 +119,7 @@ def test_the_objective_is_what_the_record_says(jobs, start):
 def test_each_run_has_a_gpu_of_its_own(jobs, start):
     made = jobs("finish", "finish", "finish")
     start(made, "joblib", gpus=[3, 5])
-    used = [job.log.read_text().split()[-1] for job in made]
+    used = [run.job.log.read_text().split()[-1] for run in made]
     assert set(used) <= {"3", "5"}
     assert used[:2] in (["3", "5"], ["5", "3"])
 
@@ -123,7 +128,7 @@ def test_sigterm_is_handed_on_and_nothing_more_begins(jobs, start):
     made = jobs("wait", "finish")
 
     def terminate():
-        while not (made[0].place / "waiting").exists():
+        while not (made[0].job.place / "waiting").exists():
             time.sleep(0.02)
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -134,9 +139,9 @@ def test_sigterm_is_handed_on_and_nothing_more_begins(jobs, start):
         start(made)
     thread.join()
     assert signal.getsignal(signal.SIGTERM) is before
-    assert not made[1].place.exists()
+    assert not made[1].job.place.exists()
     assert start(made) == [None, None]
-    assert [tries(job) for job in made] == [";ckpt=sweep/0;", ";"]
+    assert [tries(run) for run in made] == [";ckpt=sweep/0;", ";"]
 
 
 def test_a_job_that_is_preempted_is_queued_again_and_goes_on(jobs, start):
@@ -144,9 +149,9 @@ def test_a_job_that_is_preempted_is_queued_again_and_goes_on(jobs, start):
     (made,) = jobs("wait")
 
     def preempt():
-        while not (made.place / "waiting").exists() or not (made.place / "waiting").read_text():
+        while not (made.job.place / "waiting").exists() or not (made.job.place / "waiting").read_text():
             time.sleep(0.02)
-        os.kill(int((made.place / "waiting").read_text()), signal.SIGUSR2)  # as Slurm warns a job
+        os.kill(int((made.job.place / "waiting").read_text()), signal.SIGUSR2)  # as Slurm warns a job
 
     thread = threading.Thread(target=preempt)
     thread.start()
@@ -160,9 +165,9 @@ def test_a_run_whose_ray_worker_dies_is_done_again(jobs, start):
     (made,) = jobs("wait")
 
     def kill():
-        while not (made.place / "waiting").exists() or not (made.place / "waiting").read_text():
+        while not (made.job.place / "waiting").exists() or not (made.job.place / "waiting").read_text():
             time.sleep(0.02)
-        os.kill(int((made.place / "waiting").read_text()), signal.SIGKILL)
+        os.kill(int((made.job.place / "waiting").read_text()), signal.SIGKILL)
 
     thread = threading.Thread(target=kill)
     thread.start()
@@ -190,7 +195,7 @@ def test_two_of_one_sweep_are_refused(jobs, start):
     said = []
 
     def second():
-        while not (made[0].place / "waiting").exists():
+        while not (made[0].job.place / "waiting").exists():
             time.sleep(0.02)
         try:
             launching.lock_folder(Path("sweep"))
@@ -224,4 +229,4 @@ def test_what_a_run_prints_holds_no_secret(jobs, start, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "on the way")
     (made,) = jobs("finish")
     start([made])
-    assert made.log.read_text().startswith("<SOME_API_KEY>")
+    assert made.job.log.read_text().startswith("<SOME_API_KEY>")

@@ -1,0 +1,143 @@
+"""The versions of a text told by its words that change: each with what stands in its place in every version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from fairlab.rewriting.edits import Edit, apply_edits, recase
+from fairlab.text.difference import PIECE, stretches
+
+ARTICLES = ("a", "an")
+
+
+def replacements_between(text: str, versions: Mapping[str, str]) -> list[list[str]]:
+    """The stretches of a text that change in some version, in order; words that repeat an earlier line are left out.
+
+    Args:
+        text: the text.
+        versions: what it became, by name.
+
+    Returns:
+        Lines of the words that stand in the text and what each version, in order, has in their place.
+
+    Example:
+        >>> replacements_between("She saw her.", {"neutral": "They saw them.", "man": "He saw him."})
+        [['She', 'They', 'He'], ['her', 'them', 'him']]
+    """
+    source = _words(text)
+    changed = [_changes(source, _words(version)) for version in versions.values()]
+    lines: list[list[str]] = []
+    for start, end in _joined([(start, end) for found in changed for start, end, _ in found]):
+        line = [_between(text, start, end)]
+        for version, found in zip(versions.values(), changed, strict=True):
+            before = sum(shift for _, until, shift in found if until <= start)
+            within = sum(shift for begin, until, shift in found if start <= begin and until <= end)
+            line.append(_between(version, start + before, end + before + within))
+        lines += [one for one in _single(line) if not any(_same(one, earlier) for earlier in lines)]
+    return lines
+
+
+def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) -> dict[str, str]:
+    """The versions that lines of words and replacements make of a text.
+
+    Lines are read in the order of the text. A line also holds for further occurrences of its words, up to the next line
+    that begins with the same words. Capitals are those of the text; *a*, *an*, and a blank too many are put right.
+
+    Args:
+        text: the text.
+        lines: words of the text and what stands in their place in each version; nothing drops them.
+        names: names of the versions, in the order of the lines.
+
+    Returns:
+        Every version by its name.
+
+    Raises:
+        ValueError: a line's words do not stand in the text.
+    """
+    edits: dict[str, list[Edit]] = {name: [] for name in names}
+    taken: dict[str, int] = {}
+    for place, (word, *news) in enumerate(lines):
+        spans = [match.span() for match in _occurrences(text, word)]
+        if not spans:
+            raise ValueError(f"'{word}' does not stand in the text")
+        again = sum(line[0].casefold() == word.casefold() for line in lines[place + 1 :])
+        first = taken.get(word.casefold(), 0)
+        mine = spans[first : first + 1] if again else spans[first:]
+        taken[word.casefold()] = first + 1
+        for name, new in zip(names, news, strict=True):
+            edits[name] += [Edit(start, end, _fitted(text[start:end], word, new)) for start, end in mine]
+    longest_first = {name: sorted(found, key=lambda edit: edit.start - edit.end) for name, found in edits.items()}
+    return {name: apply_edits(text, found) for name, found in longest_first.items()}
+
+
+def _occurrences(text: str, word: str) -> list[re.Match[str]]:
+    if not word.strip():
+        return []
+    return list(re.finditer(rf"(?<!\w){re.escape(word.strip())}(?!\w)", text, re.IGNORECASE))
+
+
+def _fitted(found: str, listed: str, new: str) -> str:
+    """``new`` with the capitals of ``found``, which stands in the text for ``listed``."""
+    if found != listed and found == listed.lower():
+        return new[:1].lower() + new[1:]
+    return recase(found, listed, new)
+
+
+def _words(text: str) -> list[str]:
+    return [match.group() for match in PIECE.finditer(text) if not match.group().isspace()]
+
+
+def _between(text: str, start: int, end: int) -> str:
+    """The text from one word to another, by their numbers."""
+    spans = [match.span() for match in PIECE.finditer(text) if not match.group().isspace()]
+    return text[spans[start][0] : spans[end - 1][1]] if start < end else ""
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Where two sequences differ: start and end in the old one, and by how much the new one is longer there.
+
+    What was only put in takes the word after it along, or the last one.
+    """
+    found: list[tuple[int, int, int]] = []
+    place = 0
+    for before, after in stretches(old, new):
+        end = place + len(before)
+        if before != after:
+            start = place
+            if start == end:
+                start, end = (start, end + 1) if end < len(old) else (start - 1, end)
+            found.append((start, end, len(after) - len(before)))
+        place += len(before)
+    return found
+
+
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that overlap as one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _single(line: Sequence[str]) -> list[list[str]]:
+    """A line word by word, where every version has as many words there."""
+    split = [part.split() for part in line]
+    if len({len(words) for words in split}) > 1:
+        return [list(line)]
+    single: list[list[str]] = []
+    for word, *news in zip(*split, strict=True):
+        if word.casefold() in ARTICLES:  # put right by themselves
+            continue
+        if single and sum(new == word for new in news) >= len(news) - 1:  # grammar goes with the word that asks for it
+            single[-1] = [f"{part} {more}" for part, more in zip(single[-1], (word, *news), strict=True)]
+        else:
+            single.append([word, *news])
+    return single
+
+
+def _same(line: Sequence[str], other: Sequence[str]) -> bool:
+    return [part.casefold() for part in line] == [part.casefold() for part in other]

@@ -1,0 +1,82 @@
+"""CCD as one linear map: the lean it starts without, its loss, its export."""
+
+import copy
+
+import pytest
+import torch
+
+from fairlab.backbones.export import export_backbone
+from fairlab.backbones.loading import load_backbone
+from fairlab.backbones.projection import project
+from fairlab.methods.ccd_linear import CCDLinear, MapSettings, lean_removed, trained_map
+from fairlab.types import FairlabError
+from tests.methods.test_ccd import make_data
+
+SETTINGS = MapSettings(beta=0.3, drift=0.005, lean=True, rho="rms", lr=1e-2, epochs=20, batch_size=8, seed=0)
+VALUES = {"beta": 0.3, "drift": 0.005, "lean": True, "rho": "rms", "lr": 1e-3, "epochs": 2, "batch_size": 4, "seed": 0}
+
+
+def leaning_groups():
+    """Attributes at plus and minus 1 on the first axis; the neutral text leans by a half of what its content says."""
+    content = torch.randn(200, 3, generator=torch.Generator().manual_seed(0))
+    lean = 0.5 * content[:, :1]
+    neutral = torch.cat([lean, content], dim=1)
+    shift = torch.tensor([1.0, 0, 0, 0])
+    return torch.stack([neutral, neutral + shift, neutral - shift], dim=1)
+
+
+def test_the_lean_that_content_predicts_is_removed_and_the_difference_kept():
+    groups = leaning_groups()
+    matrix = lean_removed(groups, groups[:, 0])
+    by_hand = torch.eye(4)
+    by_hand[0, 1] = -0.5
+    torch.testing.assert_close(matrix, by_hand, atol=1e-3, rtol=0)
+    mapped = groups @ matrix.T
+    assert mapped[:, 0, 0].abs().max() < 0.01
+    torch.testing.assert_close(mapped[:, 1, 0] - mapped[:, 2, 0], torch.full((200,), 2.0), atol=1e-3, rtol=0)
+
+
+def test_training_lowers_the_loss_and_repeats_itself():
+    groups = torch.randn(24, 3, 6, generator=torch.Generator().manual_seed(1))
+    free = MapSettings(**vars(SETTINGS) | {"beta": 0.0, "drift": 0.0, "epochs": 100})
+    first, losses = trained_map(groups, groups[:, 0], free)
+    again, _ = trained_map(groups, groups[:, 0], free)
+    assert torch.equal(first, again)
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_a_heavy_drift_keeps_the_matrix_where_it_started():
+    groups = torch.randn(24, 3, 6, generator=torch.Generator().manual_seed(1))
+    heavy = MapSettings(**vars(SETTINGS) | {"lean": False, "drift": 1e6, "lr": 1e-6})
+    torch.testing.assert_close(trained_map(groups, groups[:, 0], heavy)[0], torch.eye(6), atol=1e-3, rtol=0)
+
+
+def test_it_changes_embeddings_and_no_weight(tiny, tmp_path):
+    before = copy.deepcopy(tiny)
+    method = CCDLinear(tiny, **VALUES, short=None, anchors=None)
+    method.fit(make_data(tiny, tmp_path))
+    expected = before.embed(["a clock"]) @ tiny.projection.T
+    torch.testing.assert_close(tiny.embed(["a clock"]), expected, atol=1e-4, rtol=1e-3)
+    weights = zip(tiny.model.parameters(), before.model.parameters(), strict=True)
+    assert all(torch.equal(now, then) for now, then in weights)
+    assert set(method.facts()) >= {"first_epoch_loss", "last_epoch_loss"}
+
+
+@pytest.mark.parametrize("pooling", ["mean", "published"])
+def test_an_export_loads_here_and_in_sentence_transformers(tiny, tmp_path, pooling):
+    from sentence_transformers import SentenceTransformer
+
+    project(tiny, torch.eye(tiny.width) + 0.1 * torch.randn(tiny.width, tiny.width), general=True)
+    export_backbone(tiny, tmp_path / "model", "card")
+    loaded = load_backbone(str(tmp_path / "model"), pooling=pooling, max_length=32, normalize=False)
+    expected = tiny.embed(["a clock"])
+    torch.testing.assert_close(loaded.embed(["a clock"]), expected, atol=1e-5, rtol=1e-4)
+    assert loaded.projection is not None
+    other = SentenceTransformer(str(tmp_path / "model"), device="cpu", local_files_only=True)
+    torch.testing.assert_close(other.encode(["a clock"], convert_to_tensor=True), expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("change", "message"), [({"drift": -1}, "method.drift must be 0"), ({"lr": 0}, "method.lr")])
+def test_values_out_of_range(tiny, change, message):
+    with pytest.raises(FairlabError, match=message):
+        CCDLinear(tiny, **VALUES | change, short=None, anchors=None)

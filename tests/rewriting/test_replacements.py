@@ -1,0 +1,51 @@
+import pytest
+
+from fairlab.rewriting.prompt import load_prompt
+from fairlab.rewriting.replacements import replaced, replacements_between
+
+NAMES = ("neutral", "man", "woman")
+
+
+def test_examples_of_the_prompt_come_back_from_their_lines():
+    for example in load_prompt("counterfactual_words").examples:
+        versions = {name: example[name] for name in NAMES}
+        lines = replacements_between(example["text"], versions)
+        assert replaced(example["text"], lines, NAMES) == versions
+
+
+def test_a_verb_goes_with_its_pronoun_and_kin_stand_alone():
+    versions = {"neutral": "They are their spouse.", "man": "He is his husband.", "woman": "She is her wife."}
+    assert replacements_between("She is her wife.", versions) == [
+        ["She is", "They are", "He is", "She is"],
+        ["her", "their", "his", "her"],
+        ["wife", "spouse", "husband", "wife"],
+    ]
+
+
+def test_what_was_put_in_takes_the_next_word_along():
+    lines = replacements_between("The engineer left.", {"woman": "The female engineer left."})
+    assert lines == [["engineer", "female engineer"]]
+
+
+def test_a_line_holds_for_further_occurrences_up_to_the_next_line_of_its_word():
+    lines = [["her", "him", "him", "her"], ["her", "their", "his", "her"]]
+    made = replaced("I saw her and her dog and her cat.", lines, NAMES)
+    assert made["man"] == "I saw him and his dog and his cat."
+    assert made["neutral"] == "I saw him and their dog and their cat."
+
+
+def test_capitals_articles_and_dropped_words():
+    lines = [["He", "They", "He", "She"], ["actor", "performer", "actor", "actress"], ["male", "", "male", "female"]]
+    made = replaced("He, an actor, said he is the only male.", lines, NAMES)
+    assert made["neutral"].startswith("They, a performer, said they is the only")
+    assert made["woman"] == "She, an actress, said she is the only female."
+
+
+def test_no_lines_leave_the_text():
+    assert replaced("It rained.", [], NAMES) == dict.fromkeys(NAMES, "It rained.")
+
+
+@pytest.mark.parametrize("word", ["she", "", "ain"])
+def test_words_that_the_text_lacks(word):
+    with pytest.raises(ValueError, match=f"'{word}' does not stand in the text"):
+        replaced("It rained.", [[word, "a", "b", "c"]], NAMES)
