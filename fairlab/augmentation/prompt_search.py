@@ -78,7 +78,8 @@ class PromptSearch:
 
         Args:
             texts: texts to search on.
-            folder: folder of ``round-NN.json`` and, with the corrector ``file``, of ``review-NN.yaml``.
+            folder: folder of ``round-NN.json``, of ``prompt-NN.yaml``, the prompt that the round asked with, and, with
+                the corrector ``file``, of ``review-NN.yaml``.
 
         Returns:
             One dictionary per round: its number, the examples it was asked with, how many texts there were, were
@@ -96,6 +97,8 @@ class PromptSearch:
                 one = json.loads(file.read_text(encoding="utf-8"))
             else:
                 one = self._round(number, examples, texts, folder)
+                prompt = self.rewriter.rewriter.group_prompt.file_with(examples)
+                write_whole(folder / f"prompt-{number:02}.yaml", prompt)
                 write_whole(file, json.dumps(one, ensure_ascii=False, indent=1) + "\n")
             found.append(one)
             if one["correction"] is None:

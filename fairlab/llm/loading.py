@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlab.llm.budget import Budget, Price
@@ -56,6 +56,7 @@ def load_served(
     *,
     model: str,
     program: str | None,
+    arguments: Sequence[str],
     port: int | None,
     context: Count,
     concurrency: Count,
@@ -67,7 +68,13 @@ def load_served(
     from fairlab.llm.served import ServedModel
 
     served = ServedModel(
-        model, program=program, port=port, context=context, concurrency=concurrency, total_timeout=total_timeout
+        model,
+        program=program,
+        arguments=arguments,
+        port=port,
+        context=context,
+        concurrency=concurrency,
+        total_timeout=total_timeout,
     )
     return LLM(served, served.name, Ledger(ledger), budget=_budget(budget), price=Price(0.0, 0.0))
 

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +23,13 @@ class ServingProgram:
     Attributes:
         path: the program, or the Python interpreter.
         is_python: whether it is an interpreter.
+        arguments: further arguments of the program, as it spells them; where one is also among those of
+            :meth:`command`, it is the one that counts, since it stands last.
     """
 
     path: str
     is_python: bool
+    arguments: tuple[str, ...] = ()
 
     @property
     def ready_path(self) -> str:
@@ -45,17 +49,18 @@ class ServingProgram:
         where = ["--model", str(weights), "--host", "127.0.0.1", "--port", str(port)]
         if self.is_python:
             sizes = ["--n_ctx", str(context), "--n_threads", threads, "--n_threads_batch", threads]
-            return [self.path, "-m", "llama_cpp.server", *where, *sizes]
+            return [self.path, "-m", "llama_cpp.server", *where, *sizes, *self.arguments]
         sizes = ["--ctx-size", str(context * slots), "--parallel", str(slots), "--threads", threads]
-        return [self.path, *where, *sizes]
+        return [self.path, *where, *sizes, *self.arguments]
 
 
-def find_program(given: str | None) -> ServingProgram:
+def find_program(given: str | None, arguments: Sequence[str] = ()) -> ServingProgram:
     """The program that was given, else llama-cpp-python here, else ``llama-server`` on the PATH.
 
     Args:
         given: a name on the PATH or a path: an interpreter, by a name that begins with ``python``, that has
             llama-cpp-python, or a ``llama-server``.
+        arguments: further arguments of the program.
 
     Raises:
         FairlabError: there is none.
@@ -63,11 +68,11 @@ def find_program(given: str | None) -> ServingProgram:
     if given is not None:
         if not (found := shutil.which(given)):
             raise FairlabError(f"llm.program={given} is no program that can be run; give its path")
-        return ServingProgram(found, Path(found).name.startswith("python"))
+        return ServingProgram(found, Path(found).name.startswith("python"), tuple(arguments))
     if importlib.util.find_spec("llama_cpp") is not None:
-        return ServingProgram(sys.executable, is_python=True)
+        return ServingProgram(sys.executable, is_python=True, arguments=tuple(arguments))
     if found := shutil.which(LLAMA_SERVER):
-        return ServingProgram(found, is_python=False)
+        return ServingProgram(found, is_python=False, arguments=tuple(arguments))
     compiler = any(shutil.which(name) for name in COMPILERS)
     lacking = "" if compiler else ", for which a C++ compiler has to be installed first, since it builds llama.cpp"
     raise FairlabError(

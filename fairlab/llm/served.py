@@ -26,6 +26,7 @@ class ServedModel:
     Args:
         name: name of a model that ``fairlab fetch`` brings, or the path of a GGUF file.
         program: what serves, as :func:`fairlab.llm.program.find_program` takes it.
+        arguments: further arguments of that program, as it spells them.
         port: port on 127.0.0.1; None takes a free one.
         context: tokens of the longest prompt with its reply.
         concurrency: number of requests in flight at a time; llama-cpp-python answers them one by one.
@@ -42,6 +43,7 @@ class ServedModel:
         name: str,
         *,
         program: str | None = None,
+        arguments: Sequence[str] = (),
         port: int | None = None,
         context: int = 4096,
         concurrency: int = 1,
@@ -60,7 +62,7 @@ class ServedModel:
         self.name = f"{called}@{self.expected[:HASH_SHOWN]}"
         self.weights = weights
         self.workers = concurrency
-        self.own = _own_server(find_program(program), weights, memory, port, context, concurrency)
+        self.own = _own_server(find_program(program, arguments), weights, memory, port, context, concurrency)
         self.server = Server(
             self.own.url,
             self.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,11 @@ class Prompt:
     task: str
     examples: tuple[dict[str, str], ...]
     extra: dict[str, Any]
+
+    def file_with(self, examples: Sequence[dict[str, str]]) -> str:
+        """Content of a prompt file with the same words and other examples."""
+        content = {"version": self.version, **self.extra, "task": self.task, "examples": list(examples)}
+        return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
 
 
 def load_prompt(name: str) -> Prompt:

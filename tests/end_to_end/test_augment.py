@@ -377,6 +377,9 @@ SEARCH = ["+augmentation=prompt_search", "input=texts.jsonl", "search.rounds=3",
 def test_prompt_search_by_rules_unattended(tmp_path):
     with Stub(careless_at_first) as stub:
         assert augment_here(*SEARCH, *of_stub(stub, tmp_path), "search.corrector=rules") == 0
+        found = f"rewriter.prompt={tmp_path / 'out/search/prompt-03.yaml'}"
+        again = ["+augmentation=counterfactual_groups", "rewriter=llm", "input=texts.jsonl", "output=again", found]
+        assert augment_here(*again, *of_stub(stub, tmp_path)) == 0
     rounds = [json.loads(path.read_text()) for path in sorted((tmp_path / "out" / "search").glob("round-*.json"))]
     assert [(one["texts"], one["rewritten"], one["right"]) for one in rounds] == [(6, 6, 4), (6, 6, 5), (6, 6, 6)]
     assert [one["chosen"] and one["chosen"]["text"] for one in rounds] == [TEXTS[4], TEXTS[3], None]
@@ -386,7 +389,8 @@ def test_prompt_search_by_rules_unattended(tmp_path):
     assert {row["prompt_sha256"] for row in made} == {rounds[2]["prompt_sha256"]}
     record = Record.load(tmp_path / "out")
     assert [round(row["accuracy"], 1) for row in record.history] == [66.7, 83.3, 100.0]
-    assert len(stub.payloads) == 18  # the final groups are the last round's answers
+    assert [row["versions"] for row in rows(tmp_path / "again")] == [row["versions"] for row in made]
+    assert len(stub.payloads) == 18  # the groups of both runs are the last round's answers
     assert "text that became an example" in (tmp_path / "out" / "report.html").read_text()
 
 

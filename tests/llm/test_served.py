@@ -175,6 +175,8 @@ def test_what_serves(nothing, monkeypatch):
 
 def test_the_commands_that_serve(monkeypatch):
     monkeypatch.setattr(program, "_cores", lambda: 2)
+    again = ServingProgram("llama-server", is_python=False, arguments=("--threads", "1"))
+    assert again.command(Path("m.gguf"), 5000, context=1024, slots=3)[-4:] == ["--threads", "2", "--threads", "1"]
     own = ServingProgram("llama-server", is_python=False).command(Path("m.gguf"), 5000, context=1024, slots=3)
     assert " ".join(own) == (
         "llama-server --model m.gguf --host 127.0.0.1 --port 5000 --ctx-size 3072 --parallel 3 --threads 2"
