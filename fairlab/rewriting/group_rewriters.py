@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from fairlab.lexicons import Lexicon
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ANSWERED, ExchangeOutcome
+from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import Rewriter
 from fairlab.rewriting.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.rules import RuleRewriter
@@ -188,7 +189,7 @@ class LLMGroups:
         self.unanswered = unanswered
         self.lexicon = lexicon
         self.llm = llm
-        self.rewriter = LLMRewriter(llm, group_prompt=prompt, temperature=temperature)
+        self.rewriter = LLMRewriter(llm, group_prompt=prompt, temperature=temperature, finder=Polarity(lexicon).finder)
         self.examples = examples
         self.stage = stage
 

@@ -10,12 +10,16 @@ from typing import Any
 
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, estimated_tokens
+from fairlab.rewriting.marked import answered_line, counterparts, marked, marked_spans, span_names
 from fairlab.rewriting.prompt import Prompt, load_prompt
 from fairlab.rewriting.replacements import replaced, replacements_between
+from fairlab.text.words import Span, TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 
 CONFIDENCE = "confidence"
-WORDS, TEXTS = "words", "texts"  # what a prompt asks for as ``answer``: the words that change, or whole versions
+# What a prompt asks for as ``answer``: whole versions, the words that change, or what stands for words that are marked.
+TEXTS, WORDS, MARKED = FORMS = ("texts", "words", "marked")
+SHORT = {"type": "string", "maxLength": 40}  # what stands for a word; a small model might go on in it for ever
 LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # room of a reply, in tokens: times the texts' estimate, and for JSON around them
 
 
@@ -57,6 +61,7 @@ class LLMRewriter:
         group_prompt: prompt for :meth:`groups`: a name, or the path of a file of one's own.
         target_prompt: prompt for :meth:`targets`: a name, or the path of a file of one's own.
         temperature: sampling temperature of all requests; 0 is greedy, None leaves it to the server.
+        finder: the words of the axis, for a prompt that has them marked; None where there is none.
 
     Attributes:
         group_prompt, target_prompt: both prompts as read from their files, with version and SHA-256 for the record.
@@ -72,12 +77,16 @@ class LLMRewriter:
         group_prompt: str = "counterfactual_group",
         target_prompt: str = "single_target",
         temperature: float | None = 0.0,
+        finder: TermFinder | None = None,
     ) -> None:
         self.llm = llm
         self.group_prompt = load_prompt(group_prompt)
         self.target_prompt = load_prompt(target_prompt)
         self.temperature = temperature
-        self.by_words = answer_form(self.group_prompt) == WORDS
+        self.form = answer_form(self.group_prompt)
+        if self.form == MARKED and finder is None:
+            raise FairlabError(f"the prompt {group_prompt} has words marked, and there are none to mark")
+        self.finder = finder
 
     def groups(
         self,
@@ -159,26 +168,72 @@ class LLMRewriter:
         if len(set(names)) < len(names) or CONFIDENCE in names:
             raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
         task = _group_task(self.group_prompt, axis, attributes)
-        turns = _group_turns(self.group_prompt, names, examples, by_words=self.by_words)
-        answer = {WORDS: _lines_schema(len(names))} if self.by_words else {name: {"type": "string"} for name in names}
-        schema = _schema(answer | {CONFIDENCE: CONFIDENCE_SCHEMA})
-        return [self._request(task, turns, text, schema, room=len(names) * estimated_tokens(text)) for text in texts]
+        turns = [
+            (self._asked(example["text"]), _dumps({**self._answered(example, names), CONFIDENCE: 1.0}))
+            for example in _shown(self.group_prompt, names, examples)
+        ]
+        return [
+            self._request(
+                task,
+                turns,
+                self._asked(text),
+                _schema(self._wanted(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
+                room=len(names) * estimated_tokens(text),
+            )
+            for text in texts
+        ]
+
+    def _spans(self, text: str) -> list[Span]:
+        return marked_spans(text, self.finder) if self.finder is not None else []
+
+    def _asked(self, text: str) -> str:
+        """What the model is shown of a text."""
+        return marked(text, self._spans(text)) if self.form == MARKED else text
+
+    def _answered(self, example: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
+        """The right answer to an example, in the prompt's form."""
+        text, versions = example["text"], {name: example[name] for name in names}
+        if self.form == TEXTS:
+            return versions
+        if self.form == WORDS:
+            return {WORDS: replacements_between(text, versions)}
+        spans = self._spans(text)
+        lines = counterparts(text, spans, versions)
+        named = [dict(zip(names, line[1:], strict=True)) for line in lines]
+        return {WORDS: dict(zip(span_names(text, spans), named, strict=True))}
+
+    def _wanted(self, text: str, names: Sequence[str]) -> dict[str, Any]:
+        """The schema of an answer in the prompt's form, but for the confidence."""
+        if self.form == TEXTS:
+            return {name: {"type": "string"} for name in names}
+        if self.form == WORDS:
+            return {WORDS: _lines_schema(len(names))}
+        line = _schema(dict.fromkeys(names, SHORT))
+        return {WORDS: _schema(dict.fromkeys(span_names(text, self._spans(text)), line))}
 
     def _versions(self, text: str, reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
         """What a reply makes of a text."""
         names = (NEUTRAL, *attributes)
-        if not self.by_words:
+        if self.form == TEXTS:
             if failure := _nonempty(reply, names):
                 return failure
             versions = {name: reply.value[name] for name in names}
         elif reply.ok:
             try:
-                versions = replaced(text, reply.value[WORDS], names)
+                versions = replaced(text, self._lines(text, reply.value[WORDS], names), names)
             except ValueError as error:
                 return NotRewritten(ExchangeOutcome.WRONG_SCHEMA, str(error))
         else:
             return NotRewritten(reply.outcome, reply.reason)
         return Versions(versions, float(reply.value[CONFIDENCE]))
+
+    def _lines(self, text: str, words: Any, names: Sequence[str]) -> list[list[str]]:
+        """Words and what stands for them in every version, of a reply in either form."""
+        if self.form == WORDS:
+            return list(words)
+        spans = self._spans(text)
+        lines = [words[name] for name in span_names(text, spans)]
+        return [answered_line(text, span, line, names) for span, line in zip(spans, lines, strict=True)]
 
     def target_requests(self, asked: Sequence[Target]) -> list[Request]:
         """What :meth:`targets` asks, for a forecast."""
@@ -225,19 +280,19 @@ def _dumps(value: dict[str, Any]) -> str:
 
 
 def answer_form(prompt: Prompt) -> str:
-    """Whether a prompt for groups asks for words that change or for whole versions.
+    """What a prompt for groups asks for.
 
     Raises:
-        FairlabError: it says neither.
+        FairlabError: none of the forms.
     """
-    if (form := prompt.extra.get("answer", TEXTS)) not in (WORDS, TEXTS):
-        raise FairlabError(f"answer in the prompt {prompt.name} must be {TEXTS} or {WORDS}, not {form}")
+    if (form := prompt.extra.get("answer", TEXTS)) not in FORMS:
+        raise FairlabError(f"answer in the prompt {prompt.name} must be {', '.join(FORMS)}, not {form}")
     return str(form)
 
 
 def _lines_schema(columns: int) -> dict[str, Any]:
     """A list of a word and what stands in its place in every version."""
-    line = {"type": "array", "items": {"type": "string"}, "minItems": columns + 1, "maxItems": columns + 1}
+    line = {"type": "array", "items": SHORT, "minItems": columns + 1, "maxItems": columns + 1}
     return {"type": "array", "items": line}
 
 
@@ -250,7 +305,7 @@ def _mistake(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
 def _group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
     try:
         line = Template(prompt.extra["version_line"])
-        between = ", " if answer_form(prompt) == WORDS else "\n"
+        between = "\n" if answer_form(prompt) == TEXTS else ", "
         versions = between.join(line.substitute(attribute=attribute) for attribute in attributes)
         return Template(prompt.task).substitute(axis=axis, versions=versions)
     except (KeyError, ValueError) as error:
@@ -260,20 +315,14 @@ def _group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
         ) from error
 
 
-def _group_turns(
-    prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None, *, by_words: bool
-) -> list[tuple[str, str]]:
-    """Examples as text and answer; the file's where they have every version, the caller's always."""
+def _shown(prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None) -> Sequence[dict[str, str]]:
+    """Examples that are shown: the file's where they have every version, the caller's always."""
     if examples is None:
         examples = [example for example in prompt.examples if set(names) <= set(example)]
-    turns = []
     for example in examples:
         if lacking := [name for name in ("text", *names) if name not in example]:
             raise FairlabError(f"the example '{example.get('text', '')[:60]}' has no '{lacking[0]}'; add it")
-        versions = {name: example[name] for name in names}
-        answer = {WORDS: replacements_between(example["text"], versions)} if by_words else versions
-        turns.append((example["text"], _dumps({**answer, CONFIDENCE: 1.0})))
-    return turns
+    return examples
 
 
 def _nonempty(reply: Reply, names: Sequence[str]) -> NotRewritten | None:

@@ -6,9 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from fairlab.rewriting.edits import Edit, apply_edits, recase
+from fairlab.rewriting.lexical_agreement import agree
 from fairlab.text.difference import PIECE, stretches
 
 ARTICLES = ("a", "an")
+THIRD_PERSON, PLURAL = ("he", "she"), "they"
+CONTRACTED = ("s", "re", "ve")
 
 
 def replacements_between(text: str, versions: Mapping[str, str]) -> list[list[str]]:
@@ -42,7 +45,8 @@ def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) ->
     """The versions that lines of words and replacements make of a text.
 
     Lines are read in the order of the text. A line also holds for further occurrences of its words, up to the next line
-    that begins with the same words. Capitals are those of the text; *a*, *an*, and a blank too many are put right.
+    that begins with the same words. Capitals are those of the text; *a*, *an*, a blank too many, and verbs of *he* or
+    *she* that became *they*, and the other way about, are put right.
 
     Args:
         text: the text.
@@ -67,7 +71,8 @@ def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) ->
         taken[word.casefold()] = first + 1
         for name, new in zip(names, news, strict=True):
             edits[name] += [Edit(start, end, _fitted(text[start:end], word, new)) for start, end in mine]
-    longest_first = {name: sorted(found, key=lambda edit: edit.start - edit.end) for name, found in edits.items()}
+    agreed = {name: found + _verbs(text, found) for name, found in edits.items()}
+    longest_first = {name: sorted(found, key=lambda edit: edit.start - edit.end) for name, found in agreed.items()}
     return {name: apply_edits(text, found) for name, found in longest_first.items()}
 
 
@@ -82,6 +87,23 @@ def _fitted(found: str, listed: str, new: str) -> str:
     if found != listed and found == listed.lower():
         return new[:1].lower() + new[1:]
     return recase(found, listed, new)
+
+
+def _verbs(text: str, edits: Sequence[Edit]) -> list[Edit]:
+    """Edits of the verbs whose subject pronoun changes its number, beyond the edits that are given."""
+    pieces = re.split(r"(\W+)", text)
+    starts = [sum(map(len, pieces[:place])) for place in range(len(pieces))]
+    before = list(pieces)
+    for edit in edits:
+        old, new = text[edit.start : edit.end].casefold(), edit.new.casefold()
+        if (old in THIRD_PERSON and new == PLURAL) or (old == PLURAL and new in THIRD_PERSON):
+            agree(pieces, starts.index(edit.start), third_person=new == PLURAL)
+    verbs: list[Edit] = []
+    for start, was, now in zip(starts, before, pieces, strict=True):
+        if was != now:  # of *he's* the apostrophe too, which would be taken for that of a possessive
+            mark = text[start - 1] if was in CONTRACTED else ""
+            verbs.append(Edit(start - len(mark), start + len(was), mark + now))
+    return verbs
 
 
 def _words(text: str) -> list[str]:

@@ -209,5 +209,5 @@ def test_a_repair_shows_the_answer_and_its_fault(tmp_path):
 def test_an_answer_form_that_there_is_not(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("version: 1\ntask: x\nversion_line: y\nanswer: verse")
-    with pytest.raises(FairlabError, match="must be texts or words, not verse"):
+    with pytest.raises(FairlabError, match="must be texts, words, marked, not verse"):
         LLMRewriter(LLM(None, "m", Ledger(tmp_path / "x")), group_prompt=str(path))
