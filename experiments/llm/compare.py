@@ -1,0 +1,51 @@
+"""Two ways of asking for the same texts, compared text by text on union polarity.
+
+    python -m experiments.llm.compare FIRST SECOND OUT.json
+
+Both are output folders of ``fairlab.augment`` with ``augmentation.filter=keep``. Only counts are written: the texts are
+their publishers'.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from fairlab.files import write_whole
+from fairlab.lexicons import load_lexicon
+from fairlab.metrics.polarity import Polarity
+from fairlab.metrics.significance import sign_test_p
+
+
+def outcomes(folder: Path) -> dict[str, bool]:
+    """For every text with a word of the axis, by its place in the input, whether all its versions read as they should."""
+    polarity = Polarity(load_lexicon("gender"))
+    right = dict[str, bool]()
+    for line in (folder / "data.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        right[row["source_id"]] = all(polarity(text) == name for name, text in row["versions"].items())
+    for line in (folder / "rejected.jsonl").read_text(encoding="utf-8").splitlines():
+        right[json.loads(line)["id"]] = False
+    return right
+
+
+def compared(first: Path, second: Path) -> dict[str, object]:
+    """How many texts are right in both, in one alone and in neither, and the exact p of the difference (McNemar)."""
+    one, other = outcomes(first), outcomes(second)
+    shared = sorted(one.keys() & other.keys())
+    pairs = [(one[key], other[key]) for key in shared]
+    counts = {
+        "texts": len(pairs),
+        "both": pairs.count((True, True)),
+        "first_alone": pairs.count((True, False)),
+        "second_alone": pairs.count((False, True)),
+        "neither": pairs.count((False, False)),
+    }
+    p = sign_test_p(counts["second_alone"], counts["first_alone"])
+    return {"first": first.name, "second": second.name, **counts, "p": p}
+
+
+if __name__ == "__main__":
+    a, b, out = map(Path, sys.argv[1:])
+    write_whole(out, json.dumps(compared(a, b), indent=1) + "\n")
