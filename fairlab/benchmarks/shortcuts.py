@@ -11,7 +11,6 @@ Inference Data", section 2, for the probe of one field.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,14 +30,13 @@ from fairlab.metrics.lmi import (
 )
 from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.metrics.shortcuts_official import OfficialSpace
+from fairlab.metrics.surface_probe import probe, too_little, transferred
 from fairlab.record import Note, Outcome
 from fairlab.text.surface_tokens import negations, surface_tokens
 from fairlab.types import CannotScore, FairlabError, Row
 
 NAME = "shortcuts"
-FOLDS = 5
 PLACES = 10  # positions of the token map; the last one holds all that follow
-FEWEST_OF_LABEL = 10  # documents of every label, for the probe
 LONGEST = 2  # tokens of an n-gram
 
 
@@ -47,7 +45,7 @@ class Shortcuts:
 
     Quantities of ``claim_only``: ``accuracy`` of the probe, a logistic regression on the words and word pairs of the
     last field alone, in five folds that keep equal texts together, and ``gain`` over the commonest label (the headline;
-    ideal 0). Of ``negation``: ``association``, Cramer's V of whether a text holds a negation with its label (ideal 0).
+    ideal 0); of ``untouched`` the same of a probe that is trained on the data set and asked about other data. Of ``negation``: ``association``, Cramer's V of whether a text holds a negation with its label (ideal 0).
     Of ``gamma`` and ``gamma_LABEL``: ``mean`` shortcut score of the documents (1 less the mean cosine to the other
     labels; ideal 0).
 
@@ -55,6 +53,8 @@ class Shortcuts:
         label: name of the column that holds the label.
         fewest: number of occurrences that an n-gram must have to be in the table, at least 1.
         shown: number of n-grams of each label and length in the table, at least 1.
+        untouched: further labelled data, named as ``dataset`` is, with the same fields and label column: what a rewriter
+            or a filter of the data set never saw. Texts of it are left out of the probe's training. None takes none.
         compat: how shortcut scores are computed: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcuts`.
         seed: seed of the five folds.
         limit: most documents, spread evenly over the data set; None takes all.
@@ -72,11 +72,12 @@ class Shortcuts:
         label: str = "label",
         fewest: int = 5,
         shown: int = 20,
+        untouched: str | None = None,
         compat: Literal["paper", "official"] = "paper",
         seed: int = 0,
         limit: int | None = None,
     ) -> None:
-        self.limit = limit
+        self.limit, self.untouched = limit, untouched
         self.label, self.fewest, self.shown, self.seed = label, fewest, shown, seed
         self.compat = one_of("benchmark.shortcuts.compat", compat, ("paper", "official"))
         if fewest < 1 or shown < 1:
@@ -132,6 +133,8 @@ class Shortcuts:
             notes.append(probed)
         else:
             quantities = [*probed, *quantities]
+        if self.untouched is not None:
+            quantities = [*self._untouched(texts, labels, self.untouched, field), *quantities]
         return outcome(NAME, quantities, items=items, notes=[Note(NAME, text) for text in notes])
 
     def _read(self, dataset: str, field: str | Sequence[str]) -> tuple[list[str], list[str], int]:
@@ -153,45 +156,31 @@ class Shortcuts:
 
     def _probe(self, texts: Sequence[str], labels: Sequence[str]) -> list[Quantity] | str:
         """Accuracy of the probe and its gain over the commonest label; a sentence where there is too little data."""
-        rarest = min(set(labels), key=labels.count)
-        if labels.count(rarest) < FEWEST_OF_LABEL or len(set(texts)) < FOLDS:
-            return (
-                f"no probe of the last field: it needs {FEWEST_OF_LABEL} documents of every label and {FOLDS} texts, "
-                f"and '{rarest}' has {labels.count(rarest)}"
-            )
-        right = probe(texts, labels, self.seed)
-        commonest = max(labels.count(name) for name in set(labels)) / len(labels)
-        return [
-            averaged(100.0 * (right - commonest), "claim_only", "gain", "points", 0.0, headline=True),
-            averaged(100.0 * right, "claim_only", "accuracy", "%", 100.0 * commonest),
-        ]
+        if short := too_little(labels, texts):
+            return f"no probe of the last field: {short}"
+        return gained(probe(texts, labels, self.seed), labels, "claim_only")
+
+    def _untouched(
+        self, texts: Sequence[str], labels: Sequence[str], dataset: str, field: str | Sequence[str]
+    ) -> list[Quantity]:
+        """Of a probe that is trained on the data set, on other data."""
+        others, truth, _ = self._read(dataset, field)
+        theirs = {text.strip().casefold() for text in others}
+        kept = [place for place, text in enumerate(texts) if text.strip().casefold() not in theirs]
+        trained, known = [texts[place] for place in kept], [labels[place] for place in kept]
+        if not kept or len(set(known)) < 2 or (short := too_little(known, trained)):
+            left = "no text of two labels is left to train on" if not kept or len(set(known)) < 2 else short
+            raise FairlabError(f"benchmark.shortcuts.untouched={dataset}: {left}; give other data, or null")
+        return gained(transferred(trained, known, others, truth), truth, "untouched")
 
 
-def probe(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray[np.float64]:
-    """Whether a bag of words finds each label (N,), by a model that saw neither the text nor its equals."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import StratifiedGroupKFold
-    from sklearn.pipeline import make_pipeline
-
-    folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
-    groups = np.unique([text.strip().casefold() for text in texts], return_inverse=True)[1]
-    truth, documents = np.array(labels), np.array(texts, dtype=object)
-    right = np.zeros(len(texts))
-    for train, test in folds.split(documents, truth, groups):
-        if len(set(truth[train])) < 2:
-            right[test] = truth[test] == truth[train][0]
-            continue
-        words = TfidfVectorizer(analyzer=_bag, min_df=2 if len(train) > 100 else 1)
-        model = make_pipeline(words, LogisticRegression(max_iter=300))
-        right[test] = model.fit(documents[train], truth[train]).predict(documents[test]) == truth[test]
-    return right
-
-
-def _bag(text: str) -> list[str]:
-    """Words and word pairs, and a mark for a text without any."""
-    tokens = surface_tokens(text)
-    return [*tokens, *(" ".join(pair) for pair in pairwise(tokens))] or [""]
+def gained(right: NDArray[np.float64], labels: Sequence[str], subset: str) -> list[Quantity]:
+    """Accuracy of a probe and its gain over the commonest label, in per cent."""
+    commonest = max(labels.count(name) for name in set(labels)) / len(labels)
+    return [
+        averaged(100.0 * (right - commonest), subset, "gain", "points", 0.0, headline=True),
+        averaged(100.0 * right, subset, "accuracy", "%", 100.0 * commonest),
+    ]
 
 
 def averaged(

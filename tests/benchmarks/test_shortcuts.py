@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.shortcuts import Shortcuts, probe, token_places
+from fairlab.benchmarks.shortcuts import Shortcuts, token_places
 from fairlab.metrics.lmi import LMI
 from fairlab.metrics.shortcuts import TokenSpace
+from fairlab.metrics.surface_probe import probe
 from fairlab.types import CannotScore, FairlabError
 
 

@@ -1,0 +1,92 @@
+"""How well a bag of words finds the labels of texts: a logistic regression on words and word pairs.
+
+Source: Gururangan et al. 2018, "Annotation Artifacts in Natural Language Inference Data", section 2, for the probe of
+one field of a pair.
+Shape letters: N texts, L labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.text.surface_tokens import surface_tokens
+
+FOLDS = 5
+FEWEST_OF_LABEL = 10  # documents of every label
+FEW = 100  # texts up to which words that stand once are taken too
+
+
+def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
+    """Why a probe cannot be trained, in words; empty where it can."""
+    rarest = min(set(labels), key=labels.count)
+    if labels.count(rarest) >= FEWEST_OF_LABEL and len(set(texts)) >= FOLDS:
+        return ""
+    return (
+        f"it needs {FEWEST_OF_LABEL} documents of every label and {FOLDS} texts, and '{rarest}' has "
+        f"{labels.count(rarest)}"
+    )
+
+
+def out_of_fold(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray[np.float64]:
+    """Probability of every label (N, L), labels sorted, by models that saw neither the text nor its equals.
+
+    Args:
+        texts: the texts.
+        labels: their labels, at least two.
+        seed: seed of the five folds.
+    """
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
+    groups = np.unique([text.strip().casefold() for text in texts], return_inverse=True)[1]
+    truth, documents, names = np.array(labels), np.array(texts, dtype=object), sorted(set(labels))
+    found = np.zeros((len(texts), len(names)))
+    for train, test in folds.split(documents, truth, groups):
+        known = sorted(set(truth[train]))
+        columns = [names.index(name) for name in known]
+        if len(known) < 2:
+            found[np.ix_(test, columns)] = 1.0
+        else:
+            found[np.ix_(test, columns)] = _fitted(documents[train], truth[train]).predict_proba(documents[test])
+    return found
+
+
+def probe(texts: Sequence[str], labels: Sequence[str], seed: int = 0) -> NDArray[np.float64]:
+    """Whether a bag of words finds each label (N,), out of fold."""
+    names = np.array(sorted(set(labels)))
+    return (names[out_of_fold(texts, labels, seed).argmax(axis=1)] == np.array(labels)).astype(float)
+
+
+def transferred(
+    texts: Sequence[str], labels: Sequence[str], others: Sequence[str], truth: Sequence[str]
+) -> NDArray[np.float64]:
+    """Whether a bag of words that was trained on texts finds the labels of others (N,).
+
+    Args:
+        texts: texts to train on.
+        labels: their labels.
+        others: other texts.
+        truth: their labels.
+    """
+    model = _fitted(np.array(texts, dtype=object), np.array(labels))
+    return (model.predict(np.array(others, dtype=object)) == np.array(truth)).astype(float)
+
+
+def _fitted(texts: NDArray[Any], labels: NDArray[Any]) -> Any:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    words = TfidfVectorizer(analyzer=_bag, min_df=2 if len(texts) > FEW else 1)
+    return make_pipeline(words, LogisticRegression(max_iter=300)).fit(texts, labels)
+
+
+def _bag(text: str) -> list[str]:
+    """Words and word pairs, and a mark for a text without any."""
+    tokens = surface_tokens(text)
+    return [*tokens, *(" ".join(pair) for pair in pairwise(tokens))] or [""]
