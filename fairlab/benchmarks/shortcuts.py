@@ -45,16 +45,17 @@ class Shortcuts:
 
     Quantities of ``claim_only``: ``accuracy`` of the probe, a logistic regression on the words and word pairs of the
     last field alone, in five folds that keep equal texts together, and ``gain`` over the commonest label (the headline;
-    ideal 0); of ``untouched`` the same of a probe that is trained on the data set and asked about other data. Of ``negation``: ``association``, Cramer's V of whether a text holds a negation with its label (ideal 0).
-    Of ``gamma`` and ``gamma_LABEL``: ``mean`` shortcut score of the documents (1 less the mean cosine to the other
-    labels; ideal 0).
+    ideal 0); of ``untouched`` the same of a probe that is trained on the data set and asked about other data. Of
+    ``negation``: ``association``, Cramer's V of whether a text holds a negation with its label (ideal 0). Of ``gamma``
+    and ``gamma_LABEL``: ``mean`` shortcut score of the documents (1 less the mean cosine to the other labels; ideal 0).
 
     Args:
         label: name of the column that holds the label.
         fewest: number of occurrences that an n-gram must have to be in the table, at least 1.
         shown: number of n-grams of each label and length in the table, at least 1.
-        untouched: further labelled data, named as ``dataset`` is, with the same fields and label column: what a rewriter
-            or a filter of the data set never saw. Texts of it are left out of the probe's training. None takes none.
+        untouched: further labelled data, named as ``dataset`` is, with the same fields and label column, which a
+            rewriter or a filter of the data set never saw. Its texts are left out of the probe's training. None takes
+            none.
         compat: how shortcut scores are computed: ``paper`` or ``official``, see :mod:`fairlab.metrics.shortcuts`.
         seed: seed of the five folds.
         limit: most documents, spread evenly over the data set; None takes all.
