@@ -19,7 +19,7 @@ from fairlab.metrics.significance import sign_test_p
 
 
 def outcomes(folder: Path) -> dict[str, bool]:
-    """For every text with a word of the axis, by its place in the input, whether all its versions read as they should."""
+    """Whether all versions of a text read as they should, for every text with a word of the axis."""
     polarity = Polarity(load_lexicon("gender"))
     right = dict[str, bool]()
     for line in (folder / "data.jsonl").read_text(encoding="utf-8").splitlines():

@@ -26,7 +26,9 @@ def spent(record: Record) -> list[str]:
     """Calls, and tokens read and written a call; seconds a call, of calls side by side."""
     stages = record.provenance["llm"]["stages"].values()
     calls = sum(stage["calls"] for stage in stages)
-    per_call = (sum(stage[key] for stage in stages) / calls for key in ("prompt_tokens", "completion_tokens", "seconds"))
+    per_call = (
+        sum(stage[key] for stage in stages) / calls for key in ("prompt_tokens", "completion_tokens", "seconds")
+    )
     return [str(calls), *(f"{value:.1f}" for value in per_call)]
 
 

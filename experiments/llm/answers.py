@@ -1,0 +1,45 @@
+"""The answers of a ledger in a small file without what was asked, and back: texts that were asked about are not ours.
+
+    python -m experiments.llm.answers save LEDGER ANSWERS.jsonl.gz
+    python -m experiments.llm.answers restore ANSWERS.jsonl.gz LEDGER      # then llm=replay llm.ledger=LEDGER
+
+An answer stands under the hash of its request, so a replay finds it where the same text is asked about in the same way.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from fairlab.files import replaced_when_written
+from fairlab.llm.exchange import Reply
+from fairlab.llm.ledger import Ledger
+
+
+def save(ledger: Path, out: Path) -> int:
+    """Write the answers of the one model of a ledger, and return their number."""
+    with closing(Ledger(ledger, read_only=True)) as opened:
+        (model,) = opened.models()
+        rows = opened.database.execute("SELECT key, reply FROM answers ORDER BY key").fetchall()
+    lines = [json.dumps({"model": model}), *(json.dumps([key, json.loads(reply)]) for key, reply in rows)]
+    with replaced_when_written(out) as temporary:
+        temporary.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
+    return len(rows)
+
+
+def restore(saved: Path, ledger: Path) -> int:
+    """Put saved answers into a ledger, and return their number; those it has already stay as they are."""
+    header, *lines = gzip.decompress(saved.read_bytes()).decode().splitlines()
+    with closing(Ledger(ledger)) as opened:
+        for line in lines:
+            key, reply = json.loads(line)
+            opened.put(key, header, Reply.loads(json.dumps(reply)))
+    return len(lines)
+
+
+if __name__ == "__main__":
+    command, source, target = sys.argv[1:]
+    print({"save": save, "restore": restore}[command](Path(source), Path(target)), "answers")
