@@ -24,12 +24,9 @@ def loaded(name: str) -> Record:
 
 def spent(record: Record) -> list[str]:
     """Calls, and tokens read and written a call; seconds a call, of calls side by side."""
-    stages = record.provenance["llm"]["stages"].values()
-    calls = sum(stage["calls"] for stage in stages)
-    per_call = (
-        sum(stage[key] for stage in stages) / calls for key in ("prompt_tokens", "completion_tokens", "seconds")
-    )
-    return [str(calls), *(f"{value:.1f}" for value in per_call)]
+    (stage,) = record.provenance["ledger"].values()
+    per_call = (stage[key] / stage["calls"] for key in ("prompt_tokens", "completion_tokens", "seconds"))
+    return [str(stage["calls"]), *(f"{value:.1f}" for value in per_call)]
 
 
 def union(record: Record) -> str:
@@ -60,9 +57,9 @@ def unseen() -> str:
         ["with those found", union(loaded("test_prompt_04"))],
     ]
     counts = (
-        f"Of {found['texts']} texts {found['both']} are right with both, {found['second_alone']} with the found examples "
-        f"alone, {found['first_alone']} without examples alone, {found['neither']} with neither; exact McNemar p = "
-        f"{found['p']:.2g}."
+        f"Of {found['texts']} texts {found['both']} are right with both, {found['second_alone']} with the found "
+        f"examples alone, {found['first_alone']} without examples alone, {found['neither']} with neither; exact "
+        f"McNemar p = {found['p']:.2g}."
     )
     return f"{markdown(['prompt', 'union polarity accuracy, %'], rows)}\n\n{counts}"
 
