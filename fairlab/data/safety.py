@@ -206,7 +206,7 @@ def _own(file: Path) -> Iterator[SafetyText]:
             raise FairlabError(f"{place} is no text with text, key, subgroup and labels ({error})") from error
         if unknown := [name for name in labels if not HARM.fullmatch(name)]:
             raise FairlabError(
-                f"{place}: '{unknown[0]}' is no name of a harm, which is small letters, digits and underscores; rename it"
+                f"{place}: '{unknown[0]}' is no name of a harm; take small letters, digits and underscores"
             )
         judged = {harm: _binary(value, place) for harm, value in labels.items()}
         yield SafetyText(text, key, known_subgroup(subgroup, place), judged, _is_seed(row))

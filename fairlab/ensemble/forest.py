@@ -128,8 +128,8 @@ class SafetyEnsemble:
         self.sources = Sources(sources, cache=cache)
         if inputs not in (None, len(self.sources.features)):
             raise FairlabError(
-                f"method.inputs asks for {inputs} scores, and the sources give {len(self.sources.features)}; give others "
-                "by source=, or set method.inputs=null"
+                f"method.inputs asks for {inputs} scores, and the sources give {len(self.sources.features)}; give "
+                "others by source=, or set method.inputs=null"
             )
         self.harms = list(harms)
         self.rivals = tuple(rivals)

@@ -92,7 +92,8 @@ def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
             remedy = how_to_store(str(settings["column"]), settings.get("outputs"))
             yield Need(f"{path} (stored scores)", path if at_hand(path) else "", remedy)
         if key := settings.get("api_key_env"):
-            yield Need(f"{key} (key of {settings['base_url']})", "in the environment" * (key in os.environ), "export it")
+            there = "in the environment" if key in os.environ else ""
+            yield Need(f"{key} (key of {settings['base_url']})", there, "export it")
 
 
 def _hub_data(data: Mapping[str, Any]) -> Iterator[str]:
