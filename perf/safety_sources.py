@@ -1,9 +1,9 @@
 """Scoring the texts of HateCheck and the madlibs with an ensemble on four sources that need no network.
 
 Plain: every text's words after zeros up to 100, all of which torch's LSTM runs through, as Keras does. Ours: the
-columns that ``fairlab score`` writes. Both have the same other sources and models, in one process of one thread, and texts in
-parts of 1,000; the scores of both ways must agree. The models are fitted on random labels of these texts, with the
-numbers of trees, leaves and kernel values of the default. Texts are drawn from both sets; none occurs twice.
+columns that ``fairlab score`` writes. Both have the same other sources and models, in one process of one thread, and
+texts in parts of 1,000; the scores of both ways must agree. The models are fitted on random labels of these texts, with
+the numbers of trees, leaves and kernel values of the default. Texts are drawn from both sets; none occurs twice.
 
     python perf/safety_sources.py FOLDER [--texts 10000] [--repeats 3] [--write]
 
