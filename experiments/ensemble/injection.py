@@ -76,7 +76,7 @@ def summary(folder: Path) -> dict[str, Any]:
     provenance = json.loads((folder / "record.json").read_text(encoding="utf-8"))["provenance"]
     rules, counts = Identity(), manifest["counts"]
     found = list(versions_of(folder))
-    by_rules = [one["text"] in _by_rules(rules, one) for one in found]
+    by_rules = [one["text"].casefold() in _by_rules(rules, one) for one in found]
     return {
         "revision": provenance["revision"],
         "llm": provenance.get("rewriter"),
@@ -92,11 +92,11 @@ def summary(folder: Path) -> dict[str, Any]:
 
 
 def _by_rules(rules: Identity, version: dict[str, Any]) -> set[str]:
-    """Versions of the seed by word lists for the same subgroup, whichever of them the seed is about."""
+    """Versions of the seed by word lists for the same subgroup, whichever of them the seed is about; in small letters."""
     target = str(version["id"]).rpartition("-")[2]
     category = next(name for name, subgroups in CATEGORIES.items() if target in subgroups)
     others = [name for name in CATEGORIES[category] if name != target]
-    return {rules.versions(version["seed"], category, other).get(target, "") for other in others}
+    return {rules.versions(version["seed"], category, other).get(target, "").casefold() for other in others}
 
 
 def write_sheet(folder: Path, file: Path) -> None:
