@@ -92,7 +92,7 @@ def summary(folder: Path) -> dict[str, Any]:
 
 
 def _by_rules(rules: Identity, version: dict[str, Any]) -> set[str]:
-    """Versions of the seed by word lists for the same subgroup, whichever of them the seed is about; in small letters."""
+    """Versions of the seed by word lists for the same subgroup, whichever the seed is about; in small letters."""
     target = str(version["id"]).rpartition("-")[2]
     category = next(name for name, subgroups in CATEGORIES.items() if target in subgroups)
     others = [name for name in CATEGORIES[category] if name != target]
