@@ -18,28 +18,25 @@ import json
 import multiprocessing
 import os
 import statistics
+import tempfile
 import time
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from fairlab.ensemble.bilstm import BiLSTM
 from fairlab.ensemble.columns import Columns
 from fairlab.ensemble.scoring import score_stream
+from fairlab.run.scoring import load_columns
 from harness import machine
-from safety_sources import ensemble_of, sources_of, texts_of
+from safety_sources import texts_of
+from safety_startup import export
 
 RESULTS = Path(__file__).parent / "results" / "safety_scoring.json"
 WAYS = {"one": 1, "two": 2}
-
-
-def load(folder: str) -> Columns:
-    """What ``fairlab score`` writes of texts."""
-    sources = sources_of(folder, BiLSTM)
-    return Columns(ensemble_of(sources, texts_of(4_000)), sources)
 
 
 def processor_seconds() -> float:
@@ -51,10 +48,10 @@ def processor_seconds() -> float:
     return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
 
-def rates(texts: list[str], folder: str, num_proc: int) -> dict[str, float]:
+def rates(texts: list[str], load: Callable[[], Columns], num_proc: int) -> dict[str, float]:
     """Texts a second by the clock, and a second of the processor, from the first quarter of the scores to the last."""
     first = len(texts) // 4
-    scored = score_stream(texts, str, partial(load, folder), num_proc=num_proc)
+    scored = score_stream(texts, str, load, num_proc=num_proc)
     deque(islice(scored, first), maxlen=0)
     started, busy = time.perf_counter(), processor_seconds()
     deque(islice(scored, len(texts) - first), maxlen=0)
@@ -80,9 +77,13 @@ def measure(folder: str, count: int, rows: int, repeats: int) -> dict[str, objec
     before = os.getloadavg()[0]
     texts = texts_of(count)
     found: dict[str, list[dict[str, float]]] = {name: [] for name in WAYS}
-    for _ in range(repeats):
-        for name, num_proc in WAYS.items():
-            found[name].append(rates(texts, folder, num_proc))
+    names = ["profanity", "sentiment", "tox_block", "toxic_comment"]
+    given = {name: {"folder": str(Path(folder).resolve())} for name in names[2:]}
+    with tempfile.TemporaryDirectory() as place:
+        export(Path(place), names, given["tox_block"]["folder"])
+        for _ in range(repeats):
+            for name, num_proc in WAYS.items():
+                found[name].append(rates(texts, partial(load_columns, place, None, given), num_proc))
     pairs = list(zip(found["one"], found["two"], strict=True))
     return {
         "machine": machine(),
