@@ -1,64 +1,63 @@
-"""Scoring texts with a safety ensemble in one process and in two, and fitting its forest.
+"""Scoring the texts of HateCheck and the madlibs on four sources that need no network, in one process and in two.
 
 Plain: one process. Ours: ``score_stream`` with two, one thread each. Starting and ending the processes is left out: the
 time is that from the arrival of the first quarter of the scores, when all processes have long been at work, to that of
-the last. Apart from that, once: a forest on 100,000 x 34 scores.
+the last. Beside the clock stands the time of the processor, which other work on the machine changes less: what two
+processes do in a second of it each, times one process. Sources, models and texts are those of ``safety_sources.py``.
+Apart from that, once: a forest on 100,000 x 34 scores.
 
-    python perf/safety_scoring.py [--texts 100000] [--rows 100000] [--repeats 3] [--write]
+    python perf/safety_scoring.py FOLDER [--texts 20000] [--rows 100000] [--repeats 5] [--write]
+
+FOLDER holds the unpacked packages tox_block and toxic_classifier.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import statistics
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import torch
 
+from fairlab.ensemble.columns import Columns
 from fairlab.ensemble.scoring import score_stream
-from fairlab.ensemble.sources import Profanity, Sentiment, Sources
+from fairlab.run.scoring import load_columns
 from harness import machine
+from safety_sources import texts_of
+from safety_startup import export
 
 RESULTS = Path(__file__).parent / "results" / "safety_scoring.json"
-WORDS = "the a gardener writes of long walks by an old river where birds and boats pass every bright morning".split()
+WAYS = {"one": 1, "two": 2}
 
 
-def texts_of(count: int) -> list[str]:
-    """Different harmless texts of about twenty words."""
-    rng = np.random.default_rng(0)
-    return [" ".join(rng.choice(WORDS, size=20)) + f" {k}" for k in range(count)]
+def processor_seconds() -> float:
+    """Of this process, and of those it has started that are still there."""
+    ticks = 0
+    for child in multiprocessing.active_children():
+        fields = Path(f"/proc/{child.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
 
-def load() -> Callable[[list[str]], list[dict[str, float]]]:
-    """Sources and a small forest on them, as an exported ensemble has."""
-    from sklearn.ensemble import RandomForestClassifier
-
-    sources = Sources([Profanity(), Sentiment()])
-    rng = np.random.default_rng(0)
-    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
-    forest.fit(rng.random((2_000, len(sources.features))), rng.integers(0, 2, 2_000))
-
-    def scores(texts: list[str]) -> list[dict[str, float]]:
-        return [{"harm": float(value)} for value in forest.predict_proba(sources.score(texts))[:, 1]]
-
-    return scores
-
-
-def seconds(texts: list[str], num_proc: int) -> tuple[float, int]:
-    """Seconds from the arrival of the first quarter of the scores to the last, and the number of the others."""
+def rates(texts: list[str], load: Callable[[], Columns], num_proc: int) -> dict[str, float]:
+    """Texts a second by the clock, and a second of the processor, from the first quarter of the scores to the last."""
     first = len(texts) // 4
     scored = score_stream(texts, str, load, num_proc=num_proc)
     deque(islice(scored, first), maxlen=0)
-    started = ended = time.perf_counter()
-    for _ in scored:
-        ended = time.perf_counter()
-    return ended - started, len(texts) - first
+    started, busy = time.perf_counter(), processor_seconds()
+    deque(islice(scored, len(texts) - first), maxlen=0)
+    wall, cpu = time.perf_counter() - started, processor_seconds() - busy
+    scored.close()
+    return {"wall": (len(texts) - first) / wall, "cpu": (len(texts) - first) / cpu}
 
 
 def fit_seconds(rows: int) -> float:
@@ -68,27 +67,34 @@ def fit_seconds(rows: int) -> float:
     rng = np.random.default_rng(0)
     features = rng.random((rows, 34))
     truth = (features[:, 0] + rng.random(rows) > 1.2).astype(int)
-    started = time.perf_counter()
+    started = time.process_time()
     RandomForestClassifier(100, min_samples_leaf=5, random_state=0, n_jobs=1).fit(features, truth)
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
-def measure(texts: int, rows: int, repeats: int) -> dict[str, object]:
-    """Texts a second of both ways, their ratio, and the time of a fit."""
-    torch.set_num_threads(1)
-    made = texts_of(texts)
-    rates: dict[str, list[float]] = {"one": [], "two": []}
-    for _ in range(repeats):
-        for name, num_proc in (("one", 1), ("two", 2)):
-            taken, count = seconds(made, num_proc)
-            rates[name].append(count / taken)
-    ratios = [two / one for one, two in zip(rates["one"], rates["two"], strict=True)]
+def measure(folder: str, count: int, rows: int, repeats: int) -> dict[str, object]:
+    """Texts a second of both ways, their ratios, and the time of a fit."""
+    before = os.getloadavg()[0]
+    texts = texts_of(count)
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in WAYS}
+    names = ["profanity", "sentiment", "tox_block", "toxic_comment"]
+    given = {name: {"folder": str(Path(folder).resolve())} for name in names[2:]}
+    with tempfile.TemporaryDirectory() as place:
+        export(Path(place), names, given["tox_block"]["folder"])
+        for _ in range(repeats):
+            for name, num_proc in WAYS.items():
+                found[name].append(rates(texts, partial(load_columns, place, None, given), num_proc))
+    pairs = list(zip(found["one"], found["two"], strict=True))
     return {
         "machine": machine(),
-        "settings": {"texts": texts, "rows": rows, "repeats": repeats},
-        "texts_per_second": {name: statistics.median(found) for name, found in rates.items()},
-        "ratio": statistics.median(ratios),
-        "ratios": ratios,
+        "load": before,
+        "settings": {"texts": len(texts), "rows": rows, "repeats": repeats},
+        "texts_per_second": {
+            name: {clock: statistics.median(one[clock] for one in some) for clock in ("wall", "cpu")}
+            for name, some in found.items()
+        },
+        "ratios": [two["wall"] / one["wall"] for one, two in pairs],
+        "ratios_of_the_processor": [2 * two["cpu"] / one["cpu"] for one, two in pairs],
         "fit_seconds": fit_seconds(rows),
     }
 
@@ -96,18 +102,21 @@ def measure(texts: int, rows: int, repeats: int) -> dict[str, object]:
 def table(result: dict) -> str:
     """The figures as Markdown."""
     settings, rate = result["settings"], result["texts_per_second"]
+    by_clock, by_processor = (
+        f"{statistics.median(some):.2f} ({min(some):.2f} to {max(some):.2f})"
+        for some in (result["ratios"], result["ratios_of_the_processor"])
+    )
     return "\n".join(
         [
             f"{result['machine']['processor']}; {settings['texts']:,} texts, medians of {settings['repeats']} repeats, "
-            "starting and ending processes left out.",
+            f"the machine's load {result['load']:.1f} before; starting and ending processes left out.",
             "",
-            "| way | texts a second | times one |",
-            "|---|---|---|",
-            f"| one process | {rate['one']:,.0f} | 1 |",
-            f"| two processes | {rate['two']:,.0f} | {result['ratio']:.2f} ({min(result['ratios']):.2f} to "
-            f"{max(result['ratios']):.2f}) |",
+            "| way | texts a second by the clock | times one | a second of the processor | times one, by it |",
+            "|---|---|---|---|---|",
+            f"| one process | {rate['one']['wall']:,.0f} | 1 | {rate['one']['cpu']:,.0f} | 1 |",
+            f"| two processes | {rate['two']['wall']:,.0f} | {by_clock} | {rate['two']['cpu']:,.0f} | {by_processor} |",
             "",
-            f"A forest of 100 trees on {settings['rows']:,} x 34 scores: {result['fit_seconds']:.0f} s in one thread.",
+            f"A forest of 100 trees on {settings['rows']:,} x 34 scores: {result['fit_seconds']:.0f} s of a processor.",
         ]
     )
 
@@ -115,12 +124,13 @@ def table(result: dict) -> str:
 def main() -> None:
     """Measure, print, and keep the figures where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--texts", type=int, default=100_000)
+    parser.add_argument("folder")
+    parser.add_argument("--texts", type=int, default=20_000)
     parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    result = measure(arguments.texts, arguments.rows, arguments.repeats)
+    result = measure(arguments.folder, arguments.texts, arguments.rows, arguments.repeats)
     print(table(result))
     if arguments.write:
         RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

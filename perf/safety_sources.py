@@ -1,9 +1,9 @@
 """Scoring the texts of HateCheck and the madlibs with an ensemble on four sources that need no network.
 
-Plain: every text's words after zeros up to 100, all of which both BiLSTMs run through, as Keras does. Ours: the columns
-that ``fairlab score`` writes. Both have the same other sources and models, in one process of one thread, and texts in
-parts of 1,000; the scores of both ways must agree. The models are fitted on random labels of these texts, with the
-numbers of trees, leaves and kernel values of the default. Texts are drawn from both sets; none occurs twice.
+Plain: every text's words after zeros up to 100, all of which torch's LSTM runs through, as Keras does. Ours: the
+columns that ``fairlab score`` writes. Both have the same other sources and models, in one process of one thread, and
+texts in parts of 1,000; the scores of both ways must agree. The models are fitted on random labels of these texts, with
+the numbers of trees, leaves and kernel values of the default. Texts are drawn from both sets; none occurs twice.
 
     python perf/safety_sources.py FOLDER [--texts 10000] [--repeats 3] [--write]
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import statistics
 import time
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from fairlab.data.safety import read_safety
 from fairlab.ensemble.bilstm import LENGTH, OUTPUTS, TEXTS, BiLSTM
@@ -41,19 +43,33 @@ Array = np.ndarray
 
 
 class PlainBiLSTM(BiLSTM):
-    """The same scores by running through all words and zeros."""
+    """The same scores by torch's LSTM, running through all words and zeros."""
+
+    def __init__(self, *, package: str, folder: str | None = None) -> None:
+        super().__init__(package=package, folder=folder)
+        ours = self.network
+        width, units = ours.embedding.shape[1], ours.forwards.recurrent.shape[1]
+        self.embedding = nn.Embedding.from_pretrained(torch.from_numpy(ours.embedding))
+        self.lstm = nn.LSTM(width, units, batch_first=True, bidirectional=True)
+        state = {}
+        for direction, suffix in ((ours.forwards, ""), (ours.backwards, "_reverse")):
+            state[f"weight_ih_l0{suffix}"] = torch.from_numpy(direction.kernel)
+            state[f"weight_hh_l0{suffix}"] = torch.from_numpy(direction.recurrent)
+            state[f"bias_ih_l0{suffix}"] = torch.from_numpy(direction.bias)
+            state[f"bias_hh_l0{suffix}"] = torch.zeros(4 * units)
+        self.lstm.load_state_dict(state)
 
     def score(self, texts: Sequence[str]) -> Array:
         """Scores (N, 6) in [0, 1]."""
         ids = [self._ids(text) for text in texts]
         padded = torch.tensor([[0] * (LENGTH - len(one)) + one for one in ids]).reshape(-1, LENGTH)
-        network = self.network
+        (hidden, hidden_bias), (last, last_bias) = (map(torch.from_numpy, layer) for layer in self.network.dense)
         found = [np.empty((0, len(OUTPUTS)))]
         with torch.inference_mode():
             for part in padded.split(TEXTS):
-                states, _ = network.lstm(network.embedding(part))
-                pooled = torch.relu(network.dense(states.amax(dim=1)))
-                found.append(torch.sigmoid(network.dense_1(pooled)).double().numpy())
+                states, _ = self.lstm(self.embedding(part))
+                pooled = torch.relu(states.amax(dim=1) @ hidden.T + hidden_bias)
+                found.append(torch.sigmoid(pooled @ last.T + last_bias).double().numpy())
         return np.concatenate(found)
 
 
@@ -94,6 +110,7 @@ def timed(score: Callable[[list[str]], list[dict[str, Any]]], texts: list[str]) 
 def measure(folder: str, count: int, repeats: int) -> dict[str, object]:
     """Texts a second of both ways, by the wall's clock and by the processor's, and each source's share."""
     torch.set_num_threads(1)
+    load = os.getloadavg()[0]
     texts = texts_of(count)
     sources = {"plain": sources_of(folder, PlainBiLSTM), "ours": sources_of(folder, BiLSTM)}
     ensemble = ensemble_of(sources["ours"], texts)
@@ -112,6 +129,7 @@ def measure(folder: str, count: int, repeats: int) -> dict[str, object]:
             raise SystemExit(f"the two ways differ by {apart:.2g} on average")
     return {
         "machine": machine(),
+        "load": load,
         "settings": {"texts": len(texts), "repeats": repeats, "words": float(np.mean([len(t.split()) for t in texts]))},
         "texts_per_second": {
             name: {clock: statistics.median(found) for clock, found in of.items()} for name, of in rates.items()
@@ -144,8 +162,8 @@ def table(result: dict) -> str:
     return "\n".join(
         [
             f"{result['machine']['processor']}; {settings['texts']:,} texts of {settings['words']:.0f} words on "
-            f"average, medians of {settings['repeats']} repeats, one process of one thread; scores differ by "
-            f"{result['apart']:.1g} on average.",
+            f"average, medians of {settings['repeats']} repeats, one process of one thread, the machine's load "
+            f"{result['load']:.1f} before; scores differ by {result['apart']:.1g} on average.",
             "",
             "| way | texts a second of the processor's time | by the clock | times plain |",
             "|---|---|---|---|",

@@ -23,6 +23,7 @@ SCRIPTS = [
     "perturbation",
     "safety_scoring",
     "safety_sources",
+    "safety_startup",
     "safety_load",
 ]  # whose figures are in results/
 

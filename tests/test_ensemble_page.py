@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from experiments.ensemble import picture
+from experiments.ensemble import injection, picture
 from experiments.ensemble.postprocessing import NOBODY, folds, measured, of_subgroups, one_threshold, pooled
 from fairlab.data.safety import SafetyText
+from fairlab.files import sha256
 
 
 def test_the_picture_is_that_of_the_records():
     assert picture.picture() == picture.FILE.read_text(encoding="utf-8")
+
+
+def test_what_a_language_model_made_is_counted(tmp_path):
+    """Three versions: one as by word lists, one of other words, and one that it flagged."""
+    seed = {"id": "1", "prompt": "My Muslim friend sings."}
+    made = {"source_id": "1", "source_text": seed["prompt"]}
+    rows = [
+        seed,
+        {"id": "1-Judaism", "prompt": "My Jewish friend sings.", "corrected": False, **made},
+        {"id": "1-Hinduism", "prompt": "My friend sings in a temple.", "corrected": True, **made},
+    ]
+    flagged = {"id": "1-Atheism", "source_text": seed["prompt"], "text": "My atheist friend sings.", "why": "odd"}
+    data, counts = tmp_path / "data-00000.jsonl", {"versions": 2, "to/Religion:Judaism": 1, "versions flagged": 1}
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (tmp_path / "review.jsonl").write_text(json.dumps(flagged) + "\n", encoding="utf-8")
+    shard = {"file": data.name, "rows": 3, "sha256": sha256(data)}
+    manifest = {"read": 1, "counts": counts, "shards": [{"data": shard}]}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    record = {"provenance": {"revision": "a", "wall_seconds": 2.0, "rewriter": {"model": "m"}}}
+    (tmp_path / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    found = injection.summary(tmp_path)
+    assert found["versions"] == {"made": 3, "flagged": 1, "as by word lists": 2}
+    assert found["counts"] == {"versions": 2, "versions flagged": 1}
+    injection.write_sheet(tmp_path, tmp_path / "sheet.csv")
+    assert (tmp_path / "sheet.csv").read_text(encoding="utf-8").count("My Muslim friend") == 3
 
 
 def test_a_threshold_is_chosen_on_the_validation_fold_and_applied_to_the_test_fold():

@@ -5,6 +5,7 @@ python -m experiments.ensemble.picture
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -21,6 +22,11 @@ PANELS = {
     "hate, HateCheck": ("safety_hatecheck", "hate"),
 }
 HEAD = 24  # height of a panel's title
+LETTER = 6.0  # width of a letter of a name, about
+Box = tuple[float, float, float, float]
+# Where a name may stand from its dot, the better places first.
+BESIDE = [(8, 4, "start"), (7, 14, "start"), (-8, 4, "end"), (-6, -7, "end"), (7, -6, "start"), (0, 18, "middle")]
+BESIDE += [(0, -10, "middle"), (-6, 14, "end"), (12, 24, "start"), (-14, -14, "end")]
 STYLE = (
     "text{font:12px sans-serif;fill:#555}.head{font-weight:bold}.name{font-size:11px;fill:#111}.grid{stroke:#ddd}"
     ".axis{stroke:#888}.line{fill:none;stroke-width:2}.k0{stroke:#1764ab}.k1,.grey{stroke:#999}.dot{stroke:none}"
@@ -73,17 +79,42 @@ def _plot(benchmark: str, harm: str) -> str:
 
 
 def _name_dots(panel: ElementTree.Element) -> None:
-    """Write the name of every dot below it and to the right, where lines that rise leave room; none over another."""
+    """Write every dot's name beside it, where it lies over no dot, no line and no other name, as far as that can be."""
     named = {dot.findtext("title"): (float(dot.attrib["cx"]), float(dot.attrib["cy"])) for dot in panel.iter("circle")}
-    taken: list[tuple[float, float]] = []
+    dots = list(named.values())
+    drawn = [*dots, *(point for line in panel.iter("polyline") for point in _along(line.attrib["points"]))]
+    taken: list[Box] = []
     for name, (x, y) in sorted(named.items(), key=lambda one: one[1]):
-        late = x > WIDTH - 90
-        at = (x - 80 if late else x + 7, y + 13)
-        while any(abs(at[0] - other[0]) < 75 and abs(at[1] - other[1]) < 11 for other in taken):
-            at = (at[0], at[1] + 3)
-        taken.append(at)
-        place = {"x": f"{x if late else at[0]:.1f}", "y": f"{at[1]:.1f}", "class": "name"}
-        ElementTree.SubElement(panel, "text", place | {"text-anchor": "end" if late else "start"}).text = name
+        places = [(_box(x + dx, y + dy, anchor, len(str(name))), dx, dy, anchor) for dx, dy, anchor in BESIDE]
+        box, dx, dy, anchor = min(places, key=lambda one: _faults(one[0], drawn, taken))
+        taken.append(box)
+        place = {"x": f"{x + dx:.1f}", "y": f"{y + dy:.1f}", "class": "name", "text-anchor": anchor}
+        ElementTree.SubElement(panel, "text", place).text = name
+
+
+def _along(points: str) -> list[tuple[float, float]]:
+    """Points of a line, close to one another."""
+    corners = [tuple(map(float, pair.split(","))) for pair in points.split()]
+    return [
+        (x0 + (x1 - x0) * step / 60, y0 + (y1 - y0) * step / 60)
+        for (x0, y0), (x1, y1) in pairwise(corners)
+        for step in range(61)
+    ]
+
+
+def _box(x: float, y: float, anchor: str, letters: int) -> Box:
+    """Left, top, right and bottom of a name."""
+    width = LETTER * letters
+    left = x - {"start": 0, "middle": width / 2, "end": width}[anchor]
+    return left, y - 9, left + width, y + 3
+
+
+def _faults(box: Box, drawn: list[tuple[float, float]], taken: list[Box]) -> float:
+    """How much lies below a name: names count most, then the edges, then points of dots and lines."""
+    left, top, right, bottom = box
+    names = sum(left < one[2] and one[0] < right and top < one[3] and one[1] < bottom for one in taken)
+    outside = left < 44 or right > WIDTH or top < 0 or bottom > HEIGHT - 46
+    return 1000 * names + 500 * outside + sum(left - 4 < x < right + 4 and top - 3 < y < bottom + 3 for x, y in drawn)
 
 
 if __name__ == "__main__":

@@ -246,12 +246,12 @@ def tried() -> str:
 
 
 def embedding() -> str:
-    """The sources with and without the similarity to a policy, on validation."""
+    """The sources with and without the similarity to a policy, by encoder, on validation."""
     quantities = {"AU-PRC": ("average_precision", 3), "ACV, times 10,000": ("acv", 2)}
     rows = []
     for harm in HARMS:
         for phase, model in (("before", "baseline"), ("after", "debiased")):
-            for label, folder in (("without", SETS), ("with", "embedding")):
+            for label, folder in (("none", SETS), ("MiniLM", "embedding"), ("mpnet", "mpnet")):
                 cells = []
                 for quantity, digits in quantities.values():
                     values = [

@@ -116,11 +116,19 @@ class Safety:
         """What was judged of the texts measured."""
         if self.limit is None:
             return judged
+        texts = judged.parts[self.of].texts
+        kept = set(evenly(list(dict.fromkeys(text.key for text in texts)), self.limit))
+        chosen = [k for k, text in enumerate(texts) if text.key in kept]
+        beside = {name: self._only(other, chosen) for name, other in judged.beside.items()}
+        return replace(self._only(judged, chosen), beside=beside)
+
+    def _only(self, judged: Judged, chosen: list[int]) -> Judged:
+        """What one model said of some of the texts."""
         part = judged.parts[self.of]
-        kept = set(evenly(list(dict.fromkeys(text.key for text in part.texts)), self.limit))
-        chosen = [k for k, text in enumerate(part.texts) if text.key in kept]
-        scores = {harm: of_harm[:, chosen] for harm, of_harm in part.scores.items()}
-        part = Predicted([part.texts[k] for k in chosen], part.folds[:, chosen], scores)
+        scores, raw = (
+            {harm: of_harm[:, chosen] for harm, of_harm in of.items()} for of in (part.scores, part.uncalibrated)
+        )
+        part = Predicted([part.texts[k] for k in chosen], part.folds[:, chosen], scores, raw)
         sources = judged.source_scores[chosen] if self.of == "test" else judged.source_scores
         return replace(judged, parts={**judged.parts, self.of: part}, source_scores=sources)
 

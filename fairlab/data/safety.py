@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ HARMS: tuple[str, ...] = tuple(TAXONOMY["harms"])
 SUBGROUPS = [f"{category}:{name}" for category, names in CATEGORIES.items() for name in names]
 SEEDS = "counterfactual_safety/counterfactual_fairness_dataset_seeds.csv"
 INJECTED = "identity"  # the augmentation whose rows are versions of seeds
+HARM = re.compile("[a-z][a-z0-9_]*")  # a name of a harm in data of one's own
 NONE = "--"  # how the published seeds write that a text is about no subgroup
 MADLIB_TERMS = "bias_madlibs/bias_madlibs_data/adjectives_people.txt"
 # Labels of Markov et al. 2023 that tell of a harm; any of them makes a text unsafe.
@@ -194,7 +196,7 @@ def _moderation(file: Path) -> Iterator[SafetyText]:
 
 
 def _own(file: Path) -> Iterator[SafetyText]:
-    """JSON lines: ``{"text": ..., "key": ..., "subgroup": ..., "labels": {"hate": 0}}``."""
+    """JSON lines: ``{"text": ..., "key": ..., "subgroup": ..., "labels": {"hate": 0}}``, with labels of any harms."""
     for number, line in enumerate(_lines(file), start=1):
         place = f"{file}, line {number}"
         try:
@@ -202,8 +204,10 @@ def _own(file: Path) -> Iterator[SafetyText]:
             text, key, subgroup, labels = str(row["text"]), str(row["key"]), row.get("subgroup", ""), row["labels"]
         except (ValueError, KeyError, TypeError) as error:
             raise FairlabError(f"{place} is no text with text, key, subgroup and labels ({error})") from error
-        if unknown := sorted(set(labels) - set(HARMS)):
-            raise FairlabError(f"{place}: unknown harm '{unknown[0]}'; there are: {', '.join(HARMS)}")
+        if unknown := [name for name in labels if not HARM.fullmatch(name)]:
+            raise FairlabError(
+                f"{place}: '{unknown[0]}' is no name of a harm; take small letters, digits and underscores"
+            )
         judged = {harm: _binary(value, place) for harm, value in labels.items()}
         yield SafetyText(text, key, known_subgroup(subgroup, place), judged, _is_seed(row))
 
@@ -278,6 +282,7 @@ class SafetyData(TrainingData):
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: content by hash, sizes, what was turned to which subgroup."""
         seeds = [text for text in self.texts if text.seed]
+        harms = dict.fromkeys([*HARMS, *(harm for text in seeds for harm in text.labels)])
         return {
             "path": self.path or READERS[self.name][0],
             "sha256": _digest([*self.texts, *(text for texts in self.others.values() for text in texts)]),
@@ -287,7 +292,7 @@ class SafetyData(TrainingData):
             "seeds_with_versions": len({text.key for text in self.made}),
             "versions": dict(Counter(text.subgroup for text in self.made)),
             "versions_left_out": self._left_out(seeds) if self.made else 0,
-            "unsafe_seeds": {harm: sum(text.labels.get(harm, 0) for text in seeds) for harm in HARMS},
+            "unsafe_seeds": {harm: sum(text.labels.get(harm, 0) for text in seeds) for harm in harms},
             "held_out": {name: len(texts) for name, texts in self.others.items()},
         }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from fairlab.ensemble.export import Ensemble
 from fairlab.ensemble.sources import Sources
@@ -41,10 +42,16 @@ class Columns:
         self.ensemble, self.sources = ensemble, sources
         self.source_scores = source_scores
         self.identities = Identities() if versions else None
+        self.libraries = ThreadpoolController()  # knows those that are loaded by now
         self.source_of = np.repeat(np.arange(len(sources.sources)), [len(one.outputs) for one in sources.sources])
 
     def __call__(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """What is said of each of the N texts."""
+        # The matrices are small: threads would wait for one another many times longer than they work.
+        with self.libraries.limit(limits=1, user_api="blas"):
+            return self._said(texts)
+
+    def _said(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         sets = [[text, *(self.identities.versions(text) if self.identities else ())] for text in texts]
         owner_M = np.repeat(np.arange(len(sets)), [len(some) for some in sets])
         first_N = np.searchsorted(owner_M, np.arange(len(sets)))

@@ -29,6 +29,7 @@ from fairlab.files import write_whole
 from fairlab.types import FairlabError, Texts, need_extra
 
 CALIBRATED, UNCALIBRATED = 0, 1
+OTHERS = "others"  # harms without strengths of their own
 Scores = dict[str, NDArray[np.float64]]
 Mask = NDArray[np.bool_]
 
@@ -60,6 +61,7 @@ class SafetyEnsemble:
     Args:
         sources: classifiers whose scores are the features.
         harms: names of the harms to train models for.
+        inputs: number of scores that the sources must give together; None takes any number.
         kind: kind of model: ``forest``, or ``boosting`` or ``logistic`` in its place.
         trees: number of trees of the forest, or of rounds of boosting; at least 1.
         baseline_leaf: least number of seeds in a leaf of the baseline, at least 1.
@@ -71,12 +73,13 @@ class SafetyEnsemble:
             mean over the versions of a text; both score many texts more.
         target: ``precision`` or ``false_positive_rate`` that a threshold of each harm must meet on the validation
             seeds, where the most harm is found; None gives no thresholds.
-        reweighting: lambdas and betas of each harm.
+        reweighting: lambdas and betas of each harm; those of ``others`` are for harms that are not named.
         cache: file of source scores; None keeps none.
         seed: seed of the models and of the reweighting.
 
     Raises:
-        FairlabError: an unknown kind or harm, or a harm without values for reweighting; in ``fit``, when the training
+        FairlabError: an unknown kind or harm, another number of scores than asked for, or a harm without values for
+            reweighting; in ``fit``, when the training
             texts have one label only, or a source has no score of any of them.
     """
 
@@ -96,6 +99,7 @@ class SafetyEnsemble:
         sources: Sequence[Source],
         *,
         harms: Texts,
+        inputs: int | None = None,
         kind: str,
         trees: int,
         baseline_leaf: int,
@@ -111,7 +115,8 @@ class SafetyEnsemble:
     ) -> None:
         if kind not in KINDS:
             raise FairlabError(f"method.kind must be {', '.join(KINDS)}, not {kind}")
-        if missing := [harm for harm in harms if harm not in reweighting]:
+        strengths = {harm: reweighting.get(harm, reweighting.get(OTHERS)) for harm in harms}
+        if missing := [harm for harm, values in strengths.items() if values is None]:
             raise FairlabError(f"method.reweighting has no values for {missing[0]}; give lambdas and betas")
         if min(trees, baseline_leaf) < 1:
             raise FairlabError(f"method.trees and method.baseline_leaf must be at least 1: {trees}, {baseline_leaf}")
@@ -121,10 +126,15 @@ class SafetyEnsemble:
             raise FairlabError(f"method.pairing must hold weights of at least 0, not {list(pairing)}")
         need_extra("safety", "the export of a safety ensemble", "skops")  # said before an hour's training, not after
         self.sources = Sources(sources, cache=cache)
+        if inputs not in (None, len(self.sources.features)):
+            raise FairlabError(
+                f"method.inputs asks for {inputs} scores, and the sources give {len(self.sources.features)}; give "
+                "others by source=, or set method.inputs=null"
+            )
         self.harms = list(harms)
         self.rivals = tuple(rivals)
         self.trainer = Trainer(kind, trees, baseline_leaf, tuple(pairing), self.rivals)
-        self.settings = {harm: combinations(leaf, penalty, reweighting[harm]) for harm in harms}
+        self.settings = {harm: combinations(leaf, penalty, values) for harm, values in strengths.items() if values}
         self.most_lost = most_lost
         self.compared: dict[str, Compared] = {}
         self.seed = seed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
@@ -73,12 +74,14 @@ def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
 
 def _start(load: Callable[[], Scorer]) -> None:
     """Each process has one thread, so that processes do not fight over cores, and ends with whoever started it."""
-    import torch
+    from threadpoolctl import threadpool_limits
 
     global _scorer
     end_with_parent()
-    torch.set_num_threads(1)
     _scorer = load()
+    threadpool_limits(limits=1)
+    if "torch" in sys.modules:  # loaded by a source of the ensemble
+        sys.modules["torch"].set_num_threads(1)
 
 
 def _score(texts: Sequence[str]) -> list[Scores]:

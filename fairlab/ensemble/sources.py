@@ -239,22 +239,34 @@ class StoredScores:
         name: name of the source, unique within an ensemble.
         version: version of whoever made the scores; None takes the file's hash.
         column: name of the column that holds the text.
+        outputs: names of the columns of scores to take; None takes all.
 
     Raises:
         DataUnavailable: there is no such file.
-        FairlabError: it is no table, has no scores, a row without a text, or a text twice with different scores.
+        FairlabError: it is no table, has no scores or lacks one of ``outputs``, a row without a text, or a text twice
+            with different scores.
     """
 
-    def __init__(self, *, path: str, name: str = "stored", version: str | None = None, column: str = "text") -> None:
+    def __init__(
+        self,
+        *,
+        path: str,
+        name: str = "stored",
+        version: str | None = None,
+        column: str = "text",
+        outputs: Sequence[str] | None = None,
+    ) -> None:
         self.name = name
         file = Path(path)
         if not file.is_file():
-            raise DataUnavailable(f"{path} is no file of scores; give a CSV or Parquet file with a column {column}")
+            raise DataUnavailable(f"{path} is no file of scores; {how_to_store(column, outputs)}")
         self.version = version or sha256(file)
         rows = _table(file)
         if not rows or column not in rows[0] or len(rows[0]) < 2:
             raise FairlabError(f"{path} must hold rows with the column '{column}' and at least one column of scores")
-        self.outputs = tuple(key for key in rows[0] if key != column)
+        if missing := [name for name in outputs or () if name not in rows[0]]:
+            raise FairlabError(f"{path} has no column '{missing[0]}'; {how_to_store(column, outputs)}")
+        self.outputs = tuple(outputs or (key for key in rows[0] if key != column))
         self.held: dict[str, list[float]] = {}
         for number, row in enumerate(rows, start=1):
             if not row[column]:
@@ -269,6 +281,15 @@ class StoredScores:
         """Scores (N, F); nan for a text that the file does not hold."""
         unknown = [np.nan] * len(self.outputs)
         return np.array([self.held.get(text, unknown) for text in texts], dtype=np.float64)
+
+
+def how_to_store(column: str, outputs: Sequence[str] | None) -> str:
+    """What a file of stored scores must hold, in words."""
+    named = "its scores" if outputs is None else f"the scores {', '.join(outputs)}"
+    return (
+        f"score all texts of the data and their versions, and write a CSV or Parquet file with the column '{column}' "
+        f"and {named}"
+    )
 
 
 def _table(file: Path) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ SETTINGS = {
     "fairlab.ensemble.sources.Profanity": set[str](),
     "fairlab.ensemble.sources.Sentiment": set[str](),
     "fairlab.ensemble.sources.WordList": {"path", "name"},
-    "fairlab.ensemble.sources.StoredScores": {"path", "name", "version", "column"},
+    "fairlab.ensemble.sources.StoredScores": {"path", "name", "version", "column", "outputs"},
     "fairlab.ensemble.bilstm.BiLSTM": {"package", "folder"},
     "fairlab.ensemble.transformer.TransformersClassifier": {"name"},
     "fairlab.ensemble.transformer.Detoxify": {"checkpoint", "config"},

@@ -38,7 +38,7 @@ class Need:
 
 def needs_of(config: Mapping[str, Any]) -> list[Need]:
     """Models and files of a run, in the order it reads them."""
-    found = [*_models(config), *_data(config), *_benchmarks(config)]
+    found = [*_models(config), *_data(config), *_sources(config), *_benchmarks(config)]
     return list({need.name: need for need in found}.values())
 
 
@@ -80,6 +80,20 @@ def _data(config: Mapping[str, Any]) -> Iterator[Need]:
     if config.get("input"):
         named = str(config["input"])
         yield from map(_file, named_files({"task": named.split(":")[1]}) if named.startswith("task:") else [named])
+
+
+def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
+    """Files of stored scores and keys of endpoints that the sources of a safety ensemble need."""
+    from fairlab.ensemble.sources import how_to_store
+
+    for settings in (config.get("source") or {}).values():
+        if "column" in settings:
+            path = str(settings["path"])
+            remedy = how_to_store(str(settings["column"]), settings.get("outputs"))
+            yield Need(f"{path} (stored scores)", path if at_hand(path) else "", remedy)
+        if key := settings.get("api_key_env"):
+            there = "in the environment" if key in os.environ else ""
+            yield Need(f"{key} (key of {settings['base_url']})", there, "export it")
 
 
 def _hub_data(data: Mapping[str, Any]) -> Iterator[str]:

@@ -53,7 +53,8 @@ def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
 
 def setting(record: Record, harm: str) -> str:
     """The strength that a run had, in words of the configuration."""
-    values = record.config["method"]["reweighting"][harm]
+    strengths = record.config["method"]["reweighting"]
+    values = strengths.get(harm) or strengths["others"]
     return ", ".join(f"{name} {value:g}" for name, value in values.items())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,19 @@ def test_readings_by_hand():
     assert found["hate_religion_islam", "sliced_average_safe"].value == pytest.approx(0.55)
     assert found["hate_religion", "largest_gap_safe"].value == pytest.approx(0.25)
     assert found["hate_religion", "largest_gap_unsafe"].value == pytest.approx(0.4)
+
+
+def test_a_limit_takes_whole_sets_of_every_model():
+    found = judged([0.1, 0.9, 0.9, 0.1, 0.6, 0.7, 0.5])
+    part = found.parts["test"]
+    raw = {"test": replace(part, uncalibrated={"hate": 1 - part.scores["hate"]})}
+    found = replace(found, parts=raw, beside={"smooth": replace(found, parts=raw)})
+    before = Safety(of="test", threshold=0.5, limit=3).measure(found)
+    after = Safety(of="test", threshold=0.5, limit=3).measure(found, before.items)
+    values = {reading.quantity: reading.value for reading in after.readings if reading.subset == "hate"}
+    assert before.items["hate"].tolist() == [[0.1, 0.9, 0.9, 0.1, 0.7]]  # the sets 1, 2 and 4
+    assert values["acv"] == values["acv_uncalibrated"] == pytest.approx(0.16)
+    assert values["acv_change_of_smooth"] == 0
 
 
 def test_changes_are_paired():

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import random
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
+from fairlab.augmentation.identity import Identity
+from fairlab.data.safety import made_of, read_safety
 from fairlab.files import sha256
 from fairlab.record import Record
 from tests.end_to_end.conftest import only_run
@@ -57,6 +62,58 @@ def test_a_run_and_scores_of_new_texts(run, tmp_path):
     again = run(f"model={folder}", "input=new.csv", "output=scores.jsonl", entry="score")
     assert again.returncode == 1
     assert again.stderr == "fairlab: scores.jsonl is there already; give another output\n"
+
+
+# Categories of OpenAI's text moderation, which stand for harms of data of one's own.
+ELEVEN = (
+    "harassment harassment_threatening hate hate_threatening self_harm self_harm_instructions self_harm_intent sexual "
+    "sexual_minors violence violence_graphic"
+).split()
+DETOXIFY = ("toxicity", "severe_toxicity", "obscene", "threat", "insult", "identity_attack")
+OTHERS = {"second": ("sensitive_topic", *(f"a{k}" for k in range(13))), "third": tuple(f"b{k}" for k in range(14))}
+
+
+def test_paper_scale_takes_34_stored_scores_and_data_of_eleven_harms(run, tmp_path):
+    """Random scores and labels: what runs is shown, not what it is worth."""
+    rng = random.Random(0)
+    seeds = [
+        replace(text, labels={harm: (k + number) % 2 for number, harm in enumerate(ELEVEN)})
+        for k, text in enumerate(read_safety("embedded/safety")[:40])
+    ]
+    lines = [{"text": one.text, "key": one.key, "subgroup": one.subgroup, "labels": one.labels} for one in seeds]
+    (tmp_path / "own.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    texts = dict.fromkeys(one.text for one in [*seeds, *made_of(seeds, Identity())])
+    (tmp_path / "scores").mkdir()
+    for name, columns in {"detoxify": DETOXIFY, **OTHERS}.items():
+        with (tmp_path / "scores" / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["text", *columns])
+            rows.writerows([text, *(f"{rng.random():.3f}" for _ in columns)] for text in texts)
+    given = ["+experiment=safety_ensemble", "scale=paper", "data=safety_sample", "data.path=own.jsonl", "data.folds=3"]
+    given += ["data.repeats=1", "method.trees=2", f"method.harms=[{','.join(ELEVEN)}]", "method.leaf=2"]
+    done = run(*given, "benchmark=[safety]", "limit=9")
+    assert done.returncode == 0, done.stderr
+    folder = only_run(tmp_path, "safety_ensemble")
+    record = Record.load(folder)
+    features = record.provenance["sources"]["features"]
+    assert len(features) == 34
+    assert features[:7] == [*(f"detoxify.{name}" for name in DETOXIFY), "second.sensitive_topic"]
+    assert {f"after/safety/{harm}/average_precision" for harm in ELEVEN} <= set(record.metrics())
+    assert sorted(path.stem for path in (folder / "model").glob("*.skops")) == sorted(ELEVEN)
+    (tmp_path / "scores" / "third.csv").unlink()
+    plan = run(*given, "dry_run=true", "calibrate=false")
+    missing = [line for line in plan.stdout.splitlines() if "MISSING" in line]
+    assert len(missing) == 1
+    assert "scores/third.csv (stored scores): MISSING; score all texts of the data and their versions" in missing[0]
+
+
+def test_another_number_of_inputs_than_the_papers_is_refused(run):
+    done = run("+experiment=safety_ensemble", "scale=paper", "data=safety_sample", "source=[sentiment]")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "fairlab: method.inputs asks for 34 scores, and the sources give 4; give others by source=, or set "
+        "method.inputs=null\n"
+    )
 
 
 @pytest.mark.slow
