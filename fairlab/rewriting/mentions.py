@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from fairlab.lexicons.names import load_names, load_not_people
-from fairlab.rewriting.senses import name_stands, word_stands, word_stands_beside
+from fairlab.rewriting.senses import name_may_stand, name_stands, word_stands, word_stands_beside
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.ages import age_in_years, find_ages, whose_age
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
@@ -17,6 +17,7 @@ from fairlab.text.people import is_role
 from fairlab.text.protected import protected_spans
 from fairlab.text.syntax import Syntax
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, TermFinder, word_pieces
+from fairlab.types import NEUTRAL
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
@@ -51,6 +52,40 @@ class Mention:
     returns: bool
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A listed word that may be a mention, as far as the text alone tells.
+
+    Attributes:
+        start: offset of its first character.
+        end: offset after its last character.
+        word: the word as it stands in the text.
+        senses: the senses that it may have there, one or more.
+        beside: the words beside it.
+    """
+
+    start: int
+    end: int
+    word: str
+    senses: tuple[Sense, ...]
+    beside: Neighbours
+
+
+@dataclass(frozen=True)
+class Possible:
+    """What a text may hold, as far as it alone tells.
+
+    Attributes:
+        attributes: that its words may show, ``neutral`` among them.
+        certain: shown by a pronoun, which always counts.
+        returns: whether it may hold a neutral form that can be given an attribute back.
+    """
+
+    attributes: frozenset[str]
+    certain: frozenset[str]
+    returns: bool
+
+
 class MentionFinder:
     """Finds mentions in texts.
 
@@ -80,6 +115,45 @@ class MentionFinder:
             return True
         return bool(self.vocabulary.lexicon.figures) and next(find_ages(text), None) is not None
 
+    def possible(self, text: str) -> Possible:
+        """What the text may hold, as far as its words and their neighbours tell."""
+        if not self.may_change(text):
+            return Possible(frozenset(), frozenset(), returns=False)
+        found = self.candidates(text)
+        attributes = {sense.attribute for one in found for sense in one.senses}
+        attributes |= {sense.attribute for _, _, sense in self._told(text)}
+        certain = {sense.attribute for one in found for sense in one.senses if sense.pos == "pronoun"}
+        returns = any(self._returns(one, sense) for one in found for sense in one.senses if sense.attribute == NEUTRAL)
+        return Possible(frozenset(attributes), frozenset(certain), returns)
+
+    def asks_entities(self, text: str) -> bool:
+        """Whether the text has a name that is told from other things by named entities."""
+        return any(
+            sense.pos == "name" and (one.beside.precedes_name or one.beside.follows_name or _has_other_sense(one.word))
+            for one in self.candidates(text)
+            for sense in one.senses
+        )
+
+    def candidates(self, text: str) -> list[Candidate]:
+        """Listed words that may be mentions as far as the text alone tells, from left to right."""
+        spans = list(self.finder.find(text))
+        if not spans:
+            return []
+        protected, surnames = self._protected(text), self.surnames(text)
+        found = []
+        for span in spans:
+            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
+                continue
+            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
+                continue
+            word, beside = text[span.start : span.end], neighbours(text, span.start, span.end)
+            senses = tuple(
+                sense for sense in self.vocabulary.senses[span.term] if _may_stand(word, sense, beside, surnames)
+            )
+            if senses:
+                found.append(Candidate(span.start, span.end, word, senses, beside))
+        return found
+
     def _protected(self, text: str) -> list[tuple[int, int]]:
         """Stretches in which nothing counts: addresses, works, idioms, and names of no person."""
         found = protected_spans(text, quotations=self.keep_quotations)
@@ -88,61 +162,46 @@ class MentionFinder:
 
     def find(self, text: str, syntax: Syntax) -> list[Mention]:
         """Mentions from left to right."""
-        protected = self._protected(text)
-        surnames = self.surnames(text)
         found = list(self._ages(text, syntax))
-        for span in self.finder.find(text):
-            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
-                continue
-            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
-                continue
-            token = _last_token(syntax, span.start, span.end)
+        for one in self.candidates(text):
+            token = _last_token(syntax, one.start, one.end)
             if token is None:
                 continue
-            beside = neighbours(text, span.start, span.end)
+            beside = one.beside
             if not (beside.follows_title or beside.follows_thing) and (
-                _follows_other_word(syntax, span.start)
+                _follows_other_word(syntax, one.start)
                 or is_role(beside.before.casefold())
                 or _is_demonym(beside.before)
             ):
                 beside = replace(beside, before="", gap_before="")
-            word = text[span.start : span.end]
-            for sense in sorted(self.vocabulary.senses[span.term], key=lambda sense: _order(sense, token, syntax)):
-                if sense.pos == "name" and word in surnames and not beside.precedes_name:
-                    continue
-                if self._stands(word, sense, beside, token, syntax):
-                    returns = sense.pos == "pronoun" or word.casefold() in self.returning
-                    found.append(Mention(span.start, span.end, word, sense, token, returns))
+            for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
+                if self._stands(one.word, sense, beside, token, syntax):
+                    found.append(self._mention(one, sense, token))
                     break
         return sorted(found, key=lambda mention: mention.start)
 
     def find_by_neighbours(self, text: str) -> list[Mention]:
         """Mentions from left to right, told from neighbouring words, without tokens."""
-        spans = list(self.finder.find(text))
-        protected = self._protected(text) if spans else []
-        surnames = self.surnames(text) if spans else set()
         found = []
-        for span in spans:
-            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
-                continue
-            word, beside = text[span.start : span.end], neighbours(text, span.start, span.end)
-            for sense in self.vocabulary.senses[span.term]:
-                if sense.pos == "name" and word in surnames and not beside.precedes_name:
-                    continue
-                if self._stands_beside(word, sense, beside):
-                    returns = sense.pos == "pronoun" or word.casefold() in self.returning
-                    found.append(Mention(span.start, span.end, word, sense, None, returns))
+        for one in self.candidates(text):
+            for sense in one.senses:
+                if self._stands_beside(one.word, sense, one.beside):
+                    found.append(self._mention(one, sense, None))
                     break
         return found
 
+    def _mention(self, one: Candidate, sense: Sense, token: Any) -> Mention:
+        return Mention(one.start, one.end, one.word, sense, token, self._returns(one, sense))
+
+    def _returns(self, one: Candidate, sense: Sense) -> bool:
+        return sense.pos == "pronoun" or one.word.casefold() in self.returning
+
     def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
-        """Whether a word stands in a sense here, as far as its neighbours tell."""
+        """Whether a word that may have a sense has it here, as far as its neighbours tell."""
         capitalised = word[:1].isupper() and word[1:].islower()
         if sense.pos == "pronoun":
-            return word != "US"
+            return True
         if sense.pos == "name":
-            if not word[:1].isupper() or beside.precedes_place:
-                return False
             known = load_names().get(word.casefold())
             other_sense = bool(known and known.other_sense)
             return is_first_name(beside, other_sense=other_sense, before_is_first=self.is_listed_name(beside.before))
@@ -162,9 +221,9 @@ class MentionFinder:
         return word_stands_beside(word, sense.pos, other, beside)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-        """Whether a word stands in a sense here."""
+        """Whether a word that may have a sense has it here."""
         if sense.pos == "pronoun":
-            return word != "US"
+            return True
         if sense.pos == "name":
             known = load_names().get(word.casefold())
             return name_stands(word, known, beside, token, syntax, self.is_listed_name(beside.before))
@@ -181,10 +240,17 @@ class MentionFinder:
 
     def _ages(self, text: str, syntax: Syntax) -> Iterator[Mention]:
         """Ages of persons, in figures or in words."""
-        for start, end in find_ages(text) if self.vocabulary.lexicon.figures else ():
-            sense, token = self.vocabulary.age_sense(age_in_years(text[start:end])), syntax.at(start)
-            if sense is not None and token is not None and whose_age(token) is not None:
+        for start, end, sense in self._told(text):
+            token = syntax.at(start)
+            if token is not None and whose_age(token) is not None:
                 yield Mention(start, end, text[start:end], sense, token, False)
+
+    def _told(self, text: str) -> Iterator[tuple[int, int, Sense]]:
+        """Start, end and sense of numbers that may be the ages of persons."""
+        for start, end in find_ages(text) if self.vocabulary.lexicon.figures else ():
+            sense = self.vocabulary.age_sense(age_in_years(text[start:end]))
+            if sense is not None:
+                yield start, end, sense
 
     def surnames(self, text: str) -> set[str]:
         """Words that stand after a first name somewhere in the text: alone, they are not first names either."""
@@ -199,6 +265,20 @@ class MentionFinder:
         """Whether a word is listed as a first name of the axis."""
         senses = self.vocabulary.senses.get(word.casefold(), [])
         return any(sense.pos == "name" for sense in senses) or word.casefold() in BEFORE_FIRST_NAMES
+
+
+def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
+    """Whether a word may have a sense, as far as the text alone tells."""
+    if sense.pos == "pronoun":
+        return word != "US"
+    if sense.pos != "name":
+        return True
+    return name_may_stand(word, beside) and (word not in surnames or beside.precedes_name)
+
+
+def _has_other_sense(word: str) -> bool:
+    known = load_names().get(word.casefold())
+    return known is not None and bool(known.other_sense)
 
 
 @cache

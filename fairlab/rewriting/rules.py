@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.edits import Edit, apply_edits, recase
 from fairlab.rewriting.lexical import LexicalRules
-from fairlab.rewriting.mentions import Mention, MentionFinder
+from fairlab.rewriting.mentions import Mention, MentionFinder, Possible
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.ages import age_in_years, written_like
 from fairlab.text.agreement import plural_verb, singular_verb
@@ -79,7 +78,15 @@ class RuleRewriter:
             self.vocabulary.column(target)
         if self.mode == "lexical":
             return [self.lexical.rewrite(text, target) for text, target in zip(texts, targets, strict=True)]
-        return self._rewrite(texts, [partial(_whole, target) for target in targets])
+        return [made for (made,) in self._rewrite(texts, [[_Whole(target)] for target in targets])]
+
+    def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str]]:
+        """Every text turned to each of the targets; parsed once."""
+        if self.mode == "lexical":
+            return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
+        for target in targets:
+            self.vocabulary.column(target)
+        return self._rewrite(texts, [[_Whole(target) for target in targets]] * len(texts))
 
     def swap_all(self, texts: Sequence[str]) -> list[str]:
         """Every text with the two attributes of the axis exchanged, as word-list swapping does it.
@@ -96,15 +103,21 @@ class RuleRewriter:
         other = dict(zip(attributes, attributes[::-1], strict=True))
         if self.mode == "lexical":
             return [self.lexical.exchange(text, other) for text in texts]
-        return self._rewrite(texts, [partial(_exchanged, other)] * len(texts))
+        return [made for (made,) in self._rewrite(texts, [[_Exchanged(other)]] * len(texts))]
 
-    def _rewrite(self, texts: Sequence[str], choices: Sequence[Callable[..., list[tuple[Mention, str]]]]) -> list[str]:
-        rewritten = list(texts)
-        chosen = [index for index, text in enumerate(texts) if self.finder.may_change(text)]
-        for index, doc in zip(chosen, parse(texts[index] for index in chosen), strict=True):
+    def _rewrite(self, texts: Sequence[str], choices: Sequence[Sequence[_Whole | _Exchanged]]) -> list[list[str]]:
+        """For every text, what each of its choices makes of it; only what may change is parsed."""
+        rewritten = [[text] * len(chosen) for text, chosen in zip(texts, choices, strict=True)]
+        listed = []
+        for index, text in enumerate(texts):
+            possible = self.finder.possible(text)
+            if any(choice.may_turn(possible) for choice in choices[index]):
+                listed.append(index)
+        docs = parse((texts[index] for index in listed), entities=self.finder.asks_entities)
+        for index, doc in zip(listed, docs, strict=True):
             syntax = Syntax(doc)
             mentions = self.finder.find(texts[index], syntax)
-            rewritten[index] = self.turn(texts[index], syntax, choices[index](mentions, syntax))
+            rewritten[index] = [self.turn(texts[index], syntax, choice(mentions, syntax)) for choice in choices[index]]
         return rewritten
 
     def rewrite_entity(self, text: str, word: str | int, target: str) -> str:
@@ -138,8 +151,9 @@ class RuleRewriter:
         """
         if self.mode == "lexical":
             raise FairlabError("mode=lexical knows no entities; use mode=syntax to rewrite one person of a text")
+        parsed = parse(texts, entities=self.finder.asks_entities) if docs is None else docs
         rewritten = []
-        for text, doc, chosen in zip(texts, parse(texts) if docs is None else docs, selections, strict=True):
+        for text, doc, chosen in zip(texts, parsed, selections, strict=True):
             syntax = Syntax(doc)
             mentions = self.finder.find(text, syntax)
             turned: dict[int, tuple[Mention, str]] = {}
@@ -283,15 +297,47 @@ def _in_other_fields(
     ]
 
 
-def _whole(target: str, mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:
-    """Mentions to be turned in a whole text; see :class:`RuleRewriter` for neutral ones."""
-    marked = [mention for mention in mentions if mention.sense.attribute != NEUTRAL]
-    if marked or target == NEUTRAL:
-        joined = _join_alternatives(marked, syntax.doc.text)
-        return [(mention, target) for mention in joined if mention.sense.attribute != target]
-    if any(syntax.plural_people_before(mention.token) for mention in mentions[:1]):
-        return []
-    return [(mention, target) for mention in mentions if mention.returns]
+@dataclass(frozen=True)
+class _Whole:
+    """All people of a text turned to a target; see :class:`RuleRewriter` for neutral words."""
+
+    target: str
+
+    def may_turn(self, possible: Possible) -> bool:
+        """Whether anything can be turned in a text that holds no more than is possible."""
+        if possible.attributes - {self.target, NEUTRAL}:
+            return True
+        return self.target != NEUTRAL and possible.returns and self.target not in possible.certain
+
+    def __call__(self, mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:
+        """The mentions that are turned, each with its target."""
+        marked = [mention for mention in mentions if mention.sense.attribute != NEUTRAL]
+        if marked or self.target == NEUTRAL:
+            joined = _join_alternatives(marked, syntax.doc.text)
+            return [(mention, self.target) for mention in joined if mention.sense.attribute != self.target]
+        if any(syntax.plural_people_before(mention.token) for mention in mentions[:1]):
+            return []
+        return [(mention, self.target) for mention in mentions if mention.returns]
+
+
+@dataclass(frozen=True)
+class _Exchanged:
+    """Every mention with the other attribute."""
+
+    other: Mapping[str, str]
+
+    def may_turn(self, possible: Possible) -> bool:
+        """Whether anything can be turned in a text that holds no more than is possible."""
+        return not possible.attributes.isdisjoint(self.other)
+
+    def __call__(self, mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:
+        """The mentions that are turned, each with its target."""
+        del syntax
+        return [
+            (mention, self.other[mention.sense.attribute])
+            for mention in mentions
+            if mention.sense.attribute in self.other
+        ]
 
 
 def _join_alternatives(mentions: list[Mention], text: str) -> list[Mention]:
@@ -307,11 +353,6 @@ def _join_alternatives(mentions: list[Mention], text: str) -> list[Mention]:
             joined.pop()
         joined.append(mention)
     return joined
-
-
-def _exchanged(other: dict[str, str], mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:
-    """Every mention with the other attribute."""
-    return [(mention, other[mention.sense.attribute]) for mention in mentions if mention.sense.attribute in other]
 
 
 def _offset(text: str, word: str | int) -> int:

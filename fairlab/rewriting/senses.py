@@ -55,8 +55,17 @@ _FOR_THE_YOUNG = frozenset(
 )
 
 
+def name_may_stand(word: str, beside: Neighbours) -> bool:
+    """Whether a word that is listed as a first name may be one here, as far as its neighbours tell."""
+    if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
+        return False
+    if beside.follows_title and not beside.precedes_name:
+        return False
+    return not (beside.gap_after == " " and beside.after in _NUMERALS)  # Richard III
+
+
 def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, syntax: Syntax, first: bool) -> bool:
-    """Whether a capitalised word that is listed as a first name is the first name of a person here.
+    """Whether a word that may be a first name here is the first name of a person.
 
     Args:
         word: the word as it stands in the text.
@@ -66,24 +75,22 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
         syntax: the parsed text.
         first: whether the word before it is listed as a first name too, or goes before first names.
     """
-    if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
-        return False
     if beside.before.casefold() in ROYAL and beside.before[:1].isupper():
         return False
-    if beside.gap_after == " " and beside.after in _NUMERALS:  # Richard III
+    if not is_first_name(beside, other_sense=False, before_is_first=first):
+        return False
+    sense = known.other_sense if known else ""
+    if sense and not (token.tag_ == "NNP" and _shows_person(sense, beside, token)):
         return False
     if _names_a_thing(token) or _is_owner_of_verb(token) or is_in_name_of_thing(beside, token, syntax):
         return False
-    sense = known.other_sense if known else ""
-    entity = syntax.entity(token) if sense or beside.precedes_name or beside.follows_name else None
-    person = entity is not None and entity.label_ == "PERSON"
+    if not (sense or beside.precedes_name or beside.follows_name):
+        return True
+    entity = syntax.entity(token)  # last, as it costs the most
     if entity is not None and entity.label_ in _NOT_PERSONS and (sense or len(entity) > 1):
         return False
-    if sense and not (
-        token.tag_ == "NNP" and (person or beside.follows_first_name) and _shows_person(sense, beside, token)
-    ):
-        return False
-    return is_first_name(beside, other_sense=False, before_is_first=first)
+    person = entity is not None and entity.label_ == "PERSON"
+    return not sense or person or beside.follows_first_name
 
 
 def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:

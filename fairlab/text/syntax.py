@@ -31,7 +31,7 @@ class Syntax:
     def __init__(self, doc: Any) -> None:
         self.doc = doc
         self.tokens = {token.idx: token for token in doc}
-        self.has_entities = False
+        self.has_entities = doc.has_annotation("ENT_IOB")
 
     def at(self, start: int) -> Any:
         """The token that begins at an offset, or None."""
