@@ -42,6 +42,7 @@ class Mention:
         sense: the attribute that the word marks, and its entry.
         token: spaCy token that the mention ends in; None where the text was not parsed.
         returns: whether a neutral form may be given an attribute back.
+        case: case of a pronoun, where it was told without a parse; empty elsewhere.
     """
 
     start: int
@@ -50,10 +51,11 @@ class Mention:
     sense: Sense
     token: Any
     returns: bool
+    case: str = ""
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ListedWord:
     """A listed word that may be a mention, as far as the text alone tells.
 
     Attributes:
@@ -113,13 +115,17 @@ class MentionFinder:
             return True
         if any(word[:1].isupper() and word.casefold() in self.names for word in words):
             return True
+        return self.may_hold_age(text)
+
+    def may_hold_age(self, text: str) -> bool:
+        """Whether a number stands in the text as ages do, on an axis that has ages."""
         return bool(self.vocabulary.lexicon.figures) and next(find_ages(text), None) is not None
 
     def possible(self, text: str) -> Possible:
         """What the text may hold, as far as its words and their neighbours tell."""
         if not self.may_change(text):
             return Possible(frozenset(), frozenset(), returns=False)
-        found = self.candidates(text)
+        found = self.listed(text)
         attributes = {sense.attribute for one in found for sense in one.senses}
         attributes |= {sense.attribute for _, _, sense in self._told(text)}
         certain = {sense.attribute for one in found for sense in one.senses if sense.pos == "pronoun"}
@@ -130,11 +136,11 @@ class MentionFinder:
         """Whether the text has a name that is told from other things by named entities."""
         return any(
             sense.pos == "name" and (one.beside.precedes_name or one.beside.follows_name or _has_other_sense(one.word))
-            for one in self.candidates(text)
+            for one in self.listed(text)
             for sense in one.senses
         )
 
-    def candidates(self, text: str) -> list[Candidate]:
+    def listed(self, text: str) -> list[ListedWord]:
         """Listed words that may be mentions as far as the text alone tells, from left to right."""
         spans = list(self.finder.find(text))
         if not spans:
@@ -151,7 +157,7 @@ class MentionFinder:
                 sense for sense in self.vocabulary.senses[span.term] if _may_stand(word, sense, beside, surnames)
             )
             if senses:
-                found.append(Candidate(span.start, span.end, word, senses, beside))
+                found.append(ListedWord(span.start, span.end, word, senses, beside))
         return found
 
     def _protected(self, text: str) -> list[tuple[int, int]]:
@@ -163,7 +169,7 @@ class MentionFinder:
     def find(self, text: str, syntax: Syntax) -> list[Mention]:
         """Mentions from left to right."""
         found = list(self._ages(text, syntax))
-        for one in self.candidates(text):
+        for one in self.listed(text):
             token = _last_token(syntax, one.start, one.end)
             if token is None:
                 continue
@@ -183,17 +189,17 @@ class MentionFinder:
     def find_by_neighbours(self, text: str) -> list[Mention]:
         """Mentions from left to right, told from neighbouring words, without tokens."""
         found = []
-        for one in self.candidates(text):
+        for one in self.listed(text):
             for sense in one.senses:
                 if self._stands_beside(one.word, sense, one.beside):
                     found.append(self._mention(one, sense, None))
                     break
         return found
 
-    def _mention(self, one: Candidate, sense: Sense, token: Any) -> Mention:
+    def _mention(self, one: ListedWord, sense: Sense, token: Any) -> Mention:
         return Mention(one.start, one.end, one.word, sense, token, self._returns(one, sense))
 
-    def _returns(self, one: Candidate, sense: Sense) -> bool:
+    def _returns(self, one: ListedWord, sense: Sense) -> bool:
         return sense.pos == "pronoun" or one.word.casefold() in self.returning
 
     def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
