@@ -22,7 +22,7 @@ from fairlab.data.stream.shards import drawn_ahead, end_with_parent, process_poo
 from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
-from fairlab.protocols import TextAugmentation
+from fairlab.protocols import BatchedTextAugmentation, TextAugmentation
 from fairlab.text import gutenberg
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import DataUnavailable, FairlabError
@@ -30,6 +30,7 @@ from fairlab.types import DataUnavailable, FairlabError
 PART = 4_000_000  # characters of a shard, a little more where a paragraph ends later
 LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines
 AT_ONCE = 2000  # sentences tokenized together
+TOGETHER = 256  # passages perturbed together
 
 Pair = tuple[str, str]  # the original text, and what stands in its place in the corpus
 
@@ -116,30 +117,37 @@ class PartMaker:
         ids: dict[str, list[NDArray[np.int64]]] = {split: [] for split in SPLITS}
         found, seen = {"passages": 0, "passages_changed": 0, "original_tokens": 0}, Fingerprints()
         replaced: list[tuple[int, str]] = []
-        for passage in self.passages(part):
-            found["passages"] += 1
-            if held_out(passage.original, self.validation):
-                ids["validation"].append(passage.ids)
-                continue
-            text = self._text(passage)
-            if text != passage.original:
-                replaced.append((len(ids["train"]), text))
-            if text == passage.original and passage.sentences is not None:
-                seen.add(passage.sentences)
-            else:
-                seen.add_running([text])
-            found["original_tokens"] += len(passage.ids)
-            ids["train"].append(passage.ids)
+        passages = self.passages(part)
+        while lot := list(islice(passages, TOGETHER)):
+            found["passages"] += len(lot)
+            held = [held_out(passage.original, self.validation) for passage in lot]
+            ids["validation"] += [passage.ids for passage, out in zip(lot, held, strict=True) if out]
+            training = [passage for passage, out in zip(lot, held, strict=True) if not out]
+            for passage, text in zip(training, self._texts(training), strict=True):
+                if text != passage.original:
+                    replaced.append((len(ids["train"]), text))
+                if text == passage.original and passage.sentences is not None:
+                    seen.add(passage.sentences)
+                else:
+                    seen.add_running([text])
+                found["original_tokens"] += len(passage.ids)
+                ids["train"].append(passage.ids)
         for (place, _), made in zip(replaced, self.ids([text for _, text in replaced]), strict=True):
             ids["train"][place] = made
         found["passages_changed"] = len(replaced)
         shard = {split: self._write(f"{split}-{part.number:05}.tokens", rows) for split, rows in ids.items()}
         return {**found, "shard": {split: entry for split, entry in shard.items() if entry["tokens"]}}, seen
 
-    def _text(self, passage: Passage) -> str:
+    def _texts(self, passages: Sequence[Passage]) -> list[str]:
+        """What stands in the place of each passage."""
         if self.twin == "original":
-            return passage.original
-        return passage.there if self.augmentation is None else " ".join(self.augmentation.texts(passage.there))
+            return [passage.original for passage in passages]
+        there = [passage.there for passage in passages]
+        if self.augmentation is None:
+            return there
+        if isinstance(self.augmentation, BatchedTextAugmentation):
+            return [" ".join(made) for made in self.augmentation.all_texts(there)]
+        return [" ".join(self.augmentation.texts(text)) for text in there]
 
     def _write(self, name: str, rows: list[NDArray[np.int64]]) -> dict[str, Any]:
         if not sum(map(len, rows)):
