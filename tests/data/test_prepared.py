@@ -29,6 +29,15 @@ def test_words_looked_up_have_the_tokens_of_the_text(tokenizer, byte_tokenizer):
         assert [row.tolist() for row in ids(["", "The"])] == [[], one(" The", add_special_tokens=False)["input_ids"]]
 
 
+def test_a_text_that_holds_the_token_between_words_has_its_own_tokens(tokenizer):
+    ids = WordTokens(tokenizer)
+    ids(TEXTS)
+    between = ids.between[0]
+    found = ids([f"The {between} of new{between}words.", "\u200b", "Other words"])
+    asked = tokenizer([f" The {between} of new{between}words.", " \u200b", " Other words"], add_special_tokens=False)
+    assert [row.tolist() for row in found] == asked["input_ids"]
+
+
 def test_a_tokenizer_that_reads_across_blanks_is_asked(tokenizer):
     class Across:
         def __call__(self, texts, **values):
