@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -185,6 +185,21 @@ class MentionFinder:
                     found.append(self._mention(one, sense, token))
                     break
         return sorted(found, key=lambda mention: mention.start)
+
+    def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
+        """Capitalised words in names that are listed but no mentions, such as a name that is taken for a work's.
+
+        They are told of a person by a pronoun that means them: *“Rosalind Russell gives a handling to her scenes”*.
+        """
+        known = {mention.start for mention in mentions}
+        found = []
+        for one in self.listed(text):
+            sense, token = one.senses[0], syntax.at(one.start)
+            if one.start in known or token is None or not one.word[:1].isupper() or sense.attribute == NEUTRAL:
+                continue
+            if sense.pos in ("name", "noun") and one.beside.precedes_name and not syntax.is_place(token):
+                found.append(self._mention(one, sense, token))
+        return found
 
     def find_by_neighbours(self, text: str) -> list[Mention]:
         """Mentions from left to right, told from neighbouring words, without tokens."""

@@ -129,7 +129,7 @@ def _counts(mention: Mention) -> bool:
 
 
 # Between two words of different attributes, this makes a pair that means everybody: *men and women*, *his or her*.
-_PAIRED = re.compile(r"\s*(?:/|&|,|,? ?(?:and|or|nor|and/or))\s*(?:to |in |for )?", re.IGNORECASE)
+_PAIRED = re.compile(r"\s*(?:/|&|,|,? ?(?:and|or|nor|and/or))\s*(?:to |in |for |one |the other )?", re.IGNORECASE)
 
 
 def _chosen_from(mentions: Sequence[Mention], text: str) -> list[Mention]:

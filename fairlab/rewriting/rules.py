@@ -178,13 +178,14 @@ class RuleRewriter:
         """A parsed text with the people that its selected words mean turned to their targets."""
         syntax = Syntax(doc)
         mentions = self.finder.find(text, syntax)
+        doubtful = self.finder.doubtful(text, syntax, mentions)
         turned: dict[int, tuple[Mention, str]] = {}
         for word, target in chosen:
             self.vocabulary.column(target)
             start = _offset(text, word)
-            turned |= _of_person(doc, start, mentions, target) | turned
+            turned |= _of_person(doc, start, mentions, doubtful, target) | turned
             for other in _in_other_fields(text, start, turned, mentions):
-                turned |= _of_person(doc, other, mentions, target) | turned
+                turned |= _of_person(doc, other, mentions, doubtful, target) | turned
         return self.turn(text, syntax, list(turned.values()))
 
     def _turn_alone(self, text: str, chosen: Sequence[tuple[str | int, str]]) -> str | None:
@@ -295,10 +296,14 @@ def _once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[
     return found
 
 
-def _of_person(doc: Any, start: int, mentions: Sequence[Mention], target: str) -> dict[int, tuple[Mention, str]]:
+def _of_person(
+    doc: Any, start: int, mentions: Sequence[Mention], doubtful: Sequence[Mention], target: str
+) -> dict[int, tuple[Mention, str]]:
     """By offset, the mentions of the person meant by the word at ``start`` that are to be turned."""
     adjectives = {m.start for m in mentions if m.sense.pos == "adjective"}
-    chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in mentions], adjectives)
+    chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in (*mentions, *doubtful)], adjectives)
+    if any(m.start in chain and m.sense.pos == "pronoun" and m.sense.attribute != NEUTRAL for m in mentions):
+        mentions = [*mentions, *(m for m in doubtful if m.start in chain)]  # a pronoun shows them a person's
     # A first name that comes again is the same person's: "LaTanya Richardson, often listed as LaTanya Jackson".
     names = {m.found for m in mentions if m.sense.pos == "name" and m.start in chain}
     chain |= {m.start for m in mentions if m.sense.pos == "name" and m.found in names}

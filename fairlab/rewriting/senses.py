@@ -13,7 +13,11 @@ from fairlab.text.things import is_in_name_of_thing, is_in_title
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
 # With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
+RULERS = ROYAL - {"saint", "st"} | frozenset(
+    "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
+)
 _COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
+_OPENING, _CLOSING = (' "', " “", " '", " ‘"), ('" ', "” ", "' ", "’ ")
 _ENDINGS = ("' ", "’ ")
 _NEVER_CAPITALISED = frozenset(("kin", "rank", "school year", "stage"))
 _ORDINALS = frozenset("first second third fourth fifth sixth last only next unborn youngest eldest oldest".split())
@@ -61,6 +65,8 @@ def name_may_stand(word: str, beside: Neighbours) -> bool:
         return False
     if beside.follows_title and not beside.precedes_name:
         return False
+    if beside.gap_before in _OPENING and beside.gap_after in _CLOSING and beside.after[:1].isupper():
+        return False  # Russell "Rusty" Cartwright
     return not (beside.gap_after == " " and beside.after in _NUMERALS)  # Richard III
 
 
@@ -81,6 +87,8 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
         return False
     sense = known.other_sense if known else ""
     if sense and not (token.tag_ == "NNP" and _shows_person(sense, beside, token)):
+        return False
+    if _is_joined_to_thing(token) or _rules(token):
         return False
     if _names_a_thing(token) or _is_owner_of_verb(token) or is_in_name_of_thing(beside, token, syntax):
         return False
@@ -120,6 +128,23 @@ def _names_a_thing(token: Any) -> bool:
     while head.dep_ in ("compound", "nmod", "amod") and head.head.i > head.i:
         head = head.head
     return head is not token and head.tag_ in ("NN", "NNS") and not is_person(head.lower_)
+
+
+def _is_joined_to_thing(token: Any) -> bool:
+    """Whether *and* joins a word alone to a common noun for no person: *Herb and spice groups*."""
+    return token.is_sent_start and any(
+        child.dep_ == "conj" and child.text.islower() and child.tag_ in ("NN", "NNS") and not is_person(child.lower_)
+        for child in token.children
+    )
+
+
+def _rules(token: Any) -> bool:
+    """Whether a ruler's title follows the name: *Frederick William, Elector of Brandenburg*."""
+    place = token.i + 1
+    while place < len(token.doc) and token.doc[place].text[:1].isupper():
+        place += 1
+    after = token.doc[place : place + 3]
+    return len(after) == 3 and after[0].text == "," and after[1].lower_ in RULERS and after[2].lower_ == "of"
 
 
 def _is_owner_of_verb(token: Any) -> bool:

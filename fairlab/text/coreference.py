@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairlab.text.ages import whose_age
+from fairlab.text.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES
 from fairlab.text.people import is_person
 from fairlab.text.syntax import SUBJECTS
 from fairlab.types import NEUTRAL
@@ -39,6 +40,7 @@ class Weights:
     gender: float = 1.0  # is known to be of the pronoun's gender
     place: float = 1.0  # a name of no known gender after *in*, *at*, *from*, *to* or *of*
     noun: float = 3.0  # was named by a common noun
+    relative: float = 6.0  # the pronoun stands in a clause that tells of the person
 
 
 WEIGHTS = Weights()
@@ -46,11 +48,11 @@ WEIGHTS = Weights()
 
 @dataclass
 class Person:
-    """Mentions of one person: tokens in text order, and the attribute they show, if any."""
+    """Mentions of one person: tokens in text order, the attribute they show, and the first of several names, if any."""
 
     attribute: str = ""
     tokens: list[Any] = field(default_factory=list)
-    words: set[str] = field(default_factory=set)
+    first_name: str = ""
 
 
 class Coreference:
@@ -129,9 +131,13 @@ class Coreference:
     def _add_name(self, run: list[Any]) -> None:
         words = [token.lower_ for token in run]
         known = self.by_word.get(" ".join(words)) or self.by_word.get(words[-1] if len(words) > 1 else words[0])
+        first = _first_name(words)
+        if known is not None and first and known.first_name and first != known.first_name:
+            known = None  # of the same surname
         shown = next((self.attributes[token.idx] for token in run if token.idx in self.attributes), "")
         if known is None or (shown and known.attribute and shown not in (known.attribute, NEUTRAL)):
             known = self._appositive(run) or self._new(shown)
+        known.first_name = known.first_name or first
         for word in (" ".join(words), words[0], words[-1]):
             self.by_word[word] = known
         head = next((token for token in run if token.head not in run), run[-1])
@@ -152,7 +158,15 @@ class Coreference:
         return None
 
     def _add_noun(self, token: Any) -> None:
-        shown = self.attributes.get(token.idx, "")
+        if (
+            token.dep_ == "compound"
+            and token.head.i > token.i
+            and token.head.tag_ == "NN"
+            and is_person(token.head.lower_)
+        ):
+            return  # the woman of *a woman tennis player*
+        parts = (child for child in token.children if child.dep_ == "compound")
+        shown = next((self.attributes[one.idx] for one in (token, *parts) if one.idx in self.attributes), "")
         subject = _said_of(token) or (token.head if token.dep_ == "appos" else None)
         if subject is not None and subject.i > token.i:
             self.said_later.append((token, subject))
@@ -208,6 +222,7 @@ class Coreference:
         score += weights.gender * bool(person.attribute)
         score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
         score -= weights.noun * (token.tag_ in ("NN", "NNS"))
+        score += weights.relative * _tells_of(token, pronoun)
         if pronoun.lower_ in _POSSESSIVE | _REFLEXIVE and subject and token.head.is_ancestor(pronoun):
             score += weights.own_clause
         return score
@@ -285,6 +300,19 @@ def _said_of(token: Any) -> Any:
             return None
         verb = verb.head
     return None
+
+
+def _tells_of(token: Any, pronoun: Any) -> bool:
+    """Whether a pronoun stands in a clause that begins with *who* after somebody: *a man who sold his house*."""
+    clause = next((one for one in pronoun.ancestors if one.dep_ == "relcl"), None)
+    if clause is None or clause.head != token:
+        return False
+    return any(child.lower_ == "who" and child.dep_ in SUBJECTS for child in clause.children)
+
+
+def _first_name(words: list[str]) -> str:
+    """The first of several words of a name, where it is no title; else empty."""
+    return words[0] if len(words) > 1 and words[0].strip(".") not in BEFORE_SURNAMES | BEFORE_FIRST_NAMES else ""
 
 
 def _is_definite(token: Any) -> bool:

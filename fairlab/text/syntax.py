@@ -44,6 +44,11 @@ class Syntax:
             self.has_entities = True
         return next((entity for entity in self.doc.ents if entity.start <= token.i < entity.end), None)
 
+    def is_place(self, token: Any) -> bool:
+        """Whether a token stands in the name of a place or an organisation, where entities were looked for."""
+        entity = self.entity(token) if self.has_entities else None
+        return entity is not None and entity.label_ in ("GPE", "LOC", "FAC", "ORG")
+
     def verbs(self, subject: Any, *, third_person: bool) -> list[Any]:
         """Finite verbs that agree with a subject pronoun: its own, coordinated ones, and those of *who* after it.
 
