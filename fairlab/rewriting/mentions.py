@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from fairlab.lexicons.names import load_names, load_not_people
-from fairlab.rewriting.senses import name_may_stand, name_stands, word_stands, word_stands_beside
+from fairlab.rewriting.senses import name_may_stand, name_stands, names_no_person, word_stands, word_stands_beside
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.ages import age_in_years, find_ages, whose_age
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
@@ -197,7 +197,8 @@ class MentionFinder:
             sense, token = one.senses[0], syntax.at(one.start)
             if one.start in known or token is None or not one.word[:1].isupper() or sense.attribute == NEUTRAL:
                 continue
-            if sense.pos in ("name", "noun") and one.beside.precedes_name and not syntax.is_place(token):
+            in_name = sense.pos in ("name", "noun") and one.beside.precedes_name and not syntax.is_place(token)
+            if in_name and not names_no_person(one.beside, token, syntax):
                 found.append(self._mention(one, sense, token))
         return found
 

@@ -88,9 +88,7 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
     sense = known.other_sense if known else ""
     if sense and not (token.tag_ == "NNP" and _shows_person(sense, beside, token)):
         return False
-    if _is_joined_to_thing(token) or _rules(token):
-        return False
-    if _names_a_thing(token) or _is_owner_of_verb(token) or is_in_name_of_thing(beside, token, syntax):
+    if names_no_person(beside, token, syntax):
         return False
     if not (sense or beside.precedes_name or beside.follows_name):
         return True
@@ -99,6 +97,19 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
         return False
     person = entity is not None and entity.label_ == "PERSON"
     return not sense or person or beside.follows_first_name
+
+
+def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    """Whether a capitalised word stands in the name of a thing, a place, a shop or a ruler.
+
+    Args:
+        beside: its neighbours.
+        token: its token.
+        syntax: the parsed text.
+    """
+    if _is_joined_to_thing(token) or _rules(token) or _names_a_thing(token) or _is_owner_of_verb(token):
+        return True
+    return is_in_name_of_thing(beside, token, syntax)
 
 
 def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
@@ -133,7 +144,7 @@ def _names_a_thing(token: Any) -> bool:
 def _is_joined_to_thing(token: Any) -> bool:
     """Whether *and* joins a word alone to a common noun for no person: *Herb and spice groups*."""
     return token.is_sent_start and any(
-        child.dep_ == "conj" and child.text.islower() and child.tag_ in ("NN", "NNS") and not is_person(child.lower_)
+        child.i == token.i + 2 and child.dep_ == "conj" and child.text.islower() and not is_person(child.lower_)
         for child in token.children
     )
 

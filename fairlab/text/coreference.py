@@ -149,9 +149,11 @@ class Coreference:
 
     def _appositive(self, run: list[Any]) -> Person | None:
         """The person a name stands beside: *his wife Mary*, *the actor, John Smith*."""
+        first = _first_name([token.lower_ for token in run])
         for token in run:
-            if token.dep_ == "appos" and token.head.i in self.person_at:
-                return self.person_at[token.head.i]
+            person = self.person_at.get(token.head.i) if token.dep_ == "appos" else None
+            if person is not None and (not first or person.first_name in ("", first)):
+                return person
         before = run[0].nbor(-1) if run[0].i else None
         if before is not None and before.i in self.person_at and before.tag_ == "NN":
             return self.person_at[before.i]
@@ -183,8 +185,8 @@ class Coreference:
     def _fits(self, person: Person, attribute: str, token: Any) -> bool:
         if attribute == NEUTRAL or not attribute:
             return not person.attribute
-        if person.attribute:
-            return person.attribute == attribute
+        if person.attribute not in ("", attribute):
+            return False
         return all(other.tag_ not in ("NNS", "NNPS") for other in person.tokens)
 
     def _resolve(self, pronoun: Any) -> Person | None:
@@ -208,7 +210,12 @@ class Coreference:
         if pronoun.dep_ in ("dobj", "dative", "pobj") and token.dep_ in SUBJECTS:
             head = pronoun.head if pronoun.dep_ != "pobj" else pronoun.head.head
             return token.head == head
-        return pronoun.dep_ == "poss" and token == pronoun.head
+        if pronoun.dep_ != "poss":
+            return False
+        owned = pronoun.head  # nobody is their own successor: *his successor Louis*, *she is her aunt*
+        if owned.dep_ == "attr" and token.dep_ in SUBJECTS and token.head == owned.head:
+            return True
+        return token == owned or self.person_at.get(token.i) is self.person_at.get(owned.i, pronoun)
 
     def _score(self, pronoun: Any, token: Any, person: Person, steps: int) -> float:
         weights = self.weights
@@ -234,6 +241,8 @@ class Coreference:
                 continue
             if self.sentence[token.i] - self.sentence[pronoun.i] > 1:
                 return
+            if pronoun.dep_ == "poss" and (self.person_at.get(pronoun.head.i) is later or token.head == pronoun.head):
+                continue
             if self._fits(later, person.attribute, pronoun):
                 later.attribute = later.attribute or person.attribute
                 later.tokens += person.tokens
@@ -305,7 +314,7 @@ def _said_of(token: Any) -> Any:
 def _tells_of(token: Any, pronoun: Any) -> bool:
     """Whether a pronoun stands in a clause that begins with *who* after somebody: *a man who sold his house*."""
     clause = next((one for one in pronoun.ancestors if one.dep_ == "relcl"), None)
-    if clause is None or clause.head != token:
+    if clause is None or clause.head != token or (pronoun.dep_ == "poss" and pronoun.head.dep_ == "attr"):
         return False
     return any(child.lower_ == "who" and child.dep_ in SUBJECTS for child in clause.children)
 

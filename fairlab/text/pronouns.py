@@ -34,6 +34,7 @@ BOTH = frozenset("past like back near very once only even still then down always
 # After these, "his" and "her" stand before a noun even so: "her only son", "his then wife", "her very first".
 _POSSESSIVES = frozenset("my your his her its our their".split())
 _DETERMINERS = frozenset("a an the this that these those my your our its every each some any no".split())
+_DOING = frozenset("do does did done doing try tries tried trying give gives gave given giving".split())
 # Tags that begin no noun phrase: prepositions, particles, conjunctions, finite and bare verbs.
 _NEVER_POSSESSED = frozenset(("IN", "RP", "CC", "TO", "MD", "VB", "VBZ", "VBP"))
 
@@ -89,6 +90,13 @@ def case_by_syntax(token: Any) -> str:
     joined = following is not None and following.lower_ in ("and", "or")
     if pronoun == "his" and joined and then is not None and then.lower_ in _POSSESSIVES:  # his and her coats
         return POSSESSIVE
+    before = token.nbor(-1).lower_ if token.i else ""
+    if (
+        before in _DOING
+        and following is not None
+        and "best" in (following.lower_, then.lower_ if then is not None else "")
+    ):
+        return POSSESSIVE  # she does her very best
     if following is None or following.is_space or following.tag_ in (".", ",", ":", "-RRB-", "''"):
         return alone
     if following.lower_ in _DETERMINERS or following.tag_ in ("PRP", "PRP$", "DT", "MD", "TO", "WDT", "WP", "WRB"):
