@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from fairlab.data.corpus import SPLITS
+from fairlab.data.parts import FinishedPart, begin, forget_parts
 from fairlab.data.prepared import NAME, Prepared, file_entry, open_prepared
 from fairlab.data.stream.formats import PROBED, TABLES, BadRow
 from fairlab.data.stream.rows import read_rows
@@ -32,6 +33,7 @@ LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines
 AT_ONCE = 2000  # sentences tokenized together
 TOGETHER = 256  # passages perturbed together
 
+Made = tuple[dict[str, Any], Fingerprints]
 Pair = tuple[str, str]  # the original text, and what stands in its place in the corpus
 
 
@@ -112,8 +114,16 @@ class PartMaker:
             for (original, there), ids in zip(lot, self.ids([original for original, _ in lot]), strict=True):
                 yield Passage(original, there, ids, None)
 
-    def make(self, part: TextPart) -> tuple[dict[str, Any], Fingerprints]:
-        """Write the shard of a part; its entry in the manifest, and fingerprints of its training texts."""
+    def make(self, part: TextPart) -> Made:
+        """Write the shard of a part, unless that was done: its counts, and fingerprints of its training texts."""
+        finished = FinishedPart(self.folder, part.number)
+        made = finished.read()
+        if made is None:
+            made = self._make(part)
+            finished.write(*made)
+        return made
+
+    def _make(self, part: TextPart) -> Made:
         ids: dict[str, list[NDArray[np.int64]]] = {split: [] for split in SPLITS}
         found, seen = {"passages": 0, "passages_changed": 0, "original_tokens": 0}, Fingerprints()
         replaced: list[tuple[int, str]] = []
@@ -175,6 +185,8 @@ def prepare(
         maker: function from the folder that shards are written in to their maker; can be pickled.
         num_proc: number of processes; which shards there are does not depend on it.
 
+    A preparation that was killed goes on after the shards that it had finished.
+
     Raises:
         FairlabError: the text or the values are bad, or the folder holds something else; nothing is left half-written.
     """
@@ -182,15 +194,15 @@ def prepare(
     with FileLock(folder.with_name(f".{folder.name}.lock")):  # only one process at a time goes on; the others wait
         if not (folder / NAME).is_file():
             making = folder.with_name(f".{folder.name}.new")
-            shutil.rmtree(making, ignore_errors=True)  # of a process that was killed
-            making.mkdir()
+            begin(making, {"made_of": made_of, "files": [file_entry(file) for file in sources], "characters": PART})
             try:
                 _make(making, made_of, sources, maker, num_proc)
-                if folder.is_dir():
-                    folder.rmdir()  # an empty one, which somebody made for this
-                making.rename(folder)
-            finally:
-                shutil.rmtree(making, ignore_errors=True)
+            except FairlabError:
+                shutil.rmtree(making)  # the text is bad; after any other end what is finished is taken up again
+                raise
+            if folder.is_dir():
+                folder.rmdir()  # an empty one, which somebody made for this
+            making.rename(folder)
     return open_prepared(folder, made_of, sources)
 
 
@@ -212,10 +224,11 @@ def _make(
             manifest.counts[name] += found[name]
         seen.take(some)
     seen.save(folder)
+    forget_parts(folder)
     manifest.write(folder)
 
 
-def _here(parts: Iterable[TextPart], maker: PartMaker) -> Iterator[tuple[dict[str, Any], Fingerprints]]:
+def _here(parts: Iterable[TextPart], maker: PartMaker) -> Iterator[Made]:
     yield from map(maker.make, parts)
 
 
@@ -228,14 +241,12 @@ def _start_worker(maker: PartMaker) -> None:
     _maker = maker
 
 
-def _work(part: TextPart) -> tuple[dict[str, Any], Fingerprints]:
+def _work(part: TextPart) -> Made:
     assert _maker is not None
     return _maker.make(part)
 
 
-def _in_processes(
-    parts: Iterable[TextPart], maker: PartMaker, num_proc: int
-) -> Iterator[tuple[dict[str, Any], Fingerprints]]:
+def _in_processes(parts: Iterable[TextPart], maker: PartMaker, num_proc: int) -> Iterator[Made]:
     """What is made of the parts, in order, with a bounded number of them in memory."""
     with process_pool(num_proc, _start_worker, maker) as pool:
         for future in drawn_ahead((pool.submit(_work, part) for part in parts), num_proc):

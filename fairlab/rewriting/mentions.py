@@ -334,7 +334,9 @@ def _follows_other_word(syntax: Syntax, start: int) -> bool:
     """Whether the word before is capitalised only because a sentence begins with it: *Unlike Helga*."""
     token = syntax.at(start)
     before = token.nbor(-1) if token is not None and token.i else None
-    return before is not None and before.lower_ not in BEFORE_FIRST_NAMES and before.tag_ not in _NAME_TAGS
+    if before is None or (before.text[:1].isupper() and not before.is_sent_start):  # Being John Malkovich
+        return False
+    return before.lower_ not in BEFORE_FIRST_NAMES and before.tag_ not in _NAME_TAGS
 
 
 def _last_token(syntax: Syntax, start: int, end: int) -> Any:

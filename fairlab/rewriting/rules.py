@@ -306,6 +306,7 @@ def _of_person(
         mentions = [*mentions, *(m for m in doubtful if m.start in chain)]  # a pronoun shows them a person's
     # A first name that comes again is the same person's: "LaTanya Richardson, often listed as LaTanya Jackson".
     names = {m.found for m in mentions if m.sense.pos == "name" and m.start in chain}
+    mentions = [*mentions, *(m for m in doubtful if m.found in names and m not in mentions)]
     chain |= {m.start for m in mentions if m.sense.pos == "name" and m.found in names}
     selected = next((m for m in mentions if m.start <= start < m.end), None)
     marked = selected is not None and selected.sense.attribute != NEUTRAL

@@ -14,6 +14,7 @@ from typing import Any
 from fairlab.text.ages import whose_age
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES
 from fairlab.text.people import is_person
+from fairlab.text.pronouns import POSSESSIVE, case_by_syntax
 from fairlab.text.syntax import SUBJECTS
 from fairlab.types import NEUTRAL
 
@@ -187,15 +188,18 @@ class Coreference:
             return not person.attribute
         if person.attribute not in ("", attribute):
             return False
-        return all(other.tag_ not in ("NNS", "NNPS") for other in person.tokens)
+        plural = ("NNS",) if person.first_name else ("NNS", "NNPS")  # Betty Meggers is one
+        return all(other.tag_ not in plural for other in person.tokens)
 
     def _resolve(self, pronoun: Any) -> Person | None:
         """The person a pronoun means among those mentioned before it; None where nobody fits."""
         attribute = self.attributes.get(pronoun.idx, "")
         scores: dict[int, float] = {}
         people: dict[int, Person] = {}
-        for steps, (token, person) in enumerate(reversed(self.history[-_REACH:])):
-            if not self._fits(person, attribute, pronoun) or self._bars(pronoun, token):
+        near = self.history[-_REACH:]
+        barred = {id(person) for token, person in near if self._bars(pronoun, token)}
+        for steps, (token, person) in enumerate(reversed(near)):
+            if id(person) in barred or not self._fits(person, attribute, pronoun):
                 continue
             score = self._score(pronoun, token, person, steps)
             if score > scores.get(id(person), -1e9):
@@ -207,7 +211,8 @@ class Coreference:
         """Whether syntax forbids the two to be one person: *she saw her*, but *she saw herself* must be one."""
         if pronoun.lower_ in _REFLEXIVE:
             return False
-        if pronoun.dep_ in ("dobj", "dative", "pobj") and token.dep_ in SUBJECTS:
+        mistaken = pronoun.lower_ == "her" and case_by_syntax(pronoun) == POSSESSIVE  # she does her best
+        if pronoun.dep_ in ("dobj", "dative", "pobj") and token.dep_ in SUBJECTS and not mistaken:
             head = pronoun.head if pronoun.dep_ != "pobj" else pronoun.head.head
             return token.head == head
         if pronoun.dep_ != "poss":
@@ -241,6 +246,8 @@ class Coreference:
                 continue
             if self.sentence[token.i] - self.sentence[pronoun.i] > 1:
                 return
+            if pronoun.dep_ in SUBJECTS and pronoun.head.is_ancestor(token):
+                continue  # she said that Ann left
             if pronoun.dep_ == "poss" and (self.person_at.get(pronoun.head.i) is later or token.head == pronoun.head):
                 continue
             if self._fits(later, person.attribute, pronoun):
@@ -313,6 +320,8 @@ def _said_of(token: Any) -> Any:
 
 def _tells_of(token: Any, pronoun: Any) -> bool:
     """Whether a pronoun stands in a clause that begins with *who* after somebody: *a man who sold his house*."""
+    if token.dep_ == "pobj" and token.tag_ == "NNP" and token.head.lower_ in _PLACING:
+        return False
     clause = next((one for one in pronoun.ancestors if one.dep_ == "relcl"), None)
     if clause is None or clause.head != token or (pronoun.dep_ == "poss" and pronoun.head.dep_ == "attr"):
         return False
