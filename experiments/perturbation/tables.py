@@ -60,6 +60,7 @@ def human() -> str:
         "rules": "rules",
         "word swap": "listed words turned",
         "57 pairs": "57 pairs swapped",
+        "AugLy 1.0.0": "AugLy 1.0.0, gendered words swapped",
         "unchanged": "unchanged",
     }
     rows = []
