@@ -119,6 +119,7 @@ def spread(values: list[float]) -> str:
 
 PAGES = {
     "docs/results.md": {
+        "power": power,
         "fairtuned": lambda: methods_table(FOLDER, "4", {USEFUL[task]: TASKS[task] for task in TASKS}, METHODS),
         "fairscores": lambda: methods_table(FOLDER, "5", {FAIR[task]: TASKS[task] for task in TASKS}, METHODS),
     },
