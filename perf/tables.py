@@ -11,6 +11,7 @@ from pathlib import Path
 SCRIPTS = [
     "ccd_training",
     "rewriting",
+    "rewriting_speed",
     "seat_permutations",
     "likelihoods",
     "llm_ledger",

@@ -1,16 +1,19 @@
 """Table 2's measures against sentences that people wrote, of rewriters that need no training.
 
-    FAIRLAB_DATA=... python -m experiments.perturbation.human      # writes human.json
+    FAIRLAB_DATA=... python -m experiments.perturbation.human [--augly PYTHON]     # writes human.json
 
 References: Winogender's held-out groups, man to woman and back, and both directions of the 112 CrowS-Pairs whose sides
 differ in gendered words alone, the held-out half. A rewriter is told the first differing word and the target, as in
-PANDA. *57 pairs* swaps a fixed list of words, as AugLy does with its own list.
+PANDA. *57 pairs* swaps a fixed list of words, as AugLy does with its own list. AugLy runs in an environment of its own
+(``pip install augly==1.0.0 nlpaug==1.1.11``), whose Python is given; without it its earlier figures stay.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ from fairlab.metrics.significance import wilson_interval
 from fairlab.run.environment import environment
 
 RECORD = Path(__file__).parent / "human.json"
+OTHER = "AugLy 1.0.0"
 WORD = re.compile(r"[\w']+")
 
 
@@ -65,6 +69,22 @@ def by_pairs(pairs: Sequence[PerturbationPair]) -> list[str]:
     return [WORD.sub(swapped, pair.original) for pair in pairs]
 
 
+# Runs in AugLy's environment: sentences in, sentences out.
+AUGLY = """
+import json, sys
+import augly.text
+print(json.dumps(augly.text.swap_gendered_words(json.load(sys.stdin), aug_word_p=1.0)))
+"""
+
+
+def by_augly(python: str, pairs: Sequence[PerturbationPair]) -> list[str]:
+    """Every text as AugLy swaps its gendered words."""
+    texts = json.dumps([pair.original for pair in pairs])
+    answer = subprocess.run([python, "-c", AUGLY], input=texts, capture_output=True, text=True, check=True)
+    made: list[str] = json.loads(answer.stdout.splitlines()[-1])
+    return made
+
+
 def quality(made: Sequence[str], pairs: Sequence[PerturbationPair]) -> dict[str, Any]:
     """The measures of table 2, and how many equal their reference."""
     wanted = [pair.perturbed for pair in pairs]
@@ -79,16 +99,23 @@ def quality(made: Sequence[str], pairs: Sequence[PerturbationPair]) -> dict[str,
     }
 
 
-def measure() -> dict[str, Any]:
+def measure(augly: str | None) -> dict[str, Any]:
     """Every rewriter on every set."""
     rewriters = {"rules": by_rules, "word swap": by_word_swap, "57 pairs": by_pairs}
+    before = json.loads(RECORD.read_text(encoding="utf-8"))["sets"] if RECORD.is_file() else {}
     found: dict[str, Any] = {}
     for name, pairs in references().items():
         found[name] = {rewriter: quality(make(pairs), pairs) for rewriter, make in rewriters.items()}
+        if augly is not None:
+            found[name][OTHER] = quality(by_augly(augly, pairs), pairs)
+        elif OTHER in before.get(name, {}):
+            found[name][OTHER] = before[name][OTHER]
         found[name]["unchanged"] = quality([pair.original for pair in pairs], pairs)
     return found
 
 
 if __name__ == "__main__":
-    content = {"revision": environment()["revision"], "sets": measure()}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--augly", metavar="PYTHON", help="the Python of an environment that has AugLy")
+    content = {"revision": environment()["revision"], "sets": measure(parser.parse_args().augly)}
     write_whole(RECORD, json.dumps(content, indent=2) + "\n")

@@ -60,6 +60,7 @@ def human() -> str:
         "rules": "rules",
         "word swap": "listed words turned",
         "57 pairs": "57 pairs swapped",
+        "AugLy 1.0.0": "AugLy 1.0.0, gendered words swapped",
         "unchanged": "unchanged",
     }
     rows = []
@@ -118,6 +119,7 @@ def spread(values: list[float]) -> str:
 
 PAGES = {
     "docs/results.md": {
+        "power": power,
         "fairtuned": lambda: methods_table(FOLDER, "4", {USEFUL[task]: TASKS[task] for task in TASKS}, METHODS),
         "fairscores": lambda: methods_table(FOLDER, "5", {FAIR[task]: TASKS[task] for task in TASKS}, METHODS),
     },

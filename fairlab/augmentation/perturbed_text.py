@@ -47,14 +47,22 @@ class PerturbedText:
 
     def texts(self, text: str) -> list[str]:
         """The perturbed text, alone."""
-        if not self.words.may_hold(text):
-            return [text]
-        docs = list(parse([text])) if self.person == "one" else None
-        (found,) = self.words.selections([text], docs)
-        if not found:
-            return [text]
-        drawn = random.Random(f"{self.seed} {text}").choice(found)
-        rewriter = self.rewriters[drawn.axis]
-        if docs is None:
-            return [rewriter(text, drawn.target)]
-        return rewriter.rewrite_entities([text], [[(drawn.start, drawn.target)]], docs)
+        return self.all_texts([text])[0]
+
+    def all_texts(self, texts: Sequence[str]) -> list[list[str]]:
+        """Every perturbed text, alone; those that hold a listed word are parsed together."""
+        made = [[text] for text in texts]
+        held = [index for index, text in enumerate(texts) if self.words.may_hold(text)]
+        listed = [texts[index] for index in held]
+        docs = list(parse(listed, entities=self.words.asks_entities)) if self.person == "one" else None
+        for place, (index, found) in enumerate(zip(held, self.words.selections(listed, docs), strict=True)):
+            if not found:
+                continue
+            drawn = random.Random(f"{self.seed} {texts[index]}").choice(found)
+            rewriter = self.rewriters[drawn.axis]
+            if docs is None:
+                made[index] = [rewriter(texts[index], drawn.target)]
+            else:
+                selection = [(drawn.start, drawn.target)]
+                made[index] = rewriter.rewrite_entities([texts[index]], [selection], [docs[place]])
+        return made

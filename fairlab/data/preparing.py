@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 from fairlab.data.corpus import SPLITS
+from fairlab.data.parts import FinishedPart, begin, forget_parts
 from fairlab.data.prepared import NAME, Prepared, file_entry, open_prepared
 from fairlab.data.stream.formats import PROBED, TABLES, BadRow
 from fairlab.data.stream.rows import read_rows
@@ -22,7 +23,7 @@ from fairlab.data.stream.shards import drawn_ahead, end_with_parent, process_poo
 from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
-from fairlab.protocols import TextAugmentation
+from fairlab.protocols import BatchedTextAugmentation, TextAugmentation
 from fairlab.text import gutenberg
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import DataUnavailable, FairlabError
@@ -30,7 +31,9 @@ from fairlab.types import DataUnavailable, FairlabError
 PART = 4_000_000  # characters of a shard, a little more where a paragraph ends later
 LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines
 AT_ONCE = 2000  # sentences tokenized together
+TOGETHER = 256  # passages perturbed together
 
+Made = tuple[dict[str, Any], Fingerprints]
 Pair = tuple[str, str]  # the original text, and what stands in its place in the corpus
 
 
@@ -111,35 +114,50 @@ class PartMaker:
             for (original, there), ids in zip(lot, self.ids([original for original, _ in lot]), strict=True):
                 yield Passage(original, there, ids, None)
 
-    def make(self, part: TextPart) -> tuple[dict[str, Any], Fingerprints]:
-        """Write the shard of a part; its entry in the manifest, and fingerprints of its training texts."""
+    def make(self, part: TextPart) -> Made:
+        """Write the shard of a part, unless that was done: its counts, and fingerprints of its training texts."""
+        finished = FinishedPart(self.folder, part.number)
+        made = finished.read()
+        if made is None:
+            made = self._make(part)
+            finished.write(*made)
+        return made
+
+    def _make(self, part: TextPart) -> Made:
         ids: dict[str, list[NDArray[np.int64]]] = {split: [] for split in SPLITS}
         found, seen = {"passages": 0, "passages_changed": 0, "original_tokens": 0}, Fingerprints()
         replaced: list[tuple[int, str]] = []
-        for passage in self.passages(part):
-            found["passages"] += 1
-            if held_out(passage.original, self.validation):
-                ids["validation"].append(passage.ids)
-                continue
-            text = self._text(passage)
-            if text != passage.original:
-                replaced.append((len(ids["train"]), text))
-            if text == passage.original and passage.sentences is not None:
-                seen.add(passage.sentences)
-            else:
-                seen.add_running([text])
-            found["original_tokens"] += len(passage.ids)
-            ids["train"].append(passage.ids)
+        passages = self.passages(part)
+        while lot := list(islice(passages, TOGETHER)):
+            found["passages"] += len(lot)
+            held = [held_out(passage.original, self.validation) for passage in lot]
+            ids["validation"] += [passage.ids for passage, out in zip(lot, held, strict=True) if out]
+            training = [passage for passage, out in zip(lot, held, strict=True) if not out]
+            for passage, text in zip(training, self._texts(training), strict=True):
+                if text != passage.original:
+                    replaced.append((len(ids["train"]), text))
+                if text == passage.original and passage.sentences is not None:
+                    seen.add(passage.sentences)
+                else:
+                    seen.add_running([text])
+                found["original_tokens"] += len(passage.ids)
+                ids["train"].append(passage.ids)
         for (place, _), made in zip(replaced, self.ids([text for _, text in replaced]), strict=True):
             ids["train"][place] = made
         found["passages_changed"] = len(replaced)
         shard = {split: self._write(f"{split}-{part.number:05}.tokens", rows) for split, rows in ids.items()}
         return {**found, "shard": {split: entry for split, entry in shard.items() if entry["tokens"]}}, seen
 
-    def _text(self, passage: Passage) -> str:
+    def _texts(self, passages: Sequence[Passage]) -> list[str]:
+        """What stands in the place of each passage."""
         if self.twin == "original":
-            return passage.original
-        return passage.there if self.augmentation is None else " ".join(self.augmentation.texts(passage.there))
+            return [passage.original for passage in passages]
+        there = [passage.there for passage in passages]
+        if self.augmentation is None:
+            return there
+        if isinstance(self.augmentation, BatchedTextAugmentation):
+            return [" ".join(made) for made in self.augmentation.all_texts(there)]
+        return [" ".join(self.augmentation.texts(text)) for text in there]
 
     def _write(self, name: str, rows: list[NDArray[np.int64]]) -> dict[str, Any]:
         if not sum(map(len, rows)):
@@ -167,6 +185,8 @@ def prepare(
         maker: function from the folder that shards are written in to their maker; can be pickled.
         num_proc: number of processes; which shards there are does not depend on it.
 
+    A preparation that was killed goes on after the shards that it had finished.
+
     Raises:
         FairlabError: the text or the values are bad, or the folder holds something else; nothing is left half-written.
     """
@@ -174,15 +194,15 @@ def prepare(
     with FileLock(folder.with_name(f".{folder.name}.lock")):  # only one process at a time goes on; the others wait
         if not (folder / NAME).is_file():
             making = folder.with_name(f".{folder.name}.new")
-            shutil.rmtree(making, ignore_errors=True)  # of a process that was killed
-            making.mkdir()
+            begin(making, {"made_of": made_of, "files": [file_entry(file) for file in sources], "characters": PART})
             try:
                 _make(making, made_of, sources, maker, num_proc)
-                if folder.is_dir():
-                    folder.rmdir()  # an empty one, which somebody made for this
-                making.rename(folder)
-            finally:
-                shutil.rmtree(making, ignore_errors=True)
+            except FairlabError:
+                shutil.rmtree(making)  # the text is bad; after any other end what is finished is taken up again
+                raise
+            if folder.is_dir():
+                folder.rmdir()  # an empty one, which somebody made for this
+            making.rename(folder)
     return open_prepared(folder, made_of, sources)
 
 
@@ -204,10 +224,11 @@ def _make(
             manifest.counts[name] += found[name]
         seen.take(some)
     seen.save(folder)
+    forget_parts(folder)
     manifest.write(folder)
 
 
-def _here(parts: Iterable[TextPart], maker: PartMaker) -> Iterator[tuple[dict[str, Any], Fingerprints]]:
+def _here(parts: Iterable[TextPart], maker: PartMaker) -> Iterator[Made]:
     yield from map(maker.make, parts)
 
 
@@ -220,14 +241,12 @@ def _start_worker(maker: PartMaker) -> None:
     _maker = maker
 
 
-def _work(part: TextPart) -> tuple[dict[str, Any], Fingerprints]:
+def _work(part: TextPart) -> Made:
     assert _maker is not None
     return _maker.make(part)
 
 
-def _in_processes(
-    parts: Iterable[TextPart], maker: PartMaker, num_proc: int
-) -> Iterator[tuple[dict[str, Any], Fingerprints]]:
+def _in_processes(parts: Iterable[TextPart], maker: PartMaker, num_proc: int) -> Iterator[Made]:
     """What is made of the parts, in order, with a bounded number of them in memory."""
     with process_pool(num_proc, _start_worker, maker) as pool:
         for future in drawn_ahead((pool.submit(_work, part) for part in parts), num_proc):

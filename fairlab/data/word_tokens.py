@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise, zip_longest
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerBase
 
 MOST_WORDS = 2**17  # kept, about 25 MB
+JOINED = 500  # words tokenized as one text
 SAMPLE = 200  # texts on which looking up is compared with tokenizing
 
 
@@ -19,8 +21,9 @@ class WordTokens:
     """Token ids of pieces of running text, without special tokens.
 
     Words are parted by single blanks, and each has one before it, as in the midst of a text. Most tokenizers split at
-    blanks first, so that a word has the same tokens wherever it stands. Whether this one does is tried out on the first
-    texts; where it does not, the tokenizer is asked as usual, which takes several times as long.
+    blanks first, so that a word has the same tokens wherever it stands, and at special tokens, so that many words with
+    one between them are tokenized in one call. Whether this one does is tried out on the first texts; where it does
+    not, the tokenizer is asked as usual, which takes several times as long.
 
     Args:
         tokenizer: the tokenizer.
@@ -29,14 +32,23 @@ class WordTokens:
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self.tokenizer = tokenizer
         self.looked_up: bool | None = None  # None until it has been tried out
+        self.between: tuple[str, int] | None = None  # a special token and its id, to stand between words
         self._forget()
 
     def __call__(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
         """Token ids of every text."""
         if self.looked_up is None and texts:
-            sample = list(texts[:SAMPLE])
-            self.looked_up = all(map(np.array_equal, self._from_words(sample), self._asked(sample)))
+            self._try_out(list(texts[:SAMPLE]))
         return self._from_words(texts) if self.looked_up else self._asked(texts)
+
+    def _try_out(self, sample: Sequence[str]) -> None:
+        expected = self._asked(sample)
+        for between in (_special_token(self.tokenizer), None):
+            self.between = between
+            self._forget()
+            self.looked_up = all(map(np.array_equal, self._from_words(sample), expected))
+            if self.looked_up:
+                return
 
     def _from_words(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
         words = [text.split() for text in texts]
@@ -61,24 +73,50 @@ class WordTokens:
         """Tokenize the words that were numbered since."""
         if not self.known.new:
             return
-        rows = self._asked(self.known.new)
-        self.known.new.clear()
-        self.counts = np.concatenate([self.counts, [len(row) for row in rows]])
+        lots = [self.known.new[start : start + JOINED] for start in range(0, len(self.known.new), JOINED)]
+        self.known.new = []
+        for counts, ids in self._joined(lots):
+            self.counts = np.concatenate([self.counts, counts])
+            self.flat = np.concatenate([self.flat, ids])
         self.starts = np.cumsum(self.counts) - self.counts
-        self.flat = np.concatenate([self.flat, *rows])
+
+    def _joined(self, lots: Sequence[list[str]]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """For every lot of words, how many ids each has, and all ids."""
+        rows = (
+            [] if self.between is None else self._encoded([self.between[0].join(f" {w}" for w in lot) for lot in lots])
+        )
+        for lot, ids in zip_longest(lots, rows):
+            if self.between is not None:
+                ends = np.flatnonzero(np.append(ids, self.between[1]) == self.between[1])
+                if len(ends) == len(lot):  # else the special token stands in the text
+                    yield np.diff(ends, prepend=-1) - 1, ids[ids != self.between[1]]
+                    continue
+            alone = self._asked(lot)
+            yield np.array([len(row) for row in alone], np.int64), np.concatenate(alone)
 
     def _asked(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
         if not texts:
             return []
-        spaced = [" " + " ".join(text.split()) for text in texts]
+        return self._encoded([" " + " ".join(text.split()) for text in texts])
+
+    def _encoded(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         if backend is None:
-            found = self.tokenizer(spaced, add_special_tokens=False, verbose=False)["input_ids"]
+            found = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
         else:  # without the wrapper, which takes longer than the tokenizer itself; it sets these at its every call
             backend.no_truncation()
             backend.no_padding()
-            found = [encoding.ids for encoding in backend.encode_batch_fast(spaced, add_special_tokens=False)]
+            found = [encoding.ids for encoding in backend.encode_batch_fast(texts, add_special_tokens=False)]
         return [np.array(ids, np.int64) for ids in found]
+
+
+def _special_token(tokenizer: PreTrainedTokenizerBase) -> tuple[str, int] | None:
+    """A special token that marks the end of a stretch, and its id."""
+    for name in ("sep_token", "eos_token", "bos_token"):
+        token = getattr(tokenizer, name, None)
+        if token is not None:
+            return str(token), cast("int", tokenizer.convert_tokens_to_ids(str(token)))
+    return None
 
 
 class _Known(dict[str, int]):

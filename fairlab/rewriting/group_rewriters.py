@@ -129,8 +129,7 @@ class RuleGroups:
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
         """Versions of every text; nothing fails."""
         targets = (NEUTRAL, *self.lexicon.attributes)
-        columns = [self.rewriter.rewrite_all(texts, [target] * len(texts)) for target in targets]
-        return [Versions(dict(zip(targets, row, strict=True))) for row in zip(*columns, strict=True)]
+        return [Versions(dict(zip(targets, row, strict=True))) for row in self.rewriter.versions(texts, targets)]
 
     def swapped(self, texts: Sequence[str]) -> list[str]:
         """Every text with the two attributes exchanged."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from fairlab.lexicons.names import load_names, load_not_people
-from fairlab.rewriting.senses import name_stands, word_stands, word_stands_beside
+from fairlab.rewriting.senses import name_may_stand, name_stands, names_no_person, word_stands, word_stands_beside
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.text.ages import age_in_years, find_ages, whose_age
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
@@ -17,6 +17,7 @@ from fairlab.text.people import is_role
 from fairlab.text.protected import protected_spans
 from fairlab.text.syntax import Syntax
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, TermFinder, word_pieces
+from fairlab.types import NEUTRAL
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
@@ -41,6 +42,7 @@ class Mention:
         sense: the attribute that the word marks, and its entry.
         token: spaCy token that the mention ends in; None where the text was not parsed.
         returns: whether a neutral form may be given an attribute back.
+        case: case of a pronoun, where it was told without a parse; empty elsewhere.
     """
 
     start: int
@@ -48,6 +50,41 @@ class Mention:
     found: str
     sense: Sense
     token: Any
+    returns: bool
+    case: str = ""
+
+
+@dataclass(frozen=True)
+class ListedWord:
+    """A listed word that may be a mention, as far as the text alone tells.
+
+    Attributes:
+        start: offset of its first character.
+        end: offset after its last character.
+        word: the word as it stands in the text.
+        senses: the senses that it may have there, one or more.
+        beside: the words beside it.
+    """
+
+    start: int
+    end: int
+    word: str
+    senses: tuple[Sense, ...]
+    beside: Neighbours
+
+
+@dataclass(frozen=True)
+class Possible:
+    """What a text may hold, as far as it alone tells.
+
+    Attributes:
+        attributes: that its words may show, ``neutral`` among them.
+        certain: shown by a pronoun, which always counts.
+        returns: whether it may hold a neutral form that can be given an attribute back.
+    """
+
+    attributes: frozenset[str]
+    certain: frozenset[str]
     returns: bool
 
 
@@ -78,7 +115,50 @@ class MentionFinder:
             return True
         if any(word[:1].isupper() and word.casefold() in self.names for word in words):
             return True
+        return self.may_hold_age(text)
+
+    def may_hold_age(self, text: str) -> bool:
+        """Whether a number stands in the text as ages do, on an axis that has ages."""
         return bool(self.vocabulary.lexicon.figures) and next(find_ages(text), None) is not None
+
+    def possible(self, text: str) -> Possible:
+        """What the text may hold, as far as its words and their neighbours tell."""
+        if not self.may_change(text):
+            return Possible(frozenset(), frozenset(), returns=False)
+        found = self.listed(text)
+        attributes = {sense.attribute for one in found for sense in one.senses}
+        attributes |= {sense.attribute for _, _, sense in self._told(text)}
+        certain = {sense.attribute for one in found for sense in one.senses if sense.pos == "pronoun"}
+        returns = any(self._returns(one, sense) for one in found for sense in one.senses if sense.attribute == NEUTRAL)
+        return Possible(frozenset(attributes), frozenset(certain), returns)
+
+    def asks_entities(self, text: str) -> bool:
+        """Whether the text has a name that is told from other things by named entities."""
+        return any(
+            sense.pos == "name" and (one.beside.precedes_name or one.beside.follows_name or _has_other_sense(one.word))
+            for one in self.listed(text)
+            for sense in one.senses
+        )
+
+    def listed(self, text: str) -> list[ListedWord]:
+        """Listed words that may be mentions as far as the text alone tells, from left to right."""
+        spans = list(self.finder.find(text))
+        if not spans:
+            return []
+        protected, surnames = self._protected(text), self.surnames(text)
+        found = []
+        for span in spans:
+            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
+                continue
+            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
+                continue
+            word, beside = text[span.start : span.end], neighbours(text, span.start, span.end)
+            senses = tuple(
+                sense for sense in self.vocabulary.senses[span.term] if _may_stand(word, sense, beside, surnames)
+            )
+            if senses:
+                found.append(ListedWord(span.start, span.end, word, senses, beside))
+        return found
 
     def _protected(self, text: str) -> list[tuple[int, int]]:
         """Stretches in which nothing counts: addresses, works, idioms, and names of no person."""
@@ -88,61 +168,62 @@ class MentionFinder:
 
     def find(self, text: str, syntax: Syntax) -> list[Mention]:
         """Mentions from left to right."""
-        protected = self._protected(text)
-        surnames = self.surnames(text)
         found = list(self._ages(text, syntax))
-        for span in self.finder.find(text):
-            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
-                continue
-            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
-                continue
-            token = _last_token(syntax, span.start, span.end)
+        for one in self.listed(text):
+            token = _last_token(syntax, one.start, one.end)
             if token is None:
                 continue
-            beside = neighbours(text, span.start, span.end)
+            beside = one.beside
             if not (beside.follows_title or beside.follows_thing) and (
-                _follows_other_word(syntax, span.start)
+                _follows_other_word(syntax, one.start)
                 or is_role(beside.before.casefold())
                 or _is_demonym(beside.before)
             ):
                 beside = replace(beside, before="", gap_before="")
-            word = text[span.start : span.end]
-            for sense in sorted(self.vocabulary.senses[span.term], key=lambda sense: _order(sense, token, syntax)):
-                if sense.pos == "name" and word in surnames and not beside.precedes_name:
-                    continue
-                if self._stands(word, sense, beside, token, syntax):
-                    returns = sense.pos == "pronoun" or word.casefold() in self.returning
-                    found.append(Mention(span.start, span.end, word, sense, token, returns))
+            for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
+                if self._stands(one.word, sense, beside, token, syntax):
+                    found.append(self._mention(one, sense, token))
                     break
         return sorted(found, key=lambda mention: mention.start)
 
+    def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
+        """Capitalised words in names that are listed but no mentions, such as a name that is taken for a work's.
+
+        They are told of a person by a pronoun that means them: *“Rosalind Russell gives a handling to her scenes”*.
+        """
+        known = {mention.start for mention in mentions}
+        found = []
+        for one in self.listed(text):
+            sense, token = one.senses[0], syntax.at(one.start)
+            if one.start in known or token is None or not one.word[:1].isupper() or sense.attribute == NEUTRAL:
+                continue
+            in_name = sense.pos in ("name", "noun") and one.beside.precedes_name and not syntax.is_place(token)
+            if in_name and not names_no_person(one.beside, token, syntax):
+                found.append(self._mention(one, sense, token))
+        return found
+
     def find_by_neighbours(self, text: str) -> list[Mention]:
         """Mentions from left to right, told from neighbouring words, without tokens."""
-        spans = list(self.finder.find(text))
-        protected = self._protected(text) if spans else []
-        surnames = self.surnames(text) if spans else set()
         found = []
-        for span in spans:
-            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
-                continue
-            word, beside = text[span.start : span.end], neighbours(text, span.start, span.end)
-            for sense in self.vocabulary.senses[span.term]:
-                if sense.pos == "name" and word in surnames and not beside.precedes_name:
-                    continue
-                if self._stands_beside(word, sense, beside):
-                    returns = sense.pos == "pronoun" or word.casefold() in self.returning
-                    found.append(Mention(span.start, span.end, word, sense, None, returns))
+        for one in self.listed(text):
+            for sense in one.senses:
+                if self._stands_beside(one.word, sense, one.beside):
+                    found.append(self._mention(one, sense, None))
                     break
         return found
 
+    def _mention(self, one: ListedWord, sense: Sense, token: Any) -> Mention:
+        return Mention(one.start, one.end, one.word, sense, token, self._returns(one, sense))
+
+    def _returns(self, one: ListedWord, sense: Sense) -> bool:
+        return sense.pos == "pronoun" or one.word.casefold() in self.returning
+
     def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
-        """Whether a word stands in a sense here, as far as its neighbours tell."""
+        """Whether a word that may have a sense has it here, as far as its neighbours tell."""
         capitalised = word[:1].isupper() and word[1:].islower()
         if sense.pos == "pronoun":
-            return word != "US"
+            return True
         if sense.pos == "name":
-            if not word[:1].isupper() or beside.precedes_place:
-                return False
             known = load_names().get(word.casefold())
             other_sense = bool(known and known.other_sense)
             return is_first_name(beside, other_sense=other_sense, before_is_first=self.is_listed_name(beside.before))
@@ -162,9 +243,9 @@ class MentionFinder:
         return word_stands_beside(word, sense.pos, other, beside)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-        """Whether a word stands in a sense here."""
+        """Whether a word that may have a sense has it here."""
         if sense.pos == "pronoun":
-            return word != "US"
+            return True
         if sense.pos == "name":
             known = load_names().get(word.casefold())
             return name_stands(word, known, beside, token, syntax, self.is_listed_name(beside.before))
@@ -181,10 +262,17 @@ class MentionFinder:
 
     def _ages(self, text: str, syntax: Syntax) -> Iterator[Mention]:
         """Ages of persons, in figures or in words."""
-        for start, end in find_ages(text) if self.vocabulary.lexicon.figures else ():
-            sense, token = self.vocabulary.age_sense(age_in_years(text[start:end])), syntax.at(start)
-            if sense is not None and token is not None and whose_age(token) is not None:
+        for start, end, sense in self._told(text):
+            token = syntax.at(start)
+            if token is not None and whose_age(token) is not None:
                 yield Mention(start, end, text[start:end], sense, token, False)
+
+    def _told(self, text: str) -> Iterator[tuple[int, int, Sense]]:
+        """Start, end and sense of numbers that may be the ages of persons."""
+        for start, end in find_ages(text) if self.vocabulary.lexicon.figures else ():
+            sense = self.vocabulary.age_sense(age_in_years(text[start:end]))
+            if sense is not None:
+                yield start, end, sense
 
     def surnames(self, text: str) -> set[str]:
         """Words that stand after a first name somewhere in the text: alone, they are not first names either."""
@@ -199,6 +287,20 @@ class MentionFinder:
         """Whether a word is listed as a first name of the axis."""
         senses = self.vocabulary.senses.get(word.casefold(), [])
         return any(sense.pos == "name" for sense in senses) or word.casefold() in BEFORE_FIRST_NAMES
+
+
+def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
+    """Whether a word may have a sense, as far as the text alone tells."""
+    if sense.pos == "pronoun":
+        return word != "US"
+    if sense.pos != "name":
+        return True
+    return name_may_stand(word, beside) and (word not in surnames or beside.precedes_name)
+
+
+def _has_other_sense(word: str) -> bool:
+    known = load_names().get(word.casefold())
+    return known is not None and bool(known.other_sense)
 
 
 @cache
@@ -232,7 +334,9 @@ def _follows_other_word(syntax: Syntax, start: int) -> bool:
     """Whether the word before is capitalised only because a sentence begins with it: *Unlike Helga*."""
     token = syntax.at(start)
     before = token.nbor(-1) if token is not None and token.i else None
-    return before is not None and before.lower_ not in BEFORE_FIRST_NAMES and before.tag_ not in _NAME_TAGS
+    if before is None or (before.text[:1].isupper() and not before.is_sent_start):  # Being John Malkovich
+        return False
+    return before.lower_ not in BEFORE_FIRST_NAMES and before.tag_ not in _NAME_TAGS
 
 
 def _last_token(syntax: Syntax, start: int, end: int) -> Any:

@@ -62,7 +62,11 @@ class PerturbableWords:
                 for axis, finder in self.finders.items():
                     found[k][axis] = _chosen_from(finder.find_by_neighbours(texts[k]), texts[k])
             return found
-        parsed = parse(texts[k] for k in listed) if docs is None else (docs[k] for k in listed)
+        parsed = (
+            parse((texts[k] for k in listed), entities=self.asks_entities)
+            if docs is None
+            else (docs[k] for k in listed)
+        )
         for k, doc in zip(listed, parsed, strict=True):
             syntax = Syntax(doc)
             for axis, finder in self.finders.items():
@@ -72,6 +76,10 @@ class PerturbableWords:
     def may_hold(self, text: str) -> bool:
         """Whether a text may hold a word of any axis; told without a parse."""
         return any(finder.may_change(text) for finder in self.finders.values())
+
+    def asks_entities(self, text: str) -> bool:
+        """Whether a text has a name that is told from other things by named entities."""
+        return any(finder.asks_entities(text) for finder in self.finders.values())
 
     def selections(self, texts: Sequence[str], docs: Sequence[Any] | None = None) -> list[list[Selection]]:
         """K of every text: each distinct word once, where it first stands, with every other attribute of its axis.
@@ -121,7 +129,7 @@ def _counts(mention: Mention) -> bool:
 
 
 # Between two words of different attributes, this makes a pair that means everybody: *men and women*, *his or her*.
-_PAIRED = re.compile(r"\s*(?:/|&|,|,? ?(?:and|or|nor|and/or))\s*(?:to |in |for )?", re.IGNORECASE)
+_PAIRED = re.compile(r"\s*(?:/|&|,|,? ?(?:and|or|nor|and/or))\s*(?:to |in |for |one |the other )?", re.IGNORECASE)
 
 
 def _chosen_from(mentions: Sequence[Mention], text: str) -> list[Mention]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
+from fairlab.rewriting.certain import certain_mentions
 from fairlab.rewriting.edits import Edit, apply_edits, recase
+from fairlab.rewriting.everybody import Exchanged, WholeText
 from fairlab.rewriting.lexical import LexicalRules
 from fairlab.rewriting.mentions import Mention, MentionFinder
-from fairlab.rewriting.vocabulary import Sense, Vocabulary
+from fairlab.rewriting.vocabulary import Vocabulary
 from fairlab.text.ages import age_in_years, written_like
 from fairlab.text.agreement import plural_verb, singular_verb
 from fairlab.text.coreference import Coreference, chain_of
@@ -24,7 +25,6 @@ from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, FairlabError
 
 NEAR = 2  # words between adjectives of one person, at most
-EITHER = "either"  # stands for the attribute of *he or she*
 
 
 class RuleRewriter:
@@ -79,7 +79,15 @@ class RuleRewriter:
             self.vocabulary.column(target)
         if self.mode == "lexical":
             return [self.lexical.rewrite(text, target) for text, target in zip(texts, targets, strict=True)]
-        return self._rewrite(texts, [partial(_whole, target) for target in targets])
+        return [made for (made,) in self._rewrite(texts, [[WholeText(target)] for target in targets])]
+
+    def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str]]:
+        """Every text turned to each of the targets; parsed once."""
+        if self.mode == "lexical":
+            return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
+        for target in targets:
+            self.vocabulary.column(target)
+        return self._rewrite(texts, [[WholeText(target) for target in targets]] * len(texts))
 
     def swap_all(self, texts: Sequence[str]) -> list[str]:
         """Every text with the two attributes of the axis exchanged, as word-list swapping does it.
@@ -96,16 +104,34 @@ class RuleRewriter:
         other = dict(zip(attributes, attributes[::-1], strict=True))
         if self.mode == "lexical":
             return [self.lexical.exchange(text, other) for text in texts]
-        return self._rewrite(texts, [partial(_exchanged, other)] * len(texts))
+        return [made for (made,) in self._rewrite(texts, [[Exchanged(other)]] * len(texts))]
 
-    def _rewrite(self, texts: Sequence[str], choices: Sequence[Callable[..., list[tuple[Mention, str]]]]) -> list[str]:
-        rewritten = list(texts)
-        chosen = [index for index, text in enumerate(texts) if self.finder.may_change(text)]
-        for index, doc in zip(chosen, parse(texts[index] for index in chosen), strict=True):
-            syntax = Syntax(doc)
-            mentions = self.finder.find(texts[index], syntax)
-            rewritten[index] = self.turn(texts[index], syntax, choices[index](mentions, syntax))
+    def _rewrite(self, texts: Sequence[str], choices: Sequence[Sequence[WholeText | Exchanged]]) -> list[list[str]]:
+        """For every text, what each of its choices makes of it; parsed only where its words do not tell."""
+        rewritten = [[text] * len(chosen) for text, chosen in zip(texts, choices, strict=True)]
+        unsure = []
+        for index, text in enumerate(texts):
+            chosen = choices[index]
+            possible = self.finder.possible(text)
+            if not any(choice.may_turn(possible) for choice in chosen):
+                continue
+            certain = self._certain(text)
+            if certain and all(choice.is_told_by(certain) for choice in chosen):
+                rewritten[index] = [self.turn(text, None, choice(certain, text, None)) for choice in chosen]
+            else:
+                unsure.append(index)
+        docs = parse((texts[index] for index in unsure), entities=self.finder.asks_entities)
+        for index, doc in zip(unsure, docs, strict=True):
+            text, syntax = texts[index], Syntax(doc)
+            mentions = self.finder.find(text, syntax)
+            rewritten[index] = [self.turn(text, syntax, choice(mentions, text, syntax)) for choice in choices[index]]
         return rewritten
+
+    def _certain(self, text: str) -> list[Mention]:
+        """The mentions that mark an attribute, where a parse would not tell them any better; else none."""
+        if self.finder.may_hold_age(text):
+            return []
+        return certain_mentions(text, self.finder.listed(text), self.vocabulary.lexicon.polysemous)
 
     def rewrite_entity(self, text: str, word: str | int, target: str) -> str:
         """``text`` with one person turned to ``target``: the selected word and what refers to the same person.
@@ -138,19 +164,39 @@ class RuleRewriter:
         """
         if self.mode == "lexical":
             raise FairlabError("mode=lexical knows no entities; use mode=syntax to rewrite one person of a text")
-        rewritten = []
-        for text, doc, chosen in zip(texts, parse(texts) if docs is None else docs, selections, strict=True):
-            syntax = Syntax(doc)
-            mentions = self.finder.find(text, syntax)
-            turned: dict[int, tuple[Mention, str]] = {}
-            for word, target in chosen:
-                self.vocabulary.column(target)
-                start = _offset(text, word)
-                turned |= _of_person(doc, start, mentions, target) | turned
-                for other in _in_other_fields(text, start, turned, mentions):
-                    turned |= _of_person(doc, other, mentions, target) | turned
-            rewritten.append(self.turn(text, syntax, list(turned.values())))
-        return rewritten
+        chosen = [list(some) for some in selections]
+        if docs is not None:
+            return [self._turn_people(*one) for one in zip(texts, docs, chosen, strict=True)]
+        rewritten = [self._turn_alone(text, some) for text, some in zip(texts, chosen, strict=True)]
+        unsure = [index for index, text in enumerate(rewritten) if text is None]
+        parsed = parse((texts[index] for index in unsure), entities=self.finder.asks_entities)
+        for index, doc in zip(unsure, parsed, strict=True):
+            rewritten[index] = self._turn_people(texts[index], doc, chosen[index])
+        return [text for text in rewritten if text is not None]
+
+    def _turn_people(self, text: str, doc: Any, chosen: Sequence[tuple[str | int, str]]) -> str:
+        """A parsed text with the people that its selected words mean turned to their targets."""
+        syntax = Syntax(doc)
+        mentions = self.finder.find(text, syntax)
+        doubtful = self.finder.doubtful(text, syntax, mentions)
+        turned: dict[int, tuple[Mention, str]] = {}
+        for word, target in chosen:
+            self.vocabulary.column(target)
+            start = _offset(text, word)
+            turned |= _of_person(doc, start, mentions, doubtful, target) | turned
+            for other in _in_other_fields(text, start, turned, mentions):
+                turned |= _of_person(doc, other, mentions, doubtful, target) | turned
+        return self.turn(text, syntax, list(turned.values()))
+
+    def _turn_alone(self, text: str, chosen: Sequence[tuple[str | int, str]]) -> str | None:
+        """The text with its one listed word turned, where that is selected and certain; None where it is not."""
+        if len(chosen) != 1 or len(self.finder.listed(text)) != 1:
+            return None
+        (word, target), certain = chosen[0], self._certain(text)
+        self.vocabulary.column(target)
+        if not certain or not WholeText(target).is_told_by(certain) or certain[0].start != _offset(text, word):
+            return None
+        return self.turn(text, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
 
     def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
         """For every text, start and end of all words that mean the same person as the selected one.
@@ -166,8 +212,14 @@ class RuleRewriter:
             found.append(people.spans(people.at(_offset(text, word))))
         return found
 
-    def turn(self, text: str, syntax: Syntax, turned: list[tuple[Mention, str]]) -> str:
-        """The text with some of its mentions, as the finder gives them, each turned to its target."""
+    def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
+        """The text with some of its mentions, as the finder gives them, each turned to its target.
+
+        Args:
+            text: the text.
+            syntax: the parsed text; None where the mentions are certain without.
+            turned: the mentions with their targets.
+        """
         any_name = any(mention.sense.pos == "name" for mention, _ in turned)
         taken = {word.casefold() for word in re.findall(r"\w+", text)} if any_name else set()
         named: dict[str, str] = {}  # what became of each name, which no other name may become
@@ -196,23 +248,23 @@ class RuleRewriter:
             edits.append(Edit(mention.start, mention.end, written_like(mention.found, years)))
         return apply_edits(text, edits) if edits else text
 
-    def _turn_word(self, mention: Mention, target: str, syntax: Syntax) -> Edit:
+    def _turn_word(self, mention: Mention, target: str, syntax: Syntax | None) -> Edit:
         entry = mention.sense.entry
         assert entry is not None
         listed = entry.forms[self.vocabulary.column(mention.sense.attribute)]
-        before = syntax.noun_after(mention.token)
+        before = syntax.noun_after(mention.token) if syntax else ""
         new = self.vocabulary.form(entry, target, before)
         if not new and not before:
             return Edit(mention.start, mention.end, self.vocabulary.lexicon.alone)
         return Edit(mention.start, mention.end, recase(mention.found, listed, new))
 
-    def _turn_pronoun(self, mention: Mention, target: str, syntax: Syntax) -> list[Edit]:
+    def _turn_pronoun(self, mention: Mention, target: str, syntax: Syntax | None) -> list[Edit]:
         """The pronoun in its case, and the verbs that must agree with it."""
         case = self.case(mention)
         new = self.vocabulary.form(self.vocabulary.pronouns[case], target)
         edits = [Edit(mention.start, mention.end, match_case(mention.found, new))]
         was_neutral, is_neutral = mention.sense.attribute == NEUTRAL, target == NEUTRAL
-        if case == SUBJECT and was_neutral != is_neutral:
+        if syntax and case == SUBJECT and was_neutral != is_neutral:
             for verb in syntax.verbs(mention.token, third_person=is_neutral):
                 agreed = (
                     plural_verb(verb.text, perfect=syntax.is_perfect(verb)) if is_neutral else singular_verb(verb.text)
@@ -223,6 +275,8 @@ class RuleRewriter:
     def case(self, mention: Mention) -> str:
         """The case of a pronoun: by its form, or by syntax where the form has two."""
         folded = mention.found.casefold()
+        if mention.case:
+            return mention.case
         if folded in AMBIGUOUS:
             return case_by_syntax(mention.token)
         rows = self.vocabulary.pronouns.items()
@@ -242,12 +296,17 @@ def _once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[
     return found
 
 
-def _of_person(doc: Any, start: int, mentions: Sequence[Mention], target: str) -> dict[int, tuple[Mention, str]]:
+def _of_person(
+    doc: Any, start: int, mentions: Sequence[Mention], doubtful: Sequence[Mention], target: str
+) -> dict[int, tuple[Mention, str]]:
     """By offset, the mentions of the person meant by the word at ``start`` that are to be turned."""
     adjectives = {m.start for m in mentions if m.sense.pos == "adjective"}
-    chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in mentions], adjectives)
+    chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in (*mentions, *doubtful)], adjectives)
+    if any(m.start in chain and m.sense.pos == "pronoun" and m.sense.attribute != NEUTRAL for m in mentions):
+        mentions = [*mentions, *(m for m in doubtful if m.start in chain)]  # a pronoun shows them a person's
     # A first name that comes again is the same person's: "LaTanya Richardson, often listed as LaTanya Jackson".
     names = {m.found for m in mentions if m.sense.pos == "name" and m.start in chain}
+    mentions = [*mentions, *(m for m in doubtful if m.found in names and m not in mentions)]
     chain |= {m.start for m in mentions if m.sense.pos == "name" and m.found in names}
     selected = next((m for m in mentions if m.start <= start < m.end), None)
     marked = selected is not None and selected.sense.attribute != NEUTRAL
@@ -281,37 +340,6 @@ def _in_other_fields(
         for mention in mentions
         if mention.found.casefold() in forms and text.count(SEPARATOR, 0, mention.start) != own
     ]
-
-
-def _whole(target: str, mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:
-    """Mentions to be turned in a whole text; see :class:`RuleRewriter` for neutral ones."""
-    marked = [mention for mention in mentions if mention.sense.attribute != NEUTRAL]
-    if marked or target == NEUTRAL:
-        joined = _join_alternatives(marked, syntax.doc.text)
-        return [(mention, target) for mention in joined if mention.sense.attribute != target]
-    if any(syntax.plural_people_before(mention.token) for mention in mentions[:1]):
-        return []
-    return [(mention, target) for mention in mentions if mention.returns]
-
-
-def _join_alternatives(mentions: list[Mention], text: str) -> list[Mention]:
-    """The mentions, with *he or she* and *his/her* as one that stands where both stood, in the case of the latter."""
-    joined: list[Mention] = []
-    for mention in mentions:
-        before = joined[-1] if joined else mention
-        between = text[before.end : mention.start]
-        pronouns = before.sense.pos == mention.sense.pos == "pronoun"
-        if pronouns and between.lower() in (" or ", "/") and before.sense.attribute != mention.sense.attribute:
-            found = match_case(before.found, mention.found)
-            mention = replace(mention, start=before.start, found=found, sense=Sense(EITHER, mention.sense.entry))
-            joined.pop()
-        joined.append(mention)
-    return joined
-
-
-def _exchanged(other: dict[str, str], mentions: list[Mention], syntax: Syntax) -> list[tuple[Mention, str]]:
-    """Every mention with the other attribute."""
-    return [(mention, other[mention.sense.attribute]) for mention in mentions if mention.sense.attribute in other]
 
 
 def _offset(text: str, word: str | int) -> int:

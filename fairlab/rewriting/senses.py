@@ -13,7 +13,11 @@ from fairlab.text.things import is_in_name_of_thing, is_in_title
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
 # With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
 ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
+RULERS = ROYAL - {"saint", "st"} | frozenset(
+    "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
+)
 _COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
+_OPENING, _CLOSING = (' "', " “", " '", " ‘"), ('" ', "” ", "' ", "’ ")
 _ENDINGS = ("' ", "’ ")
 _NEVER_CAPITALISED = frozenset(("kin", "rank", "school year", "stage"))
 _ORDINALS = frozenset("first second third fourth fifth sixth last only next unborn youngest eldest oldest".split())
@@ -55,8 +59,19 @@ _FOR_THE_YOUNG = frozenset(
 )
 
 
+def name_may_stand(word: str, beside: Neighbours) -> bool:
+    """Whether a word that is listed as a first name may be one here, as far as its neighbours tell."""
+    if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
+        return False
+    if beside.follows_title and not beside.precedes_name:
+        return False
+    if beside.gap_before in _OPENING and beside.gap_after in _CLOSING and beside.after[:1].isupper():
+        return False  # Russell "Rusty" Cartwright
+    return not (beside.gap_after == " " and beside.after in _NUMERALS)  # Richard III
+
+
 def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, syntax: Syntax, first: bool) -> bool:
-    """Whether a capitalised word that is listed as a first name is the first name of a person here.
+    """Whether a word that may be a first name here is the first name of a person.
 
     Args:
         word: the word as it stands in the text.
@@ -66,24 +81,35 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
         syntax: the parsed text.
         first: whether the word before it is listed as a first name too, or goes before first names.
     """
-    if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
-        return False
     if beside.before.casefold() in ROYAL and beside.before[:1].isupper():
         return False
-    if beside.gap_after == " " and beside.after in _NUMERALS:  # Richard III
-        return False
-    if _names_a_thing(token) or _is_owner_of_verb(token) or is_in_name_of_thing(beside, token, syntax):
+    if not is_first_name(beside, other_sense=False, before_is_first=first):
         return False
     sense = known.other_sense if known else ""
-    entity = syntax.entity(token) if sense or beside.precedes_name or beside.follows_name else None
-    person = entity is not None and entity.label_ == "PERSON"
+    if sense and not (token.tag_ == "NNP" and _shows_person(sense, beside, token)):
+        return False
+    if names_no_person(beside, token, syntax):
+        return False
+    if not (sense or beside.precedes_name or beside.follows_name):
+        return True
+    entity = syntax.entity(token)  # last, as it costs the most
     if entity is not None and entity.label_ in _NOT_PERSONS and (sense or len(entity) > 1):
         return False
-    if sense and not (
-        token.tag_ == "NNP" and (person or beside.follows_first_name) and _shows_person(sense, beside, token)
-    ):
-        return False
-    return is_first_name(beside, other_sense=False, before_is_first=first)
+    person = entity is not None and entity.label_ == "PERSON"
+    return not sense or person or beside.follows_first_name
+
+
+def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    """Whether a capitalised word stands in the name of a thing, a place, a shop or a ruler.
+
+    Args:
+        beside: its neighbours.
+        token: its token.
+        syntax: the parsed text.
+    """
+    if _is_joined_to_thing(token) or _rules(token) or _names_a_thing(token) or _is_owner_of_verb(token):
+        return True
+    return is_in_name_of_thing(beside, token, syntax)
 
 
 def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
@@ -113,6 +139,23 @@ def _names_a_thing(token: Any) -> bool:
     while head.dep_ in ("compound", "nmod", "amod") and head.head.i > head.i:
         head = head.head
     return head is not token and head.tag_ in ("NN", "NNS") and not is_person(head.lower_)
+
+
+def _is_joined_to_thing(token: Any) -> bool:
+    """Whether *and* joins a word alone to a common noun for no person: *Herb and spice groups*."""
+    return token.is_sent_start and any(
+        child.i == token.i + 2 and child.dep_ == "conj" and child.text.islower() and not is_person(child.lower_)
+        for child in token.children
+    )
+
+
+def _rules(token: Any) -> bool:
+    """Whether a ruler's title follows the name: *Frederick William, Elector of Brandenburg*."""
+    place = token.i + 1
+    while place < len(token.doc) and token.doc[place].text[:1].isupper():
+        place += 1
+    after = token.doc[place : place + 3]
+    return len(after) == 3 and after[0].text == "," and after[1].lower_ in RULERS and after[2].lower_ == "of"
 
 
 def _is_owner_of_verb(token: Any) -> bool:

@@ -43,6 +43,7 @@ class Vocabulary:
         self.lexicon, self.seed = lexicon, seed
         self.columns = (NEUTRAL, *lexicon.attributes)
         self.senses: dict[str, list[Sense]] = {}
+        self._pools: dict[tuple[str, str, str], list[str]] = {}
         self.names = {form: name for form, name in load_names().items() if self._attribute(name)}
         pronouns = [entry for entry in lexicon.entries if entry.pos == "pronoun"]
         if pronouns and len(pronouns) != len(CASES):
@@ -127,13 +128,18 @@ class Vocabulary:
         if sense.entry is not None:
             return self.form(sense.entry, target)
         known = self.names[found.casefold()]
-        pool = self._pool(target, known)
+        pool = self._pool_of(target, known)
         if not pool:
             return found
         digest = hashlib.sha256(f"{self.seed}:{target}:{known.name}".encode()).digest()
         start = int.from_bytes(digest[:4], "big")
         rotated = (pool[(start + step) % len(pool)] for step in range(len(pool)))
         return next((name for name in rotated if name.casefold() not in taken), pool[start % len(pool)])
+
+    def _pool_of(self, target: str, known: Name) -> list[str]:
+        if (target, known.race, known.gender) not in self._pools:
+            self._pools[target, known.race, known.gender] = self._pool(target, known)
+        return self._pools[target, known.race, known.gender]
 
     def _pool(self, target: str, known: Name) -> list[str]:
         """Names that may stand for ``known``: of the target, and equal to it on the other axis where that is known."""

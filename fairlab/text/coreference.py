@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairlab.text.ages import whose_age
+from fairlab.text.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES
 from fairlab.text.people import is_person
+from fairlab.text.pronouns import POSSESSIVE, case_by_syntax
 from fairlab.text.syntax import SUBJECTS
 from fairlab.types import NEUTRAL
 
@@ -39,6 +41,7 @@ class Weights:
     gender: float = 1.0  # is known to be of the pronoun's gender
     place: float = 1.0  # a name of no known gender after *in*, *at*, *from*, *to* or *of*
     noun: float = 3.0  # was named by a common noun
+    relative: float = 6.0  # the pronoun stands in a clause that tells of the person
 
 
 WEIGHTS = Weights()
@@ -46,11 +49,11 @@ WEIGHTS = Weights()
 
 @dataclass
 class Person:
-    """Mentions of one person: tokens in text order, and the attribute they show, if any."""
+    """Mentions of one person: tokens in text order, the attribute they show, and the first of several names, if any."""
 
     attribute: str = ""
     tokens: list[Any] = field(default_factory=list)
-    words: set[str] = field(default_factory=set)
+    first_name: str = ""
 
 
 class Coreference:
@@ -129,9 +132,13 @@ class Coreference:
     def _add_name(self, run: list[Any]) -> None:
         words = [token.lower_ for token in run]
         known = self.by_word.get(" ".join(words)) or self.by_word.get(words[-1] if len(words) > 1 else words[0])
+        first = _first_name(words)
+        if known is not None and first and known.first_name and first != known.first_name:
+            known = None  # of the same surname
         shown = next((self.attributes[token.idx] for token in run if token.idx in self.attributes), "")
         if known is None or (shown and known.attribute and shown not in (known.attribute, NEUTRAL)):
             known = self._appositive(run) or self._new(shown)
+        known.first_name = known.first_name or first
         for word in (" ".join(words), words[0], words[-1]):
             self.by_word[word] = known
         head = next((token for token in run if token.head not in run), run[-1])
@@ -143,16 +150,26 @@ class Coreference:
 
     def _appositive(self, run: list[Any]) -> Person | None:
         """The person a name stands beside: *his wife Mary*, *the actor, John Smith*."""
+        first = _first_name([token.lower_ for token in run])
         for token in run:
-            if token.dep_ == "appos" and token.head.i in self.person_at:
-                return self.person_at[token.head.i]
+            person = self.person_at.get(token.head.i) if token.dep_ == "appos" else None
+            if person is not None and (not first or person.first_name in ("", first)):
+                return person
         before = run[0].nbor(-1) if run[0].i else None
         if before is not None and before.i in self.person_at and before.tag_ == "NN":
             return self.person_at[before.i]
         return None
 
     def _add_noun(self, token: Any) -> None:
-        shown = self.attributes.get(token.idx, "")
+        if (
+            token.dep_ == "compound"
+            and token.head.i > token.i
+            and token.head.tag_ == "NN"
+            and is_person(token.head.lower_)
+        ):
+            return  # the woman of *a woman tennis player*
+        parts = (child for child in token.children if child.dep_ == "compound")
+        shown = next((self.attributes[one.idx] for one in (token, *parts) if one.idx in self.attributes), "")
         subject = _said_of(token) or (token.head if token.dep_ == "appos" else None)
         if subject is not None and subject.i > token.i:
             self.said_later.append((token, subject))
@@ -169,17 +186,20 @@ class Coreference:
     def _fits(self, person: Person, attribute: str, token: Any) -> bool:
         if attribute == NEUTRAL or not attribute:
             return not person.attribute
-        if person.attribute:
-            return person.attribute == attribute
-        return all(other.tag_ not in ("NNS", "NNPS") for other in person.tokens)
+        if person.attribute not in ("", attribute):
+            return False
+        plural = ("NNS",) if person.first_name else ("NNS", "NNPS")  # Betty Meggers is one
+        return all(other.tag_ not in plural for other in person.tokens)
 
     def _resolve(self, pronoun: Any) -> Person | None:
         """The person a pronoun means among those mentioned before it; None where nobody fits."""
         attribute = self.attributes.get(pronoun.idx, "")
         scores: dict[int, float] = {}
         people: dict[int, Person] = {}
-        for steps, (token, person) in enumerate(reversed(self.history[-_REACH:])):
-            if not self._fits(person, attribute, pronoun) or self._bars(pronoun, token):
+        near = self.history[-_REACH:]
+        barred = {id(person) for token, person in near if self._bars(pronoun, token)}
+        for steps, (token, person) in enumerate(reversed(near)):
+            if id(person) in barred or not self._fits(person, attribute, pronoun):
                 continue
             score = self._score(pronoun, token, person, steps)
             if score > scores.get(id(person), -1e9):
@@ -191,10 +211,16 @@ class Coreference:
         """Whether syntax forbids the two to be one person: *she saw her*, but *she saw herself* must be one."""
         if pronoun.lower_ in _REFLEXIVE:
             return False
-        if pronoun.dep_ in ("dobj", "dative", "pobj") and token.dep_ in SUBJECTS:
+        mistaken = pronoun.lower_ == "her" and case_by_syntax(pronoun) == POSSESSIVE  # she does her best
+        if pronoun.dep_ in ("dobj", "dative", "pobj") and token.dep_ in SUBJECTS and not mistaken:
             head = pronoun.head if pronoun.dep_ != "pobj" else pronoun.head.head
             return token.head == head
-        return pronoun.dep_ == "poss" and token == pronoun.head
+        if pronoun.dep_ != "poss":
+            return False
+        owned = pronoun.head  # nobody is their own successor: *his successor Louis*, *she is her aunt*
+        if owned.dep_ == "attr" and token.dep_ in SUBJECTS and token.head == owned.head:
+            return True
+        return token == owned or self.person_at.get(token.i) is self.person_at.get(owned.i, pronoun)
 
     def _score(self, pronoun: Any, token: Any, person: Person, steps: int) -> float:
         weights = self.weights
@@ -208,6 +234,7 @@ class Coreference:
         score += weights.gender * bool(person.attribute)
         score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
         score -= weights.noun * (token.tag_ in ("NN", "NNS"))
+        score += weights.relative * _tells_of(token, pronoun)
         if pronoun.lower_ in _POSSESSIVE | _REFLEXIVE and subject and token.head.is_ancestor(pronoun):
             score += weights.own_clause
         return score
@@ -219,6 +246,10 @@ class Coreference:
                 continue
             if self.sentence[token.i] - self.sentence[pronoun.i] > 1:
                 return
+            if pronoun.dep_ in SUBJECTS and pronoun.head.is_ancestor(token):
+                continue  # she said that Ann left
+            if pronoun.dep_ == "poss" and (self.person_at.get(pronoun.head.i) is later or token.head == pronoun.head):
+                continue
             if self._fits(later, person.attribute, pronoun):
                 later.attribute = later.attribute or person.attribute
                 later.tokens += person.tokens
@@ -285,6 +316,21 @@ def _said_of(token: Any) -> Any:
             return None
         verb = verb.head
     return None
+
+
+def _tells_of(token: Any, pronoun: Any) -> bool:
+    """Whether a pronoun stands in a clause that begins with *who* after somebody: *a man who sold his house*."""
+    if token.dep_ == "pobj" and token.tag_ == "NNP" and token.head.lower_ in _PLACING:
+        return False
+    clause = next((one for one in pronoun.ancestors if one.dep_ == "relcl"), None)
+    if clause is None or clause.head != token or (pronoun.dep_ == "poss" and pronoun.head.dep_ == "attr"):
+        return False
+    return any(child.lower_ == "who" and child.dep_ in SUBJECTS for child in clause.children)
+
+
+def _first_name(words: list[str]) -> str:
+    """The first of several words of a name, where it is no title; else empty."""
+    return words[0] if len(words) > 1 and words[0].strip(".") not in BEFORE_SURNAMES | BEFORE_FIRST_NAMES else ""
 
 
 def _is_definite(token: Any) -> bool:

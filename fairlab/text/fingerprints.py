@@ -54,7 +54,7 @@ class Fingerprints:
     compared by the same part of its own hashes.
 
     Args:
-        most: number of hashes kept, of 8 bytes each; while they are gathered up to four times as many are held.
+        most: number of hashes kept, of 8 bytes each; while they are gathered up to three times as many are held.
 
     Attributes:
         highest: the largest hash that is kept if it is met; below :data:`EVERY` only a sample is.
@@ -75,8 +75,7 @@ class Fingerprints:
         found = _hashed(words)
         if found is not None and found <= self.highest:
             self._new.append(found)
-            if len(self._new) >= self.most:
-                self._fold()
+            self._fold_many()
 
     def add_running(self, texts: Iterable[str]) -> None:
         """Take running texts in, whole and sentence by sentence."""
@@ -92,9 +91,12 @@ class Fingerprints:
         self.highest = min(self.highest, other.highest)
         for start in range(0, len(other.hashes), self.most):
             some = other.hashes[start : start + self.most]
-            self._new.extend(some[some <= self.highest].tolist())
-            if len(self._new) >= self.most:
-                self._fold()
+            self._new.frombytes(some[some <= self.highest].tobytes())
+            self._fold_many()
+
+    def _fold_many(self) -> None:
+        if len(self._new) >= max(1, self.most // 4):
+            self._fold()
 
     def _fold(self) -> None:
         kept = np.union1d(self._kept, np.frombuffer(self._new, np.uint64))

@@ -34,7 +34,8 @@ PLACES = frozenset(
     "theater museum library river valley township city park beach bay bridge tower hall center centre hotel inn lake "
     "mountain mountains hills falls creek canyon district province state station line prize award awards cup trophy "
     "medal school institute foundation company corporation corp inc ltd plc bank brothers bros group holdings airlines "
-    "airways motors press books records pictures studios act bill amendment day mission railway railroad canal".split()
+    "airways motors press books records pictures studios act bill amendment day mission railway railroad canal "
+    "homestead professorship scholarship fellowship memorial".split()
 )
 # A name after one of these belongs to a place, a storm or a church; after an article, to a thing ("the Oscar").
 _BEFORE_THINGS = frozenset(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlab.text.people import is_role
+
 SUBJECT, POSSESSIVE, OBJECT, INDEPENDENT, REFLEXIVE = CASES = (
     "subject",
     "possessive",
@@ -32,6 +34,7 @@ BOTH = frozenset("past like back near very once only even still then down always
 # After these, "his" and "her" stand before a noun even so: "her only son", "his then wife", "her very first".
 _POSSESSIVES = frozenset("my your his her its our their".split())
 _DETERMINERS = frozenset("a an the this that these those my your our its every each some any no".split())
+_DOING = frozenset("do does did done doing try tries tried trying give gives gave given giving".split())
 # Tags that begin no noun phrase: prepositions, particles, conjunctions, finite and bare verbs.
 _NEVER_POSSESSED = frozenset(("IN", "RP", "CC", "TO", "MD", "VB", "VBZ", "VBP"))
 
@@ -60,6 +63,24 @@ def case_by_neighbours(pronoun: str, gap: str, following: str, then: str) -> str
     return POSSESSIVE
 
 
+def certain_case(pronoun: str, gap: str, following: str, then: str) -> str:
+    """The case of ``her`` or ``his`` where the words after it leave no doubt, empty elsewhere.
+
+    The arguments are those of :func:`case_by_neighbours`. Of 5,368 in sentences of sixteen sources, 3,934 are told; a
+    parse differs on three: it mistakes *his follow-up album* and *his stand-up*, and one is misspelt.
+    """
+    if not following or gap[:1] in tuple(".,;:!?"):
+        return AMBIGUOUS[pronoun][0] if pronoun == "her" else INDEPENDENT
+    if gap != " ":
+        return ""
+    if pronoun == "her":
+        if following in _DETERMINERS:
+            return OBJECT
+        return POSSESSIVE if is_role(following) else ""
+    possessed = case_by_neighbours(pronoun, gap, following, then) == POSSESSIVE and following.isalpha()
+    return POSSESSIVE if possessed and following not in BOTH else ""
+
+
 def case_by_syntax(token: Any) -> str:
     """The case of a spaCy token ``her`` or ``his`` from its tag, its head and the next word."""
     pronoun = token.lower_
@@ -69,6 +90,13 @@ def case_by_syntax(token: Any) -> str:
     joined = following is not None and following.lower_ in ("and", "or")
     if pronoun == "his" and joined and then is not None and then.lower_ in _POSSESSIVES:  # his and her coats
         return POSSESSIVE
+    before = token.nbor(-1).lower_ if token.i else ""
+    if (
+        before in _DOING
+        and following is not None
+        and "best" in (following.lower_, then.lower_ if then is not None else "")
+    ):
+        return POSSESSIVE  # she does her very best
     if following is None or following.is_space or following.tag_ in (".", ",", ":", "-RRB-", "''"):
         return alone
     if following.lower_ in _DETERMINERS or following.tag_ in ("PRP", "PRP$", "DT", "MD", "TO", "WDT", "WP", "WRB"):

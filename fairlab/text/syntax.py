@@ -31,7 +31,7 @@ class Syntax:
     def __init__(self, doc: Any) -> None:
         self.doc = doc
         self.tokens = {token.idx: token for token in doc}
-        self.has_entities = False
+        self.has_entities = doc.has_annotation("ENT_IOB")
 
     def at(self, start: int) -> Any:
         """The token that begins at an offset, or None."""
@@ -43,6 +43,11 @@ class Syntax:
             name_entities(self.doc)
             self.has_entities = True
         return next((entity for entity in self.doc.ents if entity.start <= token.i < entity.end), None)
+
+    def is_place(self, token: Any) -> bool:
+        """Whether a token stands in the name of a place or an organisation, where entities were looked for."""
+        entity = self.entity(token) if self.has_entities else None
+        return entity is not None and entity.label_ in ("GPE", "LOC", "FAC", "ORG")
 
     def verbs(self, subject: Any, *, third_person: bool) -> list[Any]:
         """Finite verbs that agree with a subject pronoun: its own, coordinated ones, and those of *who* after it.

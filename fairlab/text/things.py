@@ -99,7 +99,7 @@ def _owns_a_thing(token: Any, syntax: Syntax) -> bool:
     if not after[1].text[:1].isupper():
         return False
     entity = syntax.entity(token)
-    return entity is not None and entity.label_ != "PERSON" and entity.end > after[1].i
+    return entity is not None and entity.end > after[1].i
 
 
 def _follows_name_and_of(token: Any) -> bool:

@@ -44,6 +44,8 @@ class TermFinder:
 
     def find(self, text: str) -> Iterator[Span]:
         """Yield the occurrences in ``text`` from left to right, never overlapping."""
+        if self.longest.keys().isdisjoint(map(str.casefold, WORD.findall(text))):  # cheaper than what follows
+            return
         words = [(match.group().casefold(), match.start(), match.end()) for match in WORD.finditer(text)]
         position = 0
         while position < len(words):

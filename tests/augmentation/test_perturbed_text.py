@@ -35,6 +35,15 @@ def test_a_text_without_a_word_is_kept_and_draws_repeat():
     assert augmentation.texts(TEXT) == PerturbedText(axes=["gender", "race", "age"], seed=3).texts(TEXT)
 
 
+@pytest.mark.parametrize("person", ["one", "everybody"])
+def test_many_texts_at_once_are_perturbed_as_one_by_one(person):
+    augmentation = PerturbedText(axes=["gender", "race", "age"], person=person, seed=1)
+    texts = [TEXT, "The bridge was closed.", "John met Latoya in Paris.", "My aunt is 34 years old.", "Soon it rained."]
+    made = augmentation.all_texts(texts)
+    assert made == [augmentation.texts(text) for text in texts]
+    assert [before != after for before, (after,) in zip(texts, made, strict=True)] == [True, False, True, True, False]
+
+
 def test_what_decides_is_told_and_bad_values_are_named():
     told = PerturbedText(axes=["gender"], seed=3).described()
     assert told["person"] == "one"

@@ -2,6 +2,11 @@
 
 import json
 import os
+import pickle
+import signal
+import subprocess
+import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +14,7 @@ import pytest
 from fairlab.augmentation.perturbed_text import PerturbedText
 from fairlab.data import packed, preparing
 from fairlab.data.block_order import BlockBatches, permuted
-from fairlab.data.prepared import NAME, Tokens
+from fairlab.data.prepared import DECIDES, NAME, Tokens
 from fairlab.data.word_tokens import WordTokens, tokenizer_sha256
 from fairlab.types import DataUnavailable, FairlabError
 from tests.data.test_packed import file, make  # noqa: F401  # a fixture
@@ -27,6 +32,15 @@ def test_words_looked_up_have_the_tokens_of_the_text(tokenizer, byte_tokenizer):
         assert ids.looked_up
         assert ids([]) == []
         assert [row.tolist() for row in ids(["", "The"])] == [[], one(" The", add_special_tokens=False)["input_ids"]]
+
+
+def test_a_text_that_holds_the_token_between_words_has_its_own_tokens(tokenizer):
+    ids = WordTokens(tokenizer)
+    ids(TEXTS)
+    between = ids.between[0]
+    found = ids([f"The {between} of new{between}words.", "\u200b", "Other words"])
+    asked = tokenizer([f" The {between} of new{between}words.", " \u200b", " Other words"], add_special_tokens=False)
+    assert [row.tolist() for row in found] == asked["input_ids"]
 
 
 def test_a_tokenizer_that_reads_across_blanks_is_asked(tokenizer):
@@ -172,6 +186,100 @@ def test_bad_text_leaves_nothing_half_written(tiny, tmp_path, monkeypatch, conte
     with pytest.raises(FairlabError, match=words):
         make(tiny, tmp_path / "bad.txt", prepared=str(tmp_path / "kept"))
     assert [path for path in (tmp_path / "kept").iterdir() if path.suffix != ".lock"] == []
+
+
+def shards_of(data):
+    return [(entry["file"], entry["sha256"]) for shard in data.manifest.shards for entry in shard.values()]
+
+
+def stopped_at(monkeypatch, number, stop):
+    """From now on the shards that are made are counted, and one of them ends the process."""
+    made = []
+    plain = preparing.PartMaker._make
+
+    def watched(self, part):
+        made.append(part.number)
+        if part.number == number:
+            stop()
+        return plain(self, part)
+
+    monkeypatch.setattr(preparing.PartMaker, "_make", watched)
+    return made
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def test_a_stopped_preparation_goes_on_after_its_finished_shards(tiny, file, tmp_path, everybody, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(preparing, "PART", 700)
+    whole = make(tiny, file, prepared=str(tmp_path / "whole"), augmentation=everybody)
+    kept = str(tmp_path / "kept")
+    with monkeypatch.context() as patched:
+        stopped_at(patched, 2, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            make(tiny, file, prepared=kept, augmentation=everybody)
+    (left,) = (path for path in (tmp_path / "kept").iterdir() if path.suffix == ".new")
+    (left / "train-00001.tokens").write_bytes(b"damaged")
+    (left / ".train-00002.tokens.new").write_bytes(b"half")
+    made = stopped_at(monkeypatch, None, interrupt)
+    again = make(tiny, file, prepared=kept, augmentation=everybody)
+    assert made == [1, *range(2, len(whole.manifest.shards))]  # the first was finished, the second damaged
+    assert shards_of(again) == shards_of(whole)
+    assert again.manifest.counts == whole.manifest.counts
+    assert again.fingerprints().hashes.tolist() == whole.fingerprints().hashes.tolist()
+    assert sorted(path.name for path in again.folder.iterdir()) == sorted(path.name for path in whole.folder.iterdir())
+
+
+def test_what_was_finished_of_another_text_is_not_taken_up(tiny, file, tmp_path, everybody, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(preparing, "PART", 700)
+    kept = str(tmp_path / "kept")
+    with monkeypatch.context() as patched:
+        stopped_at(patched, 1, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            make(tiny, file, prepared=kept, augmentation=everybody)
+    file.write_text(file.read_text().replace("boat", "goat"))
+    made = stopped_at(monkeypatch, None, interrupt)
+    make(tiny, file, prepared=kept, augmentation=everybody)
+    assert made[0] == 0
+
+
+KILLED = """
+import os, pickle, signal, sys
+from fairlab.data import preparing
+preparing.PART = 700
+plain = preparing.PartMaker._make
+def killed(self, part):
+    made = plain(self, part)
+    if part.number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return made
+preparing.PartMaker._make = killed
+preparing.prepare(*pickle.load(open(sys.argv[1], "rb")))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_killed_preparation_goes_on(tokenizer, file, tmp_path, monkeypatch):  # noqa: F811
+    made_of = dict.fromkeys(DECIDES, 0) | {"field": "text", "original": "source_text", "limit_characters": None}
+    maker = partial(
+        preparing.PartMaker, tokenizer, dtype="uint16", passage=24, validation=0.1, twin="original", augmentation=None
+    )
+    (tmp_path / "call").write_bytes(pickle.dumps((tmp_path / "kept", made_of, [file], maker, 1)))
+    ended = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "call"], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert not (tmp_path / "kept").exists()
+    monkeypatch.setattr(preparing, "PART", 700)
+    made = stopped_at(monkeypatch, None, interrupt)
+    again = preparing.prepare(tmp_path / "kept", made_of, [file], maker, 1)
+    assert made[0] == 2  # which was written, but not told to be finished
+    whole = preparing.prepare(tmp_path / "whole", made_of, [file], maker, 1)
+    assert again.shards == [
+        {split: {**entry, "mtime_ns": again.shards[k][split]["mtime_ns"]} for split, entry in shard.items()}
+        for k, shard in enumerate(whole.shards)
+    ]
+    assert again.counts == whole.counts
 
 
 def test_the_revision_of_the_rules_is_a_hash_of_this_code():

@@ -1,0 +1,126 @@
+"""Rule rewriting with syntax against the plain way: parse every sentence with spaCy as it comes, entities and all.
+
+Sentences are drawn by chance from sixteen published sources, the same number of each; each is rewritten as a whole to
+one attribute of an axis, or one person of it. Seconds are of the processor, on one thread, medians of interleaved
+repeats. Both ways must give the same texts.
+
+    FAIRLAB_DATA=... python perf/rewriting_speed.py [--each 60] [--repeats 3] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import spacy
+
+from fairlab.files import write_whole
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.everybody import WholeText
+from fairlab.rewriting.perturbable_words import PerturbableWords
+from fairlab.rewriting.rules import RuleRewriter
+from fairlab.text.pipeline import MODELS, load_pipeline
+from fairlab.text.syntax import Syntax
+from harness import machine
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from experiments.rewriting.natural import SOURCES, sentences
+
+RESULTS = Path(__file__).parent / "results" / "rewriting_speed.json"
+TARGETS = {"gender": "woman", "race": "black", "age": "senior"}
+
+
+@cache
+def as_it_comes() -> Any:
+    """The model of spaCy with what the rules ask, matrices multiplied as spaCy does."""
+    name = next(name for name in MODELS if spacy.util.is_package(name))
+    return spacy.load(name, exclude=["lemmatizer", "attribute_ruler", "senter"])
+
+
+def plainly(rewriter: RuleRewriter, texts: Sequence[str], target: str) -> list[str]:
+    """Every text parsed and turned."""
+    choice, made = WholeText(target), []
+    for text, doc in zip(texts, as_it_comes().pipe(texts, batch_size=64), strict=True):
+        syntax = Syntax(doc)
+        made.append(rewriter.turn(text, syntax, choice(rewriter.finder.find(text, syntax), text, syntax)))
+    return made
+
+
+def ways(texts: Sequence[str]) -> dict[str, tuple[int, Callable[[], list[str]], Callable[[], list[str]]]]:
+    """By what is done: number of texts, the plain way, and ours."""
+    found: dict[str, tuple[int, Callable[[], list[str]], Callable[[], list[str]]]] = {}
+    for axis, target in TARGETS.items():
+        rewriter = RuleRewriter(load_lexicon(axis))
+        goals = [target] * len(texts)
+        found[f"{axis}, whole text to {target}"] = (
+            len(texts),
+            lambda one=rewriter, to=target: plainly(one, texts, to),
+            lambda one=rewriter, to=goals: one.rewrite_all(texts, to),
+        )
+    rewriter = RuleRewriter(load_lexicon("gender"))
+    drawn = zip(texts, PerturbableWords([load_lexicon("gender")]).selections(texts), strict=True)
+    chosen = [(text, [(some[0].start, some[0].target)]) for text, some in drawn if some]
+    own, selections = [text for text, _ in chosen], [some for _, some in chosen]
+    found["gender, one person, texts with a word alone"] = (
+        len(own),
+        lambda: rewriter.rewrite_entities(own, selections, list(as_it_comes().pipe(own, batch_size=64))),
+        lambda: rewriter.rewrite_entities(own, selections),
+    )
+    return found
+
+
+def measure(each: int, repeats: int) -> dict[str, Any]:
+    """Sentences per second of processor time, both ways, and whether they give the same."""
+    texts = [text for source in SOURCES for _, text in random.Random(source).sample(sentences(source), each)]
+    load_pipeline()
+    found = {}
+    for name, (number, plain, ours) in ways(texts).items():
+        equal = plain() == ours()  # and warms both
+        seconds: dict[str, list[float]] = {"plain": [], "ours": []}
+        for _ in range(repeats):
+            for way, run in (("plain", plain), ("ours", ours)):
+                started = time.process_time()
+                run()
+                seconds[way].append(time.process_time() - started)
+        ratios = [one / other for one, other in zip(seconds["plain"], seconds["ours"], strict=True)]
+        found[name] = {
+            "texts": number,
+            "plain": number / statistics.median(seconds["plain"]),
+            "ours": number / statistics.median(seconds["ours"]),
+            "ratio": statistics.median(ratios),
+            "ratios": [min(ratios), max(ratios)],
+            "equal": equal,
+        }
+    return {"machine": machine(), "repeats": repeats, "ways": found}
+
+
+def table(record: dict[str, Any]) -> str:
+    """The figures as Markdown."""
+    rows = [["what", "texts", "plain, texts/s", "ours, texts/s", "times plain", "equal"], ["---"] * 6]
+    for name, one in record["ways"].items():
+        low, high = one["ratios"]
+        ratio = f"{one['ratio']:.1f} ({low:.1f} to {high:.1f})"
+        same = "yes" if one["equal"] else "no"
+        rows.append([name, str(one["texts"]), f"{one['plain']:,.0f}", f"{one['ours']:,.0f}", ratio, same])
+    where = f"{record['machine']['processor']}, one thread, medians of {record['repeats']} interleaved repeats."
+    return "\n".join([where, "", *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--each", type=int, default=60, help="sentences of each source")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    record = measure(given.each, given.repeats)
+    print(table(record))
+    if given.write:
+        write_whole(RESULTS, json.dumps(record, indent=2) + "\n")
