@@ -7,8 +7,6 @@ pairs of STS-B. Shape letters: G groups, A attributes, Q queries, D embedding wi
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.bias_ir import cosines, male_first
+from fairlab.benchmarks.bias_ir import male_first
 from fairlab.data.association_tests import read_own_tests
 from fairlab.data.groups import read_groups
 from fairlab.data.published.sources import locate
@@ -130,7 +128,9 @@ class Bench:
     def trial(self, matrix: Tensor) -> dict[str, Any]:
         """Readings beside the original's: relative changes in per cent, of STS-B the difference in points."""
         found, before = self.readings(matrix), self.original
-        relative = {name: round(100 * (found[name] / before[name] - 1), 1) for name in ("passages", "pronouns", "clauses")}
+        relative = {
+            name: round(100 * (found[name] / before[name] - 1), 1) for name in ("passages", "pronouns", "clauses")
+        }
         return {
             **{f"{name}_gap": value for name, value in relative.items()},
             "association_before": round(before["association"], 3),
