@@ -50,7 +50,7 @@ class BiasIR:
 
     Quantities of the subset ``average``, only where all seven categories could be read: ``male_ratio`` (of all queries
     pooled, with the sign test's p-value), ``deviation`` (mean over categories of the male ratio's distance from 0.5;
-    ideal 0, but fair coins on so few queries give 0.10 on average; it cannot see a preference common to all categories),
+    ideal 0, but fair coins on so few queries give 0.10 on average; it cannot see what all categories prefer),
     ``neutral_first`` (share of queries whose neutral relevant document is the most similar of the three, ties shared;
     the ideal of 1/3 is chance: none of the three preferred), ``margin`` (mean cosine to the male less that to the
     female document; ideal 0) and ``reciprocal_rank`` (utility: mean over queries and genders of one over the rank of

@@ -1,9 +1,9 @@
 """Content-conditional debiasing as one linear map of an encoder's embeddings, found in seconds.
 
 The loss is that of CCD ("LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2, equation 2).
-Two things are this project's: one matrix is trained in place of the encoder, so that a change holds for all texts alike,
-and neutral texts are not kept where they are (equation 3) but lose their lean along the directions in which attributes
-differ. Equation 3 keeps that lean, and with it the associations that SEAT and Bias-IR measure.
+Two things are this project's: one matrix is trained in place of the encoder, so that a change holds for all texts
+alike, and neutral texts are not kept where they are (equation 3) but lose their lean along the directions in which
+attributes differ. Equation 3 keeps that lean, and with it the associations that SEAT and Bias-IR measure.
 Shape letters: G groups, V versions of a group, N neutral texts, K directions, D embedding width.
 """
 
@@ -105,10 +105,10 @@ class CCDLinear(Fitted):
             if path is not None:
                 kinds.append(groups_alike(groups, path, f"method.{setting}"))
         anchors = anchor_texts(self.anchors) if self.anchors is not None else []
-        texts = [[text for group in kind for text in group.texts] for kind in kinds]
-        embeddings = self.encoder.embed([*sum(texts, []), *anchors], progress="original embeddings")
-        *parts, anchors_ND = embeddings.split([*map(len, texts), len(anchors)])
-        kinds_GVD = [part.unflatten(0, (len(kind), -1)) for part, kind in zip(parts, kinds, strict=True)]
+        texts = [text for kind in kinds for group in kind for text in group.texts]
+        embeddings = self.encoder.embed([*texts, *anchors], progress="original embeddings")
+        of_groups, anchors_ND = embeddings[: len(texts)], embeddings[len(texts) :]
+        kinds_GVD = of_groups.unflatten(0, (-1, len(groups[0].texts))).split([*map(len, kinds)])
         start = lean_removed(kinds_GVD, anchors_ND, self.lean)
         trained = torch.cat(kinds_GVD[: 1 if self.short is None else 2])
         matrix, self.losses = trained_map(trained, start, self.settings)
