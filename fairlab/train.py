@@ -23,6 +23,7 @@ from fairlab.run import cli
 from fairlab.run.build import build, build_benchmarks, build_with_some, parameters_of, plain
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
+from fairlab.run.further import further_methods
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
 from fairlab.run.pushing import push_model, refuse_push
@@ -60,6 +61,7 @@ def work(config: DictConfig, record: Record) -> None:
         benchmarks = build_benchmarks(config)
         method = build_method(config, start.model)
         data, parts = build_data(config, start.model, method)
+        following = further_methods(config, start.model, data)
         inputs = {"data": data.facts(), **start.facts()}
         refuse_changed_inputs(record, inputs)
         refuse_changed_step(record, parts)
@@ -80,6 +82,9 @@ def work(config: DictConfig, record: Record) -> None:
     with stage(record, "training"):
         fit(trainer, method, data, record, history)
         facts = method.facts()
+        for one in following:
+            one.fit(data)
+            facts.setdefault("then", []).append(one.facts())
         method.finish(record.folder)
     record.provenance |= {"method": facts, **start.facts_after(), "throughput": throughput(data, history)}
     start.on(device)

@@ -249,9 +249,14 @@ STUDY = {
 }
 
 
+def ratios_by_field(found: dict[str, Reading], phase: str) -> list[Reading]:
+    """The share of queries that prefer a man's document, of each field of Bias-IR."""
+    return [one for key, one in found.items() if re.fullmatch(rf"{phase}/bias_ir/(?!average/).*/male_ratio", key)]
+
+
 def men_first(found: dict[str, Reading], phase: str) -> str:
     """The queries of Bias-IR, pooled over its fields, for which a man's document comes before a woman's."""
-    ratios = [one for key, one in found.items() if key.startswith(f"{phase}/bias_ir/") and key.endswith("/male_ratio")]
+    ratios = ratios_by_field(found, phase)
     return f"{sum(one.value * one.n for one in ratios):.0f}"
 
 
@@ -265,9 +270,7 @@ def retrieval() -> str:
             for seed in SEEDS
         ]
         moved = [f"{one.difference:+.4f} (p {one.p:.3f})" for one in changes]
-        queries = sum(
-            one.n for key, one in found[0].items() if key.startswith("after/bias_ir/") and "_ratio" in key[-11:]
-        )
+        queries = sum(one.n for one in ratios_by_field(found[0], "after"))
         before = f"{men_first(found[0], 'before')} of {queries}"
         rows.append([label, before, ", ".join(men_first(one, "after") for one in found), ", ".join(moved)])
     return markdown(["method", "men's document first, before", "after, seed 42, 43, 44", "change of the margin"], rows)

@@ -48,8 +48,9 @@ class BiasIR:
     relevant female one, a tie is one half; ideal 0.5), with the sign test's p-value against a fair coin, and that value
     adjusted for all seven categories.
 
-    Quantities of the subset ``average``, only where all seven categories could be read: ``deviation`` (mean over
-    categories of the male ratio's distance from 0.5; ideal 0, but fair coins on so few queries give 0.10 on average),
+    Quantities of the subset ``average``, only where all seven categories could be read: ``male_ratio`` (of all queries
+    pooled, with the sign test's p-value), ``deviation`` (mean over categories of the male ratio's distance from 0.5;
+    ideal 0, but fair coins on so few queries give 0.10 on average; it cannot see what all categories prefer),
     ``neutral_first`` (share of queries whose neutral relevant document is the most similar of the three, ties shared;
     the ideal of 1/3 is chance: none of the three preferred), ``margin`` (mean cosine to the male less that to the
     female document; ideal 0) and ``reciprocal_rank`` (utility: mean over queries and genders of one over the rank of
@@ -176,15 +177,18 @@ def _quantities(items: Items, complete: bool) -> list[Quantity]:
     average = partial(quantity, mean, subset=AVERAGE)
     return [
         *found,
+        _share(
+            male_first(every_QG), subset=AVERAGE, name="male_ratio", ideal=0.5, p=sign_test(every_QG), headline=True
+        ),
         deviation([male_first(cosines) for cosines in cosines_QG.values()]),
         _share(neutral_first(every_QG), subset=AVERAGE, name="neutral_first", ideal=1 / 3),
-        average(_margins(every_QG), name="margin", unit="cosine", ideal=0.0),
+        average(_margins(every_QG), name="margin", unit="cosine", ideal=0.0, headline=True),
         average(ranks, name="reciprocal_rank", unit="reciprocal rank", ideal=1.0),
     ]
 
 
 def sign_test(cosines_QG: NDArray[np.floating]) -> float:
-    """P-value of a category's preferences against a fair coin, ties left out."""
+    """P-value of queries' preferences against a fair coin, ties left out."""
     signs = np.sign(_margins(cosines_QG))
     return sign_test_p(int((signs > 0).sum()), int((signs < 0).sum()))
 

@@ -19,7 +19,7 @@ from fairlab.data.groups import read_groups
 from fairlab.data.published.sources import locate
 from fairlab.data.published.winogender import read_winogender
 from fairlab.losses.ccd import distances_to_neutral
-from fairlab.metrics.bootstrap import mean, ratio_of_means
+from fairlab.metrics.bootstrap import RESAMPLES, mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
 from fairlab.record import NotRun, Outcome
 from fairlab.types import DataUnavailable, FairlabError, Group, Texts
@@ -36,7 +36,9 @@ class CCED:
     Quantities per set: ``gap`` (mean CCED gap), ``distance`` and ``distance_<attribute>`` (mean distance to neutral),
     ``gap_over_distance`` (their ratio: a gap that falls because all embeddings collapse leaves it as it was). Against
     an earlier measurement also ``gap_kept`` and ``distance_kept`` (shares of the earlier means) and
-    ``neutral_cosine`` (mean cosine of the neutral embeddings to the earlier ones: utility kept, ideal 1).
+    ``neutral_cosine`` (mean cosine of the neutral embeddings to the earlier ones: utility kept, ideal 1). With two
+    attributes also, named by the axis, how the direction between their means moved: ``gender_direction_cosine`` (to the
+    earlier direction; 1 where it did not turn) and ``gender_direction_length_kept`` (share of its earlier length).
 
     Args:
         sets: names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
@@ -88,6 +90,7 @@ class CCED:
             now += cced_quantities(subset, attributes, embedded)
             if before and subset in before:
                 now += kept(subset, embedded, before[subset])
+                now += direction_kept(subset, groups[0].axis, embedded, before[subset])
                 earlier += cced_quantities(subset, attributes, before[subset])
         return outcome(self.name, now, earlier, items=embeddings, not_run=not_run)
 
@@ -172,3 +175,31 @@ def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.float
         cosine = torch.cosine_similarity(torch.from_numpy(embeddings[:, 0]), torch.from_numpy(before[:, 0]), dim=-1)
         found.append(of_set(mean, cosine.double().numpy(), name="neutral_cosine", unit="cosine", ideal=1.0))
     return found
+
+
+def direction_kept(
+    subset: str, axis: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]
+) -> list[Quantity]:
+    """How the direction between two attributes' means turned and shrank, from embeddings (N, 1 + A, D).
+
+    Groups are resampled for the intervals. Nothing is said of three or more attributes, which have no one direction,
+    nor of embeddings of another width.
+    """
+    if embeddings.shape != before.shape or embeddings.shape[1] != 3:
+        return []
+    now, then = (part[:, 1].astype(np.float64) - part[:, 2] for part in (embeddings, before))
+    rng, groups = np.random.default_rng(0), len(now)
+    shares = rng.multinomial(groups, np.full(groups, 1 / groups), size=RESAMPLES) / groups
+    values, draws = turned(now.mean(axis=0), then.mean(axis=0)), turned(shares @ now, shares @ then)
+    names = (f"{axis}_direction_cosine", "cosine"), (f"{axis}_direction_length_kept", "ratio")
+    return [
+        Quantity(subset, name, float(value), drawn, groups, unit, None)
+        for (name, unit), value, drawn in zip(names, values, draws, strict=True)
+    ]
+
+
+def turned(now: NDArray[np.float64], then: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Cosine of vectors (..., D) to earlier ones, and their length over the earlier length."""
+    lengths = np.linalg.norm(now, axis=-1), np.linalg.norm(then, axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (now * then).sum(axis=-1) / (lengths[0] * lengths[1]), lengths[0] / lengths[1]

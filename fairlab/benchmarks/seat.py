@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome
 from fairlab.data.association_tests import is_file_of_tests, read_own_tests
-from fairlab.data.published.seat import AssociationTest, read_association_test
+from fairlab.data.published.seat import AssociationTest, read_association_test, word_within
 from fairlab.data.published.sources import FILES, locate
 from fairlab.metrics.bootstrap import RESAMPLES
 from fairlab.metrics.seat import associations, resampled_effect_sizes, weat_effect_size, weat_p_value
@@ -52,9 +52,11 @@ class SEAT:
     interval takes the tests for independent). A test that cannot be run takes ``average`` and the adjusted p-values
     with it: they are over the tests asked or not at all.
 
-    Intervals resample targets; sentences made from one name by several templates are not independent, so intervals
-    and p-values are smaller than for as many unrelated sentences. That of ``absolute_effect_size`` stays above 0 even
-    where every effect size is 0. The items are each test's associations, X then Y.
+    Intervals resample the targets' names and terms, each with all its sentences, where the words are known: of the
+    numbered tests by the word test beside them, and of one's own; else sentences. The attributes are not resampled.
+    P-values split sentences, as in sent-bias; sentences of one name are not independent, so they are smaller than for
+    as many unrelated ones. The interval of ``absolute_effect_size`` stays above 0 even where every effect size is 0.
+    The items are each test's associations, X then Y.
 
     Args:
         tests: names of the tests. ``6b`` is the sentence test ``sent-weat6b``, ``weat6b`` the word test of that name;
@@ -103,7 +105,7 @@ class SEAT:
         tests = {subset: self._limited(test) for subset, test in self.own.items()}
         for subset, file in self.files.items():
             try:
-                tests[subset] = self._limited(read_association_test(locate(file)))
+                tests[subset] = self._limited(with_words(read_association_test(locate(file)), file))
             except DataUnavailable as error:
                 not_run.append(NotRun(self.name, subset, str(error)))
         texts = list(dict.fromkeys(text for test in tests.values() for part in test.sets for text in part))
@@ -125,8 +127,10 @@ class SEAT:
         return outcome(self.name, found, found_before, items=items, not_run=not_run)
 
     def _limited(self, test: AssociationTest) -> AssociationTest:
-        targets = (tuple(evenly(part, self.limit)) for part in (test.targ1, test.targ2))
-        return replace(test, **dict(zip(("targ1", "targ2"), targets, strict=True)))
+        targets = [tuple(evenly(part, self.limit)) for part in (test.targ1, test.targ2)]
+        word = dict(zip(test.targ1 + test.targ2, test.words, strict=False))
+        words = tuple(word[text] for part in targets for text in part) if test.words else ()
+        return replace(test, targ1=targets[0], targ2=targets[1], words=words)
 
     def _earlier(self, tests: Mapping[str, AssociationTest], before: Items) -> dict[str, Result]:
         return {
@@ -150,6 +154,22 @@ def file_of_test(test: str) -> str:
     raise FairlabError(f"seat has no test '{test}'; there are 6 for sent-weat6, and by name: {known}")
 
 
+def with_words(test: AssociationTest, file: str) -> AssociationTest:
+    """A sentence test with the words that its targets were made of, where the word test of that name can be had."""
+    beside = file.replace("sent-weat", "weat")
+    if beside == file or beside not in FILES:
+        return test
+    try:
+        words = read_association_test(locate(beside))
+    except DataUnavailable:
+        return test
+    found = [
+        *(word_within(text, words.targ1) for text in test.targ1),
+        *(word_within(text, words.targ2) for text in test.targ2),
+    ]
+    return replace(test, words=tuple(found))
+
+
 def associations_of_test(test: AssociationTest, embeddings: Mapping[str, Array]) -> Array:
     """Associations (|X| + |Y|,) of a test's targets, X then Y, from the embedding of each of its texts."""
     X, Y, A, B = (np.stack([embeddings[text] for text in part]) for part in test.sets)
@@ -165,10 +185,11 @@ def result_of_test(test: AssociationTest, values: NDArray[np.floating], seed: in
     x, y = np.split(values, [len(test.targ1)])
     # Tests that share their targets resample them alike, so that the interval of the average sees what they share.
     draws_seed = [seed, zlib.crc32("\n".join([*test.targ1, "", *test.targ2]).encode())]
+    words = (test.words[: len(x)], test.words[len(x) :]) if test.words else None
     return Result(
         n=len(values),
         effect_size=weat_effect_size(x, y),
-        draws=resampled_effect_sizes(x, y, RESAMPLES, np.random.default_rng(draws_seed)),
+        draws=resampled_effect_sizes(x, y, RESAMPLES, np.random.default_rng(draws_seed), words),
         p_value=weat_p_value(x, y, np.random.default_rng(seed)),
     )
 

@@ -90,7 +90,13 @@ def _tests(sets: Any, templates: Sequence[str], place: str) -> Iterator[tuple[st
                 raise FairlabError(f"{place}: '{text}' stands in both {first[text]} and {name}; keep one of them")
     for one, other in combinations(targets, 2):
         ending = "" if len(targets) == 2 else f"_{_in_keys(one)}_vs_{_in_keys(other)}"
-        yield ending, AssociationTest(targets[one], targets[other], *poles.values())
+        words = (word for name in (one, other) for word in _words(sets["targets"][name], templates))
+        yield ending, AssociationTest(targets[one], targets[other], *poles.values(), words=tuple(words))
+
+
+def _words(texts: Sequence[str], templates: Sequence[str]) -> list[str]:
+    """The word of every sentence that a set's texts give in the templates, in the order of the sentences."""
+    return list({template.replace(PLACE, one): one for template in templates for one in texts}.values())
 
 
 def _texts(sets: Any, templates: Sequence[str], place: str) -> dict[str, tuple[str, ...]]:

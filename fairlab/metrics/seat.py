@@ -8,7 +8,7 @@ Shapes: N target items, M attribute items, D embedding width. The two target set
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain, combinations
 from math import comb
 
@@ -19,6 +19,7 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
+from fairlab.metrics.bootstrap import cluster_sums
 from fairlab.types import FairlabError
 
 MOST_EXACT_SPLITS = 100_000
@@ -81,12 +82,37 @@ def weat_effect_size(x_N: ArrayLike, y_N: ArrayLike) -> float:
     return value
 
 
-def resampled_effect_sizes(x_N: Array, y_N: Array, resamples: int, rng: np.random.Generator) -> Array:
-    """Effect sizes (resamples,) of bootstrap samples, drawn within each target set; nan where undefined."""
-    if min(len(x_N), len(y_N)) < 2:
-        return np.full(resamples, np.nan)
-    x, y = (set_N[rng.integers(len(set_N), size=(resamples, len(set_N)))] for set_N in (x_N, y_N))
-    return _effect_sizes(x, y)
+def resampled_effect_sizes(
+    x_N: Array,
+    y_N: Array,
+    resamples: int,
+    rng: np.random.Generator,
+    words: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
+) -> Array:
+    """Effect sizes (resamples,) of bootstrap samples, drawn within each target set; nan where undefined.
+
+    Args:
+        x_N: associations of the targets X.
+        y_N: associations of the targets Y.
+        resamples: number of samples.
+        rng: draws them.
+        words: what each target of X and of Y was made of; targets of one word are drawn together. None draws targets.
+    """
+    of_x, of_y = words or (range(len(x_N)), range(len(y_N)))
+    drawn = []
+    centre = np.concatenate([x_N, y_N]).mean()  # so that squares of nearly equal numbers lose no digits
+    for values, clusters in ((x_N - centre, of_x), (y_N - centre, of_y)):
+        sums, sizes = cluster_sums(values, clusters)
+        squares, _ = cluster_sums(values**2, clusters)
+        if len(sums) < 2:
+            return np.full(resamples, np.nan)
+        times = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=resamples)
+        drawn.append((times @ sizes, times @ sums, times @ squares))
+    (n_x, sum_x, squares_x), (n_y, sum_y, squares_y) = drawn
+    n = n_x + n_y
+    variance = (squares_x + squares_y - (sum_x + sum_y) ** 2 / n) / (n - 1)
+    deviation = np.sqrt(np.maximum(variance, 0))
+    return (sum_x / n_x - sum_y / n_y) / np.where(deviation > ROUNDING, deviation, np.nan)
 
 
 def _effect_sizes(x: Array, y: Array) -> Array:

@@ -63,6 +63,7 @@ class Train(TypedDict):
     measure_before: bool
     ckpt: Name | None
     before: Name | None
+    then: NotRequired[Sequence[str]]
     search: NotRequired[Node]
     biaser_set: NotRequired[Node]
     limit: Count | None

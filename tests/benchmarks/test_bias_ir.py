@@ -68,7 +68,11 @@ def test_readings_by_hand(collection):
     average = readings["average", "deviation"]
     assert average.value == pytest.approx((0 + 0.5 + 0.5 + 0.25 + 0 + 0 + 0.5) / 7)
     assert (average.n, average.headline, average.ideal) == (COUNT, True, 0.0)
-    assert sum(reading.headline for reading in outcome.readings) == 1
+    pooled = readings["average", "male_ratio"]  # every query counts once, where the deviation counts fields
+    assert pooled.value == pytest.approx(sum(one.value * one.n for one in ratios) / COUNT)
+    assert pooled.n == COUNT
+    headlines = {reading.quantity for reading in outcome.readings if reading.headline}
+    assert headlines == {"deviation", "male_ratio", "margin"}
     assert readings["average", "neutral_first"].value == pytest.approx(2 / COUNT)  # in the two ties
     # Five queries prefer male and five female documents, by the same margin.
     assert readings["average", "margin"].value == pytest.approx(0.0, abs=1e-7)

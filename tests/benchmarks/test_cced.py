@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairlab.benchmarks.cced import CCED, cced_quantities, held_out_groups, kept, set_name
+from fairlab.benchmarks.cced import CCED, cced_quantities, direction_kept, held_out_groups, kept, set_name
 from fairlab.benchmarks.readings import outcome
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import make_groups, row, write_rows
@@ -154,3 +154,16 @@ def test_names_of_sets():
     assert set_name("a/b/My Set-2.jsonl") == "my_set_2"
     with pytest.raises(DataUnavailable):
         held_out_groups("nothing.jsonl")
+
+
+def test_how_the_direction_between_attributes_turned():
+    before = np.zeros((4, 3, 2))
+    before[:, 1, 0] = 2.0  # men at 2 on the first axis, women and neutral texts at 0
+    after = np.zeros((4, 3, 2))
+    after[:, 1] = [0.5, 0.5]
+    cosine, kept = direction_kept("mine", "gender", after, before)
+    assert (cosine.name, kept.name) == ("gender_direction_cosine", "gender_direction_length_kept")
+    assert cosine.value == pytest.approx(np.sqrt(0.5))
+    assert kept.value == pytest.approx(np.sqrt(0.5) / 2)
+    assert kept.draws == pytest.approx(np.full(2000, kept.value))  # all groups are alike
+    assert direction_kept("mine", "age", np.zeros((4, 4, 2)), np.zeros((4, 4, 2))) == []

@@ -12,8 +12,9 @@ from fairlab.methods.ccd_linear import CCDLinear, MapSettings, lean_removed, tra
 from fairlab.types import FairlabError
 from tests.methods.test_ccd import make_data
 
-SETTINGS = MapSettings(beta=0.3, drift=0.005, lean=True, rho="rms", lr=1e-2, epochs=20, batch_size=8, seed=0)
-VALUES = {"beta": 0.3, "drift": 0.005, "lean": True, "rho": "rms", "lr": 1e-3, "epochs": 2, "batch_size": 4, "seed": 0}
+SETTINGS = MapSettings(drift=4.0, rho="rms", lr=1e-2, epochs=20, batch_size=8, seed=0)
+VALUES = {"lean": 0.8, "drift": 4.0, "rho": "rms", "lr": 1e-3, "epochs": 2, "batch_size": 4, "seed": 0}
+ALONE = {"short": None, "directions": [], "anchors": None}
 
 
 def leaning_groups():
@@ -25,35 +26,48 @@ def leaning_groups():
     return torch.stack([neutral, neutral + shift, neutral - shift], dim=1)
 
 
-def test_the_lean_that_content_predicts_is_removed_and_the_difference_kept():
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_the_lean_that_content_predicts_is_removed_and_the_difference_kept(share):
     groups = leaning_groups()
-    matrix = lean_removed(groups, groups[:, 0])
+    matrix = lean_removed([groups], groups[:, 0], share)
     by_hand = torch.eye(4)
-    by_hand[0, 1] = -0.5
+    by_hand[0, 1] = -0.5 * share
     torch.testing.assert_close(matrix, by_hand, atol=1e-3, rtol=0)
     mapped = groups @ matrix.T
-    assert mapped[:, 0, 0].abs().max() < 0.01
+    torch.testing.assert_close(mapped[:, 0, 0], (1 - share) * groups[:, 0, 0], atol=0.01, rtol=0)
     torch.testing.assert_close(mapped[:, 1, 0] - mapped[:, 2, 0], torch.full((200,), 2.0), atol=1e-3, rtol=0)
+
+
+def test_each_kind_of_groups_says_a_direction_to_take_lean_away_from():
+    content = torch.randn(200, 2, generator=torch.Generator().manual_seed(0))
+    neutral = torch.cat([0.5 * content[:, :1], -0.25 * content[:, 1:], content], dim=1)
+    first, second = (torch.stack([neutral, neutral + shift, neutral - shift], dim=1) for shift in torch.eye(4)[:2])
+    one, both = (lean_removed(kinds, neutral[:0], 1.0) for kinds in ([first], [first, second]))
+    assert (neutral @ both.T)[:, :2].abs().max() < 0.01
+    left = neutral @ one.T
+    assert left[:, 0].abs().max() < 0.01
+    torch.testing.assert_close(left[:, 1], neutral[:, 1], atol=1e-4, rtol=0)
 
 
 def test_training_lowers_the_loss_and_repeats_itself():
     groups = torch.randn(24, 3, 6, generator=torch.Generator().manual_seed(1))
-    free = MapSettings(**vars(SETTINGS) | {"beta": 0.0, "drift": 0.0, "epochs": 100})
-    first, losses = trained_map(groups, groups[:, 0], free)
-    again, _ = trained_map(groups, groups[:, 0], free)
+    free = MapSettings(**vars(SETTINGS) | {"drift": 0.0, "epochs": 100})
+    first, losses = trained_map(groups, torch.eye(6), free)
+    again, _ = trained_map(groups, torch.eye(6), free)
     assert torch.equal(first, again)
     assert losses[-1] < 0.9 * losses[0]
 
 
 def test_a_heavy_drift_keeps_the_matrix_where_it_started():
     groups = torch.randn(24, 3, 6, generator=torch.Generator().manual_seed(1))
-    heavy = MapSettings(**vars(SETTINGS) | {"lean": False, "drift": 1e6, "lr": 1e-6})
-    torch.testing.assert_close(trained_map(groups, groups[:, 0], heavy)[0], torch.eye(6), atol=1e-3, rtol=0)
+    start = torch.eye(6) + 0.1
+    heavy = MapSettings(**vars(SETTINGS) | {"drift": 1e6, "lr": 1e-6})
+    torch.testing.assert_close(trained_map(groups, start, heavy)[0], start, atol=1e-3, rtol=0)
 
 
 def test_it_changes_embeddings_and_no_weight(tiny, tmp_path):
     before = copy.deepcopy(tiny)
-    method = CCDLinear(tiny, **VALUES, short=None, anchors=None)
+    method = CCDLinear(tiny, **VALUES, **ALONE)
     method.fit(make_data(tiny, tmp_path))
     expected = before.embed(["a clock"]) @ tiny.projection.T
     torch.testing.assert_close(tiny.embed(["a clock"]), expected, atol=1e-4, rtol=1e-3)
@@ -76,7 +90,14 @@ def test_an_export_loads_here_and_in_sentence_transformers(tiny, tmp_path, pooli
     torch.testing.assert_close(other.encode(["a clock"], convert_to_tensor=True), expected, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("change", "message"), [({"drift": -1}, "method.drift must be 0"), ({"lr": 0}, "method.lr")])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"drift": -1}, "method.drift must be 0"),
+        ({"lr": 0}, "method.lr"),
+        ({"lean": 1.2}, "method.lean must be a share"),
+    ],
+)
 def test_values_out_of_range(tiny, change, message):
     with pytest.raises(FairlabError, match=message):
-        CCDLinear(tiny, **VALUES | change, short=None, anchors=None)
+        CCDLinear(tiny, **VALUES | change, **ALONE)

@@ -184,3 +184,17 @@ def test_holm_by_hand():
     np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
     np.testing.assert_allclose(holm([0.6, 0.9]), [1.0, 1.0])
     assert holm([0.2]) == [0.2]
+
+
+def test_targets_of_one_word_are_drawn_together():
+    x, y = np.array([1.0, 1.0, 3.0, 3.0]), np.array([0.0, 0.0, 2.0, 2.0])
+    together = resampled_effect_sizes(x, y, 4000, rng(), ("aabb", "ccdd"))
+    apart = resampled_effect_sizes(x, y, 4000, rng())
+    # With two words a side there are nine samples: which of the values 1, 2 or 3 is the mean of X, and 0, 1, 2 of Y.
+    by_hand = {
+        round(float((u.mean() - v.mean()) / np.concatenate([u, v]).std(ddof=1)), 6)
+        for u in (np.array([1.0, 1, 1, 1]), np.array([1.0, 1, 3, 3]), np.array([3.0, 3, 3, 3]))
+        for v in (np.array([0.0, 0, 0, 0]), np.array([0.0, 0, 2, 2]), np.array([2.0, 2, 2, 2]))
+    }
+    assert {round(float(draw), 6) for draw in together} == by_hand
+    assert np.nanstd(together) > np.nanstd(apart)

@@ -6,6 +6,8 @@ Source: May et al. 2019, "On Measuring Social Biases in Sentence Encoders"; word
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +23,14 @@ class AssociationTest:
 
     Attributes:
         targ1, targ2, attr1, attr2: distinct texts in file order, at least one each.
+        words: the name or term that each target, X then Y, was made of by a template; empty where nobody said.
     """
 
     targ1: tuple[str, ...]
     targ2: tuple[str, ...]
     attr1: tuple[str, ...]
     attr2: tuple[str, ...]
+    words: tuple[str, ...] = ()
 
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
@@ -47,6 +51,26 @@ def read_association_test(path: Path) -> AssociationTest:
     if not isinstance(content, dict):
         raise FairlabError(f"{path} is not an association test: one JSON object with the keys {', '.join(KEYS)}")
     return AssociationTest(*(_texts(path, key, content.get(key)) for key in KEYS))
+
+
+def word_within(text: str, words: Iterable[str]) -> str:
+    """The longest of some words that a sentence was made of, in the singular or the plural; the sentence without one.
+
+    Example:
+        >>> word_within("These are dances.", ["dance", "an"])
+        'dance'
+        >>> word_within("Those are men.", ["man", "woman"])
+        'man'
+    """
+    found = [word for word in words if re.search(_forms(word), text, re.IGNORECASE)]
+    return max(found, key=len, default=text)
+
+
+def _forms(word: str) -> str:
+    """A pattern of a word's singular and plural."""
+    plurals = {f"{word}s", f"{word}es", re.sub("y$", "ies", word), re.sub("man$", "men", word), f"{word}ren"}
+    singular = {word, word.removesuffix("s")} if len(word) > 3 else {word}
+    return rf"\b(?:{'|'.join(map(re.escape, sorted(plurals | singular)))})\b"
 
 
 def _texts(path: Path, key: str, value: Any) -> tuple[str, ...]:

@@ -1,0 +1,78 @@
+"""Measure the chosen linear map by the benchmarks that are reported: once, when all is chosen.
+
+    python experiments/ccd/validation/measure.py minilm_mlm mpnet
+
+writes a record for each backbone and seed into ``experiments/ccd/records/linear``. The readings are those of
+``python -m fairlab.train +experiment=ccd_linear_bert``: the same map and benchmarks, but the encoder reads each text
+once for all seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import yaml
+from torch import Tensor
+
+import fairlab
+from experiments.ccd.tables import RECORDS
+from experiments.ccd.validation.bench import Embedded, mapped
+from experiments.ccd.validation.search import KEPT, SETTINGS, matrix_of
+from fairlab.benchmarks.bias_ir import BiasIR
+from fairlab.benchmarks.cced import CCED
+from fairlab.benchmarks.runner import add
+from fairlab.benchmarks.seat import SEAT
+from fairlab.benchmarks.stsb import STSB
+from fairlab.record import Record
+from fairlab.run.environment import environment
+
+SEEDS = (42, 43, 44)
+TESTS = ("6", "6b", "7", "7b", "8", "8b")
+
+
+class Mapped:
+    """An encoder whose kept embeddings are multiplied by a matrix: what benchmarks ask of a backbone."""
+
+    def __init__(self, embedded: Embedded, matrix: Tensor) -> None:
+        self.embedded = embedded
+        self.matrix = matrix
+
+    def embed(self, texts: Sequence[str], **_: Any) -> Tensor:
+        """Embeddings (N, D) of texts, of unit length."""
+        return mapped(self.embedded(texts), self.matrix)
+
+
+def main() -> None:
+    """Measure every backbone and seed of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("backbones", nargs="+")
+    given = parser.parse_args()
+    settings = yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3}
+    for name in given.backbones:
+        backbone = fairlab.load(name)
+        trained, tested = (Embedded(backbone, KEPT / f"{name}{part}.pt") for part in ("", "_test"))
+        benchmarks: list[Any] = [
+            CCED(sets=["embedded", "winogender"]),
+            SEAT(tests=TESTS),
+            BiasIR(document="title_and_document"),
+            STSB(),
+        ]
+        original = Mapped(tested, torch.eye(backbone.width))
+        before = [benchmark.measure(original) for benchmark in benchmarks]
+        for seed in SEEDS:
+            changed = Mapped(tested, matrix_of(trained, settings, seed))
+            folder = RECORDS / "linear" / name / f"seed_{seed}"
+            record = Record(folder, {"backbone": name, "method": settings, "seed": seed}, f"measure.py {name}")
+            for benchmark, earlier in zip(benchmarks, before, strict=True):
+                found = benchmark.measure(changed, earlier.items)
+                add(earlier, "before", record)
+                add(found, "after", record)
+            record.provenance, record.status = environment(), "finished"
+            record.save()
+
+
+if __name__ == "__main__":
+    main()

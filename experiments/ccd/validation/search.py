@@ -1,0 +1,66 @@
+"""Try settings of the linear map on the bench, and append each trial to ``trials.jsonl``.
+
+    python experiments/ccd/validation/search.py minilm_mlm mpnet --set drift=0.005,0.01 --set lean=0.8,1
+
+tries every combination on each backbone, the other settings being those of ``conf/method/ccd_linear.yaml``. Embeddings
+are kept in ``outputs/bench``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+import fairlab
+from experiments.ccd.validation.bench import FOLDER, Bench, Embedded
+from fairlab.data.groups import read_groups
+from fairlab.methods.ccd_linear import MapSettings, anchor_texts, lean_removed, trained_map
+
+SETTINGS = Path("conf/method/ccd_linear.yaml")
+KEPT = Path("outputs/bench")
+
+
+def matrix_of(embedded: Embedded, settings: dict[str, Any], seed: int = 42) -> torch.Tensor:
+    """The matrix that the method finds with some settings, from embeddings that are kept."""
+    people = [group for group in read_groups("embedded/people") if group.extra["split"] == "train"]
+    short = [] if settings["short"] is None else [read_groups(settings["short"])]
+    kinds = [embedded.groups(kind) for kind in [people, *short, *map(read_groups, settings["directions"])]]
+    anchors = embedded([] if settings["anchors"] is None else anchor_texts(settings["anchors"]))
+    start = lean_removed(kinds, anchors, settings["lean"])
+    names = ("drift", "rho", "lr", "epochs", "batch_size")
+    steps = MapSettings(**{name: settings[name] for name in names}, seed=seed)
+    return trained_map(torch.cat(kinds[: 1 + len(short)]), start, steps)[0]
+
+
+def main() -> None:
+    """Try what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("backbones", nargs="+")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE,VALUE", dest="asked")
+    given = parser.parse_args()
+    chosen = yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3}
+    asked = {name: yaml.safe_load(f"[{values}]") for name, _, values in (one.partition("=") for one in given.asked)}
+    for backbone in given.backbones:
+        embedded = Embedded(fairlab.load(backbone), KEPT / f"{backbone}.pt")
+        bench = Bench(embedded)
+        for values in product(*asked.values()):
+            changed = dict(zip(asked, values, strict=True))
+            begun = time.perf_counter()
+            matrix = matrix_of(embedded, chosen | changed)
+            seconds = round(time.perf_counter() - begun, 1)
+            settings = {name: (chosen | changed)[name] for name in ("lean", "drift", "epochs", "directions")}
+            trial = {"encoder": backbone, **settings, **changed, **bench.trial(matrix), "seconds": seconds}
+            with (FOLDER / "trials.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(trial) + "\n")
+            print({name: value for name, value in trial.items() if name != "effects"}, flush=True)
+
+
+if __name__ == "__main__":
+    main()

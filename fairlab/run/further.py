@@ -1,0 +1,55 @@
+"""Methods that follow another one in the same run, each on what the ones before left: ``then=[inlp]``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab.data.counterfactual import groups_of
+from fairlab.methods.base import Fitted
+from fairlab.run import cli
+from fairlab.run.build import build, plain
+from fairlab.run.values import target_of
+from fairlab.types import FairlabError
+
+
+def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]:
+    """The methods of ``then``, with the settings of their files at the run's scale, before anything is trained.
+
+    Args:
+        config: composed.
+        encoder: what the run's method changes.
+        data: the training data, which all of them take.
+
+    Raises:
+        FairlabError: there is no such method, it trains in steps, or the data is no counterfactual groups.
+    """
+    if not config.get("then"):
+        return []
+    scale = "paper" if config.scale == "paper" else "quickstart"
+    found = []
+    for name in config.then:
+        settings = method_settings(str(name), scale)
+        if not issubclass(target_of(settings), Fitted):
+            raise FairlabError(f"then={name} cannot follow another method, as it trains in steps; give it as method=")
+        groups_of(data)
+        found.append(build(settings, encoder, seed=config.seed))
+    return found
+
+
+def method_settings(name: str, scale: str) -> dict[str, Any]:
+    """The settings of a method's file, and those of a scale over them.
+
+    Raises:
+        FairlabError: there is no such file.
+    """
+    folder = Path(cli.conf_dir())
+    file = folder / "method" / f"{name}.yaml"
+    if not file.is_file():
+        known = ", ".join(sorted(path.stem for path in file.parent.glob("*.yaml")))
+        raise FairlabError(f"then={name} names no method; there are {known}")
+    of_scale = folder / "scale" / "method" / scale / f"{name}.yaml"
+    parts = [OmegaConf.load(path) for path in (file, of_scale) if path.is_file()]
+    return plain(DictConfig(OmegaConf.merge(*parts)))
