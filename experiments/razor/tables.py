@@ -108,7 +108,26 @@ def planted_classifiers() -> str:
     return markdown(["rewritten by", "test reviews", "", "trained on originals", "on rewritten", "change", "n"], rows)
 
 
+def probes() -> str:
+    """What a bag of words finds in claims alone: as they were, and as two augmentations leave them."""
+    record = Record.load(RECORDS / "debiased_data")
+    named = {
+        "gain of a probe of the claims, points": ("claim_only", "gain", 1),
+        "the same on claims of FoolMeTwice": ("untouched", "gain", 1),
+        "negation with the label, Cramer's V": ("negation", "association", 2),
+    }
+    phases = list(record.config["dataset"])
+    found = {(one.subset, one.quantity, one.phase): one for one in record.readings}
+    rows = [
+        [label, *(interval(found[subset, quantity, phase], digits) for phase in phases)]
+        for label, (subset, quantity, digits) in named.items()
+    ]
+    rows.append(["pairs", *(f"{found['claim_only', 'gain', phase].n:,}" for phase in phases)])
+    return markdown(["", *phases], rows)
+
+
 PAGES = {
+    "docs/shortcut_baselines.md": {"probes": probes},
     "docs/results.md": {"shortcuts": lambda: methods_table(FOLDER, "study", TEST_SETS, runs="records/study")},
     "experiments/razor/README.md": {
         "planted_ranking": planted_ranking,
