@@ -119,18 +119,8 @@ class Safety:
         texts = judged.parts[self.of].texts
         kept = set(evenly(list(dict.fromkeys(text.key for text in texts)), self.limit))
         chosen = [k for k, text in enumerate(texts) if text.key in kept]
-        beside = {name: self._only(other, chosen) for name, other in judged.beside.items()}
-        return replace(self._only(judged, chosen), beside=beside)
-
-    def _only(self, judged: Judged, chosen: list[int]) -> Judged:
-        """What one model said of some of the texts."""
-        part = judged.parts[self.of]
-        scores, raw = (
-            {harm: of_harm[:, chosen] for harm, of_harm in of.items()} for of in (part.scores, part.uncalibrated)
-        )
-        part = Predicted([part.texts[k] for k in chosen], part.folds[:, chosen], scores, raw)
-        sources = judged.source_scores[chosen] if self.of == "test" else judged.source_scores
-        return replace(judged, parts={**judged.parts, self.of: part}, source_scores=sources)
+        beside = {name: other.only(self.of, chosen) for name, other in judged.beside.items()}
+        return replace(judged.only(self.of, chosen), beside=beside)
 
     def _best_source(self, judged: Judged, of_harm: OfHarm, own: Quantity) -> tuple[Quantity, Note]:
         """Table 6: average precision above the best of all source scores; it is the best one on the very test texts."""

@@ -338,6 +338,13 @@ class Predicted:
     scores: Mapping[str, NDArray[np.float64]]
     uncalibrated: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
+    def only(self, chosen: Sequence[int]) -> Predicted:
+        """Some of the texts, by their numbers."""
+        scores, raw = (
+            {harm: found[:, chosen] for harm, found in of.items()} for of in (self.scores, self.uncalibrated)
+        )
+        return Predicted([self.texts[k] for k in chosen], self.folds[:, chosen], scores, raw)
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -358,3 +365,8 @@ class Judged:
     contributions: Mapping[str, NDArray[np.float64]]
     thresholds: Mapping[str, float] = field(default_factory=dict)
     beside: Mapping[str, Judged] = field(default_factory=dict)
+
+    def only(self, of: str, chosen: Sequence[int]) -> Judged:
+        """The same with some of the texts of a part alone, by their numbers."""
+        sources = self.source_scores[chosen] if of == "test" else self.source_scores
+        return replace(self, parts={**self.parts, of: self.parts[of].only(chosen)}, source_scores=sources)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.backbones.loading import EMBEDDED, find_weights, held_weights, load_backbone
+from fairlab.distributed import device
 from fairlab.ensemble.sources import LISTS
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
@@ -43,6 +44,7 @@ class PolicySimilarity:
         sentences = read_policy(file)
         weights, package = (PUBLISHED_AS, EMBEDDED) if encoder == MINILM else (encoder, None)
         self.backbone = load_backbone(weights, package=package, pooling="mean", max_length=None, normalize=True)
+        self.backbone.to(device())
         self.backbone.max_length = min(self.backbone.max_length, TOKENS)
         self.outputs = tuple(sentences)
         self.version = sha256(file, *held_weights(find_weights(weights, package=package)))

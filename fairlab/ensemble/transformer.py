@@ -1,4 +1,4 @@
-"""Text classifiers of transformers as sources, Detoxify's checkpoints among them.
+"""Text classifiers of transformers as sources, Detoxify's checkpoints among them; on a GPU where there is one.
 
 Source: Hanu and Unitary team 2020, "Detoxify".
 """
@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.trust import check_model_folder, loading
+from fairlab.distributed import device
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
 
@@ -44,7 +45,7 @@ class TransformersClassifier:
             raise DataUnavailable(
                 f"the classifier {name} cannot be had; give a folder of transformers files ({error})"
             ) from error
-        self.model.eval()
+        self.model.eval().to(device())
         config = self.model.config
         labels = [str(label) for _, label in sorted(config.id2label.items())]
         self.several = config.problem_type == "multi_label_classification" or len(labels) == 1
@@ -100,7 +101,7 @@ class Detoxify:
         missing, _ = self.model.load_state_dict(state, strict=False)  # strict: but for buffers of older transformers
         if missing:
             raise FairlabError(f"{checkpoint} lacks the weights {missing[0]}; is {source} its encoder?")
-        self.model.eval()
+        self.model.eval().to(device())
         self.outputs = tuple(labels[:count])
         self.version = sha256(file)
 

@@ -44,6 +44,20 @@ def test_a_classifier_gives_what_it_gives_text_by_text(folder, tokenizer):
         TransformersClassifier(name=str(folder.parent / "nothing"))
 
 
+def test_classifiers_go_to_the_device_that_is_there(folder, monkeypatch):
+    monkeypatch.setattr("fairlab.ensemble.transformer.device", lambda: "meta")
+    assert TransformersClassifier(name=str(folder)).model.device.type == "meta"
+
+
+@pytest.mark.gpu
+def test_a_gpu_gives_the_scores_of_a_cpu(folder, monkeypatch):
+    source = TransformersClassifier(name=str(folder))
+    assert source.model.device.type == "cuda"
+    scores = source.score(TEXTS)
+    monkeypatch.setattr("fairlab.ensemble.transformer.device", lambda: "cpu")
+    np.testing.assert_allclose(scores, TransformersClassifier(name=str(folder)).score(TEXTS), atol=1e-4)
+
+
 def test_a_detoxify_checkpoint_gives_all_its_outputs(folder, tmp_path):
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     settings = {
