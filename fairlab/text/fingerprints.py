@@ -99,8 +99,11 @@ class Fingerprints:
             self._fold()
 
     def _fold(self) -> None:
-        kept = np.union1d(self._kept, np.frombuffer(self._new, np.uint64))
-        self._kept = kept[kept <= np.uint64(self.highest)]
+        both = np.concatenate([self._kept, np.frombuffer(self._new, np.uint64)])
+        both.sort()  # in place; numpy's union takes several times the memory
+        first = both <= np.uint64(self.highest)
+        first[1:] &= both[1:] != both[:-1]
+        self._kept = both[first]
         self._new = array("Q")
         if len(self._kept) > self.most:
             self._kept = self._kept[: self.most].copy()

