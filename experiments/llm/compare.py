@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
@@ -22,12 +24,15 @@ def outcomes(folder: Path) -> dict[str, bool]:
     """Whether all versions of a text read as they should, for every text with a word of the axis."""
     polarity = Polarity(load_lexicon("gender"))
     right = dict[str, bool]()
-    for line in (folder / "data.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in rows(folder, "data"):
         right[row["source_id"]] = all(polarity(text) == name for name, text in row["versions"].items())
-    for line in (folder / "rejected.jsonl").read_text(encoding="utf-8").splitlines():
-        right[json.loads(line)["id"]] = False
-    return right
+    return right | {row["id"]: False for row in rows(folder, "rejected")}
+
+
+def rows(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
+    """Rows of all files of a kind."""
+    for file in sorted(folder.glob(f"{kind}-*.jsonl")):
+        yield from map(json.loads, file.read_text(encoding="utf-8").splitlines())
 
 
 def compared(first: Path, second: Path) -> dict[str, object]:
