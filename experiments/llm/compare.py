@@ -1,4 +1,4 @@
-"""Two ways of asking for the same texts, compared text by text on union polarity.
+"""Two ways of asking for the same texts, compared text by text by verifiers.
 
     python -m experiments.llm.compare FIRST SECOND OUT.json
 
@@ -10,42 +10,46 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
-from fairlab.metrics.polarity import Polarity
 from fairlab.metrics.significance import sign_test_p
+from fairlab.rewriting.verifiers import TextVerifier, load_verifiers
 
 
-def outcomes(folder: Path) -> dict[str, bool]:
-    """Whether all versions of a text read as they should, for every text with a word of the axis."""
-    polarity = Polarity(load_lexicon("gender"))
-    right = dict[str, bool]()
-    for line in (folder / "data.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        right[row["source_id"]] = all(polarity(text) == name for name, text in row["versions"].items())
-    for line in (folder / "rejected.jsonl").read_text(encoding="utf-8").splitlines():
-        right[json.loads(line)["id"]] = False
-    return right
+def outcomes(folder: Path, verifiers: Sequence[TextVerifier]) -> dict[str, bool]:
+    """Whether no verifier finds a fault with the versions of a text, for every text with a word of the axis."""
+    right = {
+        row["source_id"]: not any(one.fault(row["source_text"], row["versions"]) for one in verifiers)
+        for row in rows(folder, "data")
+    }
+    return right | {row["id"]: False for row in rows(folder, "rejected")}
 
 
-def compared(first: Path, second: Path) -> dict[str, object]:
+def rows(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
+    """Rows of all files of a kind."""
+    for file in sorted(folder.glob(f"{kind}-*.jsonl")):
+        yield from map(json.loads, file.read_text(encoding="utf-8").splitlines())
+
+
+def compared(first: Path, second: Path, names: Sequence[str]) -> dict[str, object]:
     """How many texts are right in both, in one alone and in neither, and the exact p of the difference (McNemar)."""
-    one, other = outcomes(first), outcomes(second)
-    shared = sorted(one.keys() & other.keys())
-    pairs = [(one[key], other[key]) for key in shared]
+    verifiers = load_verifiers(names, load_lexicon("gender"))
+    one, other = outcomes(first, verifiers), outcomes(second, verifiers)
+    pairs = [(one[key], other[key]) for key in sorted(one.keys() & other.keys())]
     counts = {
-        "texts": len(pairs),
         "both": pairs.count((True, True)),
         "first_alone": pairs.count((True, False)),
         "second_alone": pairs.count((False, True)),
         "neither": pairs.count((False, False)),
     }
-    p = sign_test_p(counts["second_alone"], counts["first_alone"])
-    return {"first": first.name, "second": second.name, **counts, "p": p}
+    return {"texts": len(pairs), **counts, "p": sign_test_p(counts["second_alone"], counts["first_alone"])}
 
 
 if __name__ == "__main__":
     a, b, out = map(Path, sys.argv[1:])
-    write_whole(out, json.dumps(compared(a, b), indent=1) + "\n")
+    found = {" and ".join(names): compared(a, b, names) for names in (["polarity"], ["polarity", "kinds"])}
+    write_whole(out, json.dumps({"first": a.name, "second": b.name, **found}, indent=1) + "\n")

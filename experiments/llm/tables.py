@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from experiments.rendering import interval, markdown
+from fairlab.metrics.significance import wilson_interval
 from fairlab.record import Record
 
 RECORDS = Path(__file__).parent / "records"
@@ -50,18 +51,22 @@ def rounds() -> str:
 
 
 def unseen() -> str:
-    """The first and the last round's prompt on texts that the search never saw."""
+    """The first and the last round's prompt on texts that the search never saw, by one verifier and by two."""
     found = json.loads((RECORDS / "unseen.json").read_text(encoding="utf-8"))
-    rows = [
-        ["without examples", union(loaded("test_prompt_01"))],
-        ["with those found", union(loaded("test_prompt_04"))],
-    ]
-    counts = (
-        f"Of {found['texts']} texts {found['both']} are right with both, {found['second_alone']} with the found "
-        f"examples alone, {found['first_alone']} without examples alone, {found['neither']} with neither; exact "
-        f"McNemar p = {found['p']:.2g}."
-    )
-    return f"{markdown(['prompt', 'union polarity accuracy, %'], rows)}\n\n{counts}"
+    named = {"polarity": "polarity (the paper's)", "polarity and kinds": "polarity, and pronouns of the right case"}
+    rows = []
+    for verifiers, label in named.items():
+        one = found[verifiers]
+        shares = [share(one["both"] + one[alone], one["texts"]) for alone in ("first_alone", "second_alone")]
+        rows.append([label, *shares, str(one["second_alone"]), str(one["first_alone"]), f"{one['p']:.1g}"])
+    header = ["right by", "without examples, %", "with those found, %", "better", "worse", "p (exact McNemar)"]
+    return markdown(header, rows)
+
+
+def share(count: int, n: int) -> str:
+    """A share in per cent with its 95 % interval."""
+    low, high = wilson_interval(count, n)
+    return f"{100 * count / n:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def hundred() -> str:

@@ -16,10 +16,12 @@ from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request
 from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.marked import counterparts
 from fairlab.rewriting.prompt import load_prompt
 from fairlab.text.difference import stretches
 from fairlab.text.fields import SEPARATOR
-from fairlab.text.words import WORD, TermFinder, word_pieces
+from fairlab.text.pronouns import AMBIGUOUS, case_by_neighbours, cases_of
+from fairlab.text.words import WORD, Span, TermFinder, word_pieces
 from fairlab.types import FairlabError, Row
 
 HARMS = Path(__file__).with_name("harms.yaml")
@@ -107,6 +109,40 @@ class WordsVerifier(TextVerifier):
                     if word not in self.free and not any(word[:STEM] == verb[:STEM] for verb in other):
                         return f"'{word}' changed in '{name}'"
         return None
+
+
+class KindsVerifier(TextVerifier):
+    """A pronoun must become a pronoun of its case, and a name or a noun none: *They Smith*, *for he wife*.
+
+    Polarity cannot see this, as the wrong pronoun counts as well as the right one. The case of *her* and *his* is told
+    by the words after them.
+    """
+
+    name = "another kind of word"
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.finder = TermFinder(term for attribute in lexicon.attributes for term in lexicon.terms(attribute))
+
+    def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
+        """Which word became what."""
+        spans = list(self.finder.find(source))
+        for span, (word, *others) in zip(spans, counterparts(source, spans, versions), strict=True):
+            wanted = _case_here(source, span)
+            for name, new in zip(versions, others, strict=True):
+                found = cases_of(new)
+                if (wanted or found) and wanted.isdisjoint(found):
+                    return f"'{word}' became '{new}' in '{name}'"
+        return None
+
+
+def _case_here(source: str, span: Span) -> frozenset[str]:
+    """The cases that a word of a text may have there; none of a word that is no pronoun."""
+    word = source[span.start : span.end].casefold()
+    following = re.match(r"(\W*)(\w*)\W*(\w*)", source[span.end :])
+    if word not in AMBIGUOUS or following is None:
+        return cases_of(word)
+    gap, first, second = following.groups()
+    return frozenset((case_by_neighbours(word, gap, first.casefold(), second.casefold()),))
 
 
 class SeparatorVerifier(TextVerifier):
@@ -249,6 +285,7 @@ def _json_of(example: Mapping[str, str], *keys: str) -> str:
 VERIFIERS: dict[str, Callable[[Lexicon], TextVerifier]] = {
     "polarity": PolarityVerifier,
     "words": WordsVerifier,
+    "kinds": KindsVerifier,
     "separators": SeparatorVerifier,
     "harms": HarmVerifier,
     "similarity": SimilarityVerifier,

@@ -16,6 +16,20 @@ SUBJECT, POSSESSIVE, OBJECT, INDEPENDENT, REFLEXIVE = CASES = (
 # A pronoun's cases; the first one is taken where the context says nothing.
 AMBIGUOUS = {"her": (OBJECT, POSSESSIVE), "his": (POSSESSIVE, INDEPENDENT)}
 
+FORMS = {
+    SUBJECT: ("he", "she", "they"),
+    POSSESSIVE: ("his", "her", "their"),
+    OBJECT: ("him", "her", "them"),
+    INDEPENDENT: ("his", "hers", "theirs"),
+    REFLEXIVE: ("himself", "herself", "themself", "themselves"),
+}
+
+
+def cases_of(word: str) -> frozenset[str]:
+    """The cases that a third-person pronoun may have; none of another word."""
+    return frozenset(case for case, forms in FORMS.items() if word.casefold() in forms)
+
+
 # Words that never begin a noun phrase after a possessive: what stands before them is an object or stands alone.
 NOT_POSSESSED = frozenset(
     """

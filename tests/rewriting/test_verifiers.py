@@ -60,6 +60,25 @@ def test_meaning():
     assert verifier.check([], []) == []
 
 
+@pytest.mark.parametrize(
+    ("source", "version", "fault"),
+    [
+        ("She saw her son.", "He saw his son.", None),
+        ("She saw her son.", "He saw him son.", "'her' became 'him' in 'man'"),
+        ("I met her there.", "I met he there.", "'her' became 'he' in 'man'"),
+        ("I met her there.", "I met him there.", None),
+        ("Mary sang.", "He sang.", "'Mary' became 'He' in 'man'"),
+        ("Mary sang.", "Edward sang.", None),
+        ("Her wife waits.", "His his waits.", "'wife' became 'his' in 'man'"),
+        ("She won.", "Edward won.", "'She' became 'Edward' in 'man'"),
+        ("It rained on him.", "It rained on him.", None),
+    ],
+)
+def test_a_pronoun_becomes_one_of_its_case_and_nothing_else_one(source, version, fault):
+    (verifier,) = load_verifiers(["kinds"], load_lexicon("gender"))
+    assert verifier.fault(source, {"man": version}) == fault
+
+
 def test_labels_are_checked_by_a_language_model(tmp_path, monkeypatch):
     monkeypatch.setattr(client, "FIRST_WAIT", 0.01)
     rows = [
