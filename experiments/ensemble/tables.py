@@ -332,6 +332,24 @@ def versions_read() -> str:
     return f"{len(read)} versions read, {len(broken)} broken ({reasons})."
 
 
+def injected() -> str:
+    """What a language model made of seeds, and how its verdicts compare with a reading."""
+    folder = Path(__file__).parent
+    record = json.loads((folder / "records" / "injection" / "record.json").read_text(encoding="utf-8"))
+    with (folder / "injection_read.csv").open(encoding="utf-8", newline="") as lines:
+        read = list(csv.DictReader(lines))
+    told = {flagged: [row["right"] == "yes" for row in read if row["flagged"] == flagged] for flagged in ("yes", "no")}
+    same = record["counts"]["versions equal to their seed"]
+    return markdown(
+        ["of versions asked for", "number", "of them right by reading"],
+        [
+            ["flagged by the model", str(len(told["yes"])), str(sum(told["yes"]))],
+            ["not flagged", str(len(told["no"])), str(sum(told["no"]))],
+            ["equal to the seed, so left out", str(same), "0"],
+        ],
+    )
+
+
 PAGES = {
     "experiments/ensemble/README.md": {
         "goals": goals,
@@ -345,6 +363,7 @@ PAGES = {
         "figure 3": figure_3,
         "figures 4 and 5": figures_4_and_5,
         "read": versions_read,
+        "injected": injected,
         "hate": lambda: strengths("hate"),
         "violence": lambda: strengths("violence"),
     },

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import operator
 from pathlib import Path
 
 from experiments.rendering import interval, markdown
@@ -69,11 +71,35 @@ def share(count: int, n: int) -> str:
     return f"{100 * count / n:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
+def read() -> str:
+    """What two verifiers say of forty outputs that were read."""
+    with (RECORDS.parent / "read.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    right = [row["right"] == "yes" for row in rows]
+    by = {
+        "polarity": [row["polarity"] == "yes" for row in rows],
+        "polarity and kinds": [row["polarity"] == row["kinds"] == "yes" for row in rows],
+    }
+    cells = [[name, str(sum(said)), str(sum(map(operator.eq, said, right)))] for name, said in by.items()]
+    header = [f"of {len(rows)} outputs with the found examples", "right", "as the reading"]
+    return markdown(header, [["by reading", str(sum(right)), ""], *cells])
+
+
 def hundred() -> str:
-    """What became of a hundred sentences."""
-    record = loaded("hundred")
-    notes = [[note.text] for note in record.notes]
-    return markdown(["of 100 sentences"], [["union polarity accuracy " + union(record) + " %"], *notes])
+    """What became of a hundred sentences, by polarity, and by the case of pronouns as well."""
+    record, more = loaded("hundred"), loaded("kinds_hundred")
+    (groups,) = (note.text for note in more.notes if "rows written" in note.text)
+    calls, asked, answered, seconds = spent(record)
+    rows = [
+        ["union polarity accuracy, %", union(record)],
+        ["with polarity and kinds as verifiers", groups],
+        ["calls", calls],
+        ["tokens read and written a call", f"{asked} and {answered}"],
+        ["seconds a call, of two side by side on one thread of a busy machine", seconds],
+    ]
+    return markdown(["a hundred sentences", ""], rows)
 
 
-PAGES = {"experiments/llm/README.md": {"forms": forms, "rounds": rounds, "unseen": unseen, "hundred": hundred}}
+PAGES = {
+    "experiments/llm/README.md": {"forms": forms, "rounds": rounds, "unseen": unseen, "read": read, "hundred": hundred}
+}
