@@ -64,6 +64,8 @@ def linear() -> str:
         "seat/average/absolute_effect_size": 3,
         "bias_ir/average/deviation": 3,
         "stsb/dev/spearman": 2,
+        "cced/winogender/direction_cosine": 3,
+        "cced/winogender/direction_length_kept": 3,
     }
     folders = {folder.name: sorted(folder.iterdir()) for folder in sorted((RECORDS / "linear").iterdir())}
     header, rows = ["reading"], []
@@ -71,8 +73,11 @@ def linear() -> str:
     for name, runs in found.items():
         header += [f"{name}: before", f"after, by seed ({len(runs)})", "change of the mean"]
     for key, digits in keys.items():
-        cells = [title(next(iter(found.values()))[0][f"before/{key}"])]
+        cells = [title(next(iter(found.values()))[0][f"after/{key}"])]
         for runs in found.values():
+            if f"before/{key}" not in runs[0]:
+                cells += ["", ", ".join(f"{run[f'after/{key}'].value:.{digits}f}" for run in runs), ""]
+                continue
             before, after = runs[0][f"before/{key}"].value, [run[f"after/{key}"].value for run in runs]
             change = fmean(after) - before
             relative = (
@@ -103,11 +108,7 @@ def linear_retrieval() -> str:
             name = f"linear/{folder.name}/{run.name}"
             cells = [folder.name, run.name.removeprefix("seed_")]
             for phase in ("before", "after"):
-                found = [
-                    value
-                    for key, value in readings(name).items()
-                    if re.fullmatch(f"{phase}/bias_ir/.*/male_ratio", key)
-                ]
+                found = ratios_by_field(readings(name), phase)
                 cells.append(f"{sum(one.value * one.n for one in found):.0f} of {sum(one.n for one in found)}")
             changes = {comparison.key: comparison for comparison in Record.load(RECORDS / name).comparisons}
             cells.append(
@@ -118,21 +119,23 @@ def linear_retrieval() -> str:
 
 
 def trials() -> str:
-    """Readings on data for choosing, of every setting tried last on both encoders."""
+    """Readings on data for choosing, of every setting tried on the bench."""
     lines = (FOLDER / "validation" / "trials.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [
         [
             one["encoder"],
-            one["setting"],
-            f"{one['pronouns_gap']:+.1f}%",
-            f"{one['passages_gap']:+.1f}%",
+            one["setting"] if "setting" in one else f"lean {one['lean']:g}, drift {one['drift']:.3g}",
+            str(one["short_groups"]),
+            *(f"{one[f'{name}_gap']:+.1f}%" for name in ("pronouns", "clauses", "passages")),
             f"{one['association_before']:.2f} to {one['association']:.2f}",
+            f"{one['lowest_effect']:+.2f}",
             f"{one['male_first']:.2f}",
             f"{one['sts_train']:+.2f}",
         ]
         for one in map(json.loads, lines)
     ]
-    columns = ["gap, pronouns", "gap, passages", "association", "men's document first", "STS-B, training pairs"]
+    gaps = ["gap, pronouns", "gap, clauses", "gap, passages"]
+    columns = ["short groups", *gaps, "association", "lowest effect", "men's document first", "STS-B, training pairs"]
     return markdown(["encoder", "setting", *columns], rows)
 
 
