@@ -62,7 +62,9 @@ def _panel(root: ElementTree.Element, top: float, encoder: str, found: list[dict
     def y(kept: float) -> float:
         return top + HEIGHT - kept * 2 * HEIGHT  # half of the gap kept is the upper end
 
-    _text(root, LEFT, top - 10, f"{encoder}: gap on Winogender, share kept, against the cosine of the direction", "head")
+    _text(
+        root, LEFT, top - 10, f"{encoder}: gap on Winogender, share kept, against the cosine of the direction", "head"
+    )
     for step in range(6):
         share = step / 5
         line = {"class": "grid", "x1": str(x(0)), "x2": str(x(1)), "y1": f"{y(share / 2)}", "y2": f"{y(share / 2)}"}
@@ -76,7 +78,9 @@ def _panel(root: ElementTree.Element, top: float, encoder: str, found: list[dict
         ElementTree.SubElement(dot, "title").text = said
     for row, method in enumerate(method for method in COLOURS if any(one["method"] == method for one in found)):
         at = top + 10 + 18 * row
-        ElementTree.SubElement(root, "circle", {"cx": f"{WIDTH - 176}", "cy": f"{at}", "r": "5", "fill": COLOURS[method]})
+        ElementTree.SubElement(
+            root, "circle", {"cx": f"{WIDTH - 176}", "cy": f"{at}", "r": "5", "fill": COLOURS[method]}
+        )
         _text(root, WIDTH - 166, at + 4, method)
 
 

@@ -9,6 +9,7 @@ from statistics import fmean
 
 import yaml
 
+from experiments.ccd.picture import points
 from experiments.rendering import ideal, interval, markdown, matrix_table, significant
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title, titled
@@ -22,6 +23,7 @@ BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
 MARGIN = "change/bias_ir/average/margin"
+GLANCE = ["cced/winogender/gap", "seat/average/absolute_effect_size", "stsb/dev/spearman"]
 AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
 
 
@@ -279,7 +281,43 @@ def retrieval() -> str:
     return markdown(["method", "men's document first, before", "after, seed 42, 43, 44", "change of the margin"], rows)
 
 
+def at_a_glance() -> str:
+    """Every method of the study and the linear map: means over seeds of what each of the four goals is measured by."""
+    runs = {label: [f"study/{run}/{seed}" for seed in SEEDS] for label, run in STUDY.items() if run != "adept"}
+    for folder in sorted((RECORDS / "linear").iterdir()):
+        runs[f"linear map, {folder.name}"] = [f"linear/{folder.name}/{seed}" for seed in SEEDS]
+    rows = []
+    for label, names in runs.items():
+        found = [readings(name) for name in names]
+        before, after = (
+            {key: fmean(one[f"{phase}/{key}"].value for one in found) for key in GLANCE}
+            for phase in ("before", "after")
+        )
+        first, second = list(GLANCE)[:2]
+        rows.append(
+            [
+                label,
+                f"{after[first] / before[first] - 1:+.0%}",
+                f"{after[second] / before[second] - 1:+.0%}",
+                f"{men_first(found[0], 'before')}: {', '.join(men_first(one, 'after') for one in found)}",
+                f"{after[GLANCE[2]] - before[GLANCE[2]]:+.2f}",
+            ]
+        )
+    return markdown(["method", "gap, Winogender", "SEAT", "men's document first: before, after", "STS-B"], rows)
+
+
+def turns() -> str:
+    """How far every method turned the direction between the genders, and what is left of its length."""
+    rows = [
+        [one["encoder"], one["method"], str(one["seed"])]
+        + [f"{one['gap_kept'] - 1:+.1%}", f"{one['cosine']:.3f}", f"{one['length_kept']:.0%}"]
+        for one in points()
+    ]
+    return markdown(["encoder", "method", "seed", "gap, Winogender", "cosine to the original", "length kept"], rows)
+
+
 PAGES = {
+    "docs/what_ccd_does.md": {"glance": at_a_glance, "turns": turns},
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
         "seeds": seeds,
