@@ -309,8 +309,14 @@ def at_a_glance() -> str:
 def turns() -> str:
     """How far every method turned the direction between the genders, and what is left of its length."""
     rows = [
-        [one["encoder"], one["method"], str(one["seed"])]
-        + [f"{one['gap_kept'] - 1:+.1%}", f"{one['cosine']:.3f}", f"{one['length_kept']:.0%}"]
+        [
+            one["encoder"],
+            one["method"],
+            str(one["seed"]),
+            f"{one['gap_kept'] - 1:+.1%}",
+            f"{one['cosine']:.3f}",
+            f"{one['length_kept']:.0%}",
+        ]
         for one in points()
     ]
     return markdown(["encoder", "method", "seed", "gap, Winogender", "cosine to the original", "length kept"], rows)
