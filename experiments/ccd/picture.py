@@ -20,7 +20,6 @@ WIDTH, HEIGHT, LEFT, TOP = 640, 300, 60, 30
 COLOURS = {
     "CCD in the encoder": "#1764ab",
     "SentenceDebias": "#999",
-    "INLP": "#555",
     "lean taken away, not trained": "#2a8a4a",
     "linear map": "#c8501e",
 }

@@ -3,8 +3,8 @@
     python -m experiments.ccd.turn minilm_mlm mpnet
 
 writes ``records/turn.json``: the gap on Winogender, the cosine of the direction to the original one, and what is left
-of its length, for the projections and for each seed of the linear map. CCD in the whole encoder is read from its record
-by ``experiments/ccd/picture.py``. Projections are fitted to the passages, as ``method=inlp`` and so on do.
+of its length, for SentenceDebias and for each seed of the linear map. CCD in the whole encoder is read from its record
+by ``experiments/ccd/picture.py``. SentenceDebias is fitted to the passages, as by ``method=sentence_debias``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-import torch
 import yaml
 from torch import Tensor
 
@@ -25,31 +23,15 @@ from experiments.ccd.validation.search import KEPT, SETTINGS, matrix_of
 from fairlab.backbones.projection import away_from
 from fairlab.benchmarks.cced import held_out_groups, turned
 from fairlab.data.groups import read_groups
-from fairlab.methods.inlp import nullspace_directions
 from fairlab.methods.sentence_debias import bias_subspace
 
 FILE = Path(__file__).parent / "records" / "turn.json"
-CLASSIFIERS = 20  # of INLP at quickstart scale
 
 
 def matrices(embedded: Embedded) -> Iterator[tuple[str, int, Tensor]]:
     """Name, seed and matrix (D, D) of every method that is one."""
-    people = {
-        split: embedded.groups([group for group in read_groups("embedded/people") if group.extra["split"] == split])
-        for split in ("train", "validation")
-    }
-    yield "SentenceDebias", 42, away_from(bias_subspace(people["train"][:, 1:], 1)[0])
-    texts = {split: groups.flatten(0, 1).double().numpy() for split, groups in people.items()}
-    labels = {split: np.tile(np.arange(3), len(groups)) for split, groups in people.items()}
-    directions, _ = nullspace_directions(
-        texts["train"],
-        labels["train"],
-        CLASSIFIERS,
-        42,
-        held_out=texts["validation"],
-        held_out_labels=labels["validation"],
-    )
-    yield "INLP", 42, away_from(torch.from_numpy(directions).float())
+    people = embedded.groups([group for group in read_groups("embedded/people") if group.extra["split"] == "train"])
+    yield "SentenceDebias", 42, away_from(bias_subspace(people[:, 1:], 1)[0])
     settings = yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3}
     yield "lean taken away, not trained", 42, matrix_of(embedded, settings | {"epochs": 1, "lr": 1e-9})
     for seed in (42, 43, 44):
