@@ -23,7 +23,7 @@ from fairlab.run import cli
 from fairlab.run.build import build, build_benchmarks, build_with_some, parameters_of, plain
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
-from fairlab.run.further import further_methods
+from fairlab.run.further import facts_after_fitting, further_methods
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
 from fairlab.run.pushing import push_model, refuse_push
@@ -71,23 +71,19 @@ def work(config: DictConfig, record: Record) -> None:
         untrained, history = method.digest(), History()
         trainer = make_trainer(config, record, history, start.model, method, data, parts)
 
-    device = trainer.strategy.root_device
     _measure_groups(data, record, config.axis)
     record.add_notes([*shortening_notes(config), *follow_axes(benchmarks, data)])
     trained_on = data.fingerprints()
     if config.before is not None:
         take("before", Path(config.before), record)
     if config.measure_before and method.measurable_before:
-        measure(benchmarks, start.on(device), "before", record)
+        measure(benchmarks, start.on(trainer.strategy.root_device), "before", record)
     with stage(record, "training"):
         fit(trainer, method, data, record, history)
-        facts = method.facts()
-        for one in following:
-            one.fit(data)
-            facts.setdefault("then", []).append(one.facts())
+        facts = method.facts() | facts_after_fitting(following, data)
         method.finish(record.folder)
     record.provenance |= {"method": facts, **start.facts_after(), "throughput": throughput(data, history)}
-    start.on(device)
+    start.on(trainer.strategy.root_device)
     if config.measure_before and not method.measurable_before:
         measure(benchmarks, method.measured("before"), "before", record)
     earlier = "before" if config.measure_before else None

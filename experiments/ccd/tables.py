@@ -9,6 +9,7 @@ from statistics import fmean
 
 import yaml
 
+from experiments.ccd.picture import points
 from experiments.rendering import ideal, interval, markdown, matrix_table, significant
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title, titled
@@ -22,6 +23,7 @@ BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
 MARGIN = "change/bias_ir/average/margin"
+GLANCE = ["cced/winogender/gap", "seat/average/absolute_effect_size", "stsb/dev/spearman"]
 AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
 
 
@@ -64,6 +66,8 @@ def linear() -> str:
         "seat/average/absolute_effect_size": 3,
         "bias_ir/average/deviation": 3,
         "stsb/dev/spearman": 2,
+        "cced/winogender/direction_cosine": 3,
+        "cced/winogender/direction_length_kept": 3,
     }
     folders = {folder.name: sorted(folder.iterdir()) for folder in sorted((RECORDS / "linear").iterdir())}
     header, rows = ["reading"], []
@@ -71,8 +75,11 @@ def linear() -> str:
     for name, runs in found.items():
         header += [f"{name}: before", f"after, by seed ({len(runs)})", "change of the mean"]
     for key, digits in keys.items():
-        cells = [title(next(iter(found.values()))[0][f"before/{key}"])]
+        cells = [title(next(iter(found.values()))[0][f"after/{key}"])]
         for runs in found.values():
+            if f"before/{key}" not in runs[0]:
+                cells += ["", ", ".join(f"{run[f'after/{key}'].value:.{digits}f}" for run in runs), ""]
+                continue
             before, after = runs[0][f"before/{key}"].value, [run[f"after/{key}"].value for run in runs]
             change = fmean(after) - before
             relative = (
@@ -103,11 +110,7 @@ def linear_retrieval() -> str:
             name = f"linear/{folder.name}/{run.name}"
             cells = [folder.name, run.name.removeprefix("seed_")]
             for phase in ("before", "after"):
-                found = [
-                    value
-                    for key, value in readings(name).items()
-                    if re.fullmatch(f"{phase}/bias_ir/.*/male_ratio", key)
-                ]
+                found = ratios_by_field(readings(name), phase)
                 cells.append(f"{sum(one.value * one.n for one in found):.0f} of {sum(one.n for one in found)}")
             changes = {comparison.key: comparison for comparison in Record.load(RECORDS / name).comparisons}
             cells.append(
@@ -118,21 +121,23 @@ def linear_retrieval() -> str:
 
 
 def trials() -> str:
-    """Readings on data for choosing, of every setting tried last on both encoders."""
+    """Readings on data for choosing, of every setting tried on the bench."""
     lines = (FOLDER / "validation" / "trials.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [
         [
             one["encoder"],
-            one["setting"],
-            f"{one['pronouns_gap']:+.1f}%",
-            f"{one['passages_gap']:+.1f}%",
+            one["setting"] if "setting" in one else f"lean {one['lean']:g}, drift {one['drift']:.3g}",
+            str(one["short_groups"]),
+            *(f"{one[f'{name}_gap']:+.1f}%" for name in ("pronouns", "clauses", "passages")),
             f"{one['association_before']:.2f} to {one['association']:.2f}",
+            f"{one['lowest_effect']:+.2f}",
             f"{one['male_first']:.2f}",
             f"{one['sts_train']:+.2f}",
         ]
         for one in map(json.loads, lines)
     ]
-    columns = ["gap, pronouns", "gap, passages", "association", "men's document first", "STS-B, training pairs"]
+    gaps = ["gap, pronouns", "gap, clauses", "gap, passages"]
+    columns = ["short groups", *gaps, "association", "lowest effect", "men's document first", "STS-B, training pairs"]
     return markdown(["encoder", "setting", *columns], rows)
 
 
@@ -276,7 +281,49 @@ def retrieval() -> str:
     return markdown(["method", "men's document first, before", "after, seed 42, 43, 44", "change of the margin"], rows)
 
 
+def at_a_glance() -> str:
+    """Every method of the study and the linear map: means over seeds of what each of the four goals is measured by."""
+    runs = {label: [f"study/{run}/{seed}" for seed in SEEDS] for label, run in STUDY.items() if run != "adept"}
+    for folder in sorted((RECORDS / "linear").iterdir()):
+        runs[f"linear map, {folder.name}"] = [f"linear/{folder.name}/{seed}" for seed in SEEDS]
+    rows = []
+    for label, names in runs.items():
+        found = [readings(name) for name in names]
+        before, after = (
+            {key: fmean(one[f"{phase}/{key}"].value for one in found) for key in GLANCE}
+            for phase in ("before", "after")
+        )
+        first, second = list(GLANCE)[:2]
+        rows.append(
+            [
+                label,
+                f"{after[first] / before[first] - 1:+.0%}",
+                f"{after[second] / before[second] - 1:+.0%}",
+                f"{men_first(found[0], 'before')}: {', '.join(men_first(one, 'after') for one in found)}",
+                f"{after[GLANCE[2]] - before[GLANCE[2]]:+.2f}",
+            ]
+        )
+    return markdown(["method", "gap, Winogender", "SEAT", "men's document first: before, after", "STS-B"], rows)
+
+
+def turns() -> str:
+    """How far every method turned the direction between the genders, and what is left of its length."""
+    rows = [
+        [
+            one["encoder"],
+            one["method"],
+            str(one["seed"]),
+            f"{one['gap_kept'] - 1:+.1%}",
+            f"{one['cosine']:.3f}",
+            f"{one['length_kept']:.0%}",
+        ]
+        for one in points()
+    ]
+    return markdown(["encoder", "method", "seed", "gap, Winogender", "cosine to the original", "length kept"], rows)
+
+
 PAGES = {
+    "docs/what_ccd_does.md": {"glance": at_a_glance, "turns": turns},
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
         "seeds": seeds,

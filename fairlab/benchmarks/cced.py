@@ -37,8 +37,8 @@ class CCED:
     ``gap_over_distance`` (their ratio: a gap that falls because all embeddings collapse leaves it as it was). Against
     an earlier measurement also ``gap_kept`` and ``distance_kept`` (shares of the earlier means) and
     ``neutral_cosine`` (mean cosine of the neutral embeddings to the earlier ones: utility kept, ideal 1). With two
-    attributes also, named by the axis, how the direction between their means moved: ``gender_direction_cosine`` (to the
-    earlier direction; 1 where it did not turn) and ``gender_direction_length_kept`` (share of its earlier length).
+    attributes also how the direction between their means moved: ``direction_cosine`` (to the
+    earlier direction; 1 where it did not turn) and ``direction_length_kept`` (share of its earlier length).
 
     Args:
         sets: names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
@@ -90,7 +90,7 @@ class CCED:
             now += cced_quantities(subset, attributes, embedded)
             if before and subset in before:
                 now += kept(subset, embedded, before[subset])
-                now += direction_kept(subset, groups[0].axis, embedded, before[subset])
+                now += direction_kept(subset, embedded, before[subset])
                 earlier += cced_quantities(subset, attributes, before[subset])
         return outcome(self.name, now, earlier, items=embeddings, not_run=not_run)
 
@@ -177,9 +177,7 @@ def kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.float
     return found
 
 
-def direction_kept(
-    subset: str, axis: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]
-) -> list[Quantity]:
+def direction_kept(subset: str, embeddings: NDArray[np.floating], before: NDArray[np.floating]) -> list[Quantity]:
     """How the direction between two attributes' means turned and shrank, from embeddings (N, 1 + A, D).
 
     Groups are resampled for the intervals. Nothing is said of three or more attributes, which have no one direction,
@@ -191,7 +189,7 @@ def direction_kept(
     rng, groups = np.random.default_rng(0), len(now)
     shares = rng.multinomial(groups, np.full(groups, 1 / groups), size=RESAMPLES) / groups
     values, draws = turned(now.mean(axis=0), then.mean(axis=0)), turned(shares @ now, shares @ then)
-    names = (f"{axis}_direction_cosine", "cosine"), (f"{axis}_direction_length_kept", "ratio")
+    names = ("direction_cosine", "cosine"), ("direction_length_kept", "ratio")
     return [
         Quantity(subset, name, float(value), drawn, groups, unit, None)
         for (name, unit), value, drawn in zip(names, values, draws, strict=True)

@@ -88,10 +88,12 @@ def _tests(sets: Any, templates: Sequence[str], place: str) -> Iterator[tuple[st
         for text in texts:
             if first.setdefault(text, name) != name:
                 raise FairlabError(f"{place}: '{text}' stands in both {first[text]} and {name}; keep one of them")
+    first_pole, second_pole = poles.values()
+    made_of = {str(name): _words(texts, templates) for name, texts in sets["targets"].items()}
     for one, other in combinations(targets, 2):
         ending = "" if len(targets) == 2 else f"_{_in_keys(one)}_vs_{_in_keys(other)}"
-        words = (word for name in (one, other) for word in _words(sets["targets"][name], templates))
-        yield ending, AssociationTest(targets[one], targets[other], *poles.values(), words=tuple(words))
+        words = (*made_of[one], *made_of[other])
+        yield ending, AssociationTest(targets[one], targets[other], first_pole, second_pole, words)
 
 
 def _words(texts: Sequence[str], templates: Sequence[str]) -> list[str]:

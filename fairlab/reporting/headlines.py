@@ -99,6 +99,8 @@ QUANTITIES = {
     ),
     ("cced", "gap_kept"): ("gap kept", "share of the earlier gap (0: none is left)"),
     ("cced", "gap_over_distance"): ("gap over distance", "gap as a share of the mean distance (0 is fair)"),
+    ("cced", "direction_cosine"): ("direction kept", "cosine of the direction between attributes to the earlier one"),
+    ("cced", "direction_length_kept"): ("length kept", "share of the earlier length of the direction"),
     ("cced", "neutral_cosine"): ("neutral texts kept", "cosine of neutral texts to their earlier embeddings (1: same)"),
     ("crows_pairs", "anti_stereotype_score"): (
         "score, anti-stereotypes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,15 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
         groups_of(data)
         found.append(build(settings, encoder, seed=config.seed))
     return found
+
+
+def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, object]:
+    """Fit each method on what the ones before left; what the record holds of them, as ``then``."""
+    facts = []
+    for method in methods:
+        method.fit(data)
+        facts.append(method.facts())
+    return {"then": facts} if facts else {}
 
 
 def method_settings(name: str, scale: str) -> dict[str, Any]:

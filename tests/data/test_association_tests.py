@@ -84,3 +84,21 @@ def test_what_is_wrong_is_one_sentence(tmp_path, content, message):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FairlabError, match=r"none\.yaml is not a file; give a file of association tests"):
         read_own_tests(tmp_path / "none.yaml")
+
+
+def test_every_sentence_says_the_word_that_it_was_made_of(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "templates: ['This is {}.', 'Here is {}.']\n"
+        "tests: {one: {targets: {x: [Ann, Joan], y: [Paul]}, attributes: {a: [art], b: [a sum]}}}\n"
+    )
+    test = read_own_tests(file).tests["mine_one"]
+    sentences = dict(zip(test.targ1 + test.targ2, test.words, strict=True))
+    assert sentences == {
+        "This is Ann.": "Ann",
+        "This is Joan.": "Joan",
+        "Here is Ann.": "Ann",
+        "Here is Joan.": "Joan",
+        "This is Paul.": "Paul",
+        "Here is Paul.": "Paul",
+    }

@@ -1,14 +1,20 @@
 """The sentences that come with fairlab: size, variety, splits and polarity."""
 
+import json
 import re
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 
-from fairlab.data.groups import read_groups
+import pytest
+import yaml
+
+from fairlab.data.groups import EMBEDDED, read_groups
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
 
 GROUPS = read_groups("embedded/people")
+VALIDATION = Path(__file__).parents[2] / "experiments" / "ccd" / "validation"
 
 
 def four_grams(text):
@@ -66,3 +72,37 @@ def test_nearly_every_version_has_its_own_polarity():
     polarity = Polarity(load_lexicon("gender"))
     wrong = [group.id for group in GROUPS if not all(polarity.correct(group).values())]
     assert len(wrong) <= 0.01 * len(GROUPS), wrong
+
+
+IN_PASSING = {"home", "family", "business", "painting", "patience", "rival"}  # as the README beside the data says
+PRONOUNS = {"he", "him", "his", "she", "her", "hers"}
+
+
+def words_learned_from():
+    """All words of what the linear map learns from beside passages."""
+    texts = []
+    for name in ("short", "names", "terms"):
+        texts += [text for group in read_groups(f"embedded/{name}") for text in group.versions.values()]
+    texts += [json.loads(line)["text"] for line in (EMBEDDED / "things.jsonl").read_text().splitlines()]
+    return {word for text in texts for word in re.findall("[a-z]+", text.lower())}
+
+
+def test_what_a_map_learns_from_shares_no_word_with_what_its_setting_is_chosen_by():
+    tests = yaml.safe_load((VALIDATION / "associations.yaml").read_text())["tests"].values()
+    sets = [one for test in tests for part in test.values() for one in part.values()]
+    single = {text.lower().split()[-1] for part in sets for text in part}  # the noun of "a job interview"
+    assert len(single) > 100
+    assert words_learned_from() & single <= IN_PASSING
+
+
+@pytest.mark.data
+def test_what_a_map_learns_from_shares_no_word_with_seat_and_no_sentence_with_winogender():
+    from fairlab.data.published.seat import read_association_test
+    from fairlab.data.published.sources import locate
+    from fairlab.data.published.winogender import read_winogender
+
+    tests = [read_association_test(locate(f"seat/weat{name}.jsonl")) for name in ("6", "6b", "7", "7b", "8", "8b")]
+    words = {text.lower() for test in tests for part in test.sets for text in part}
+    assert words_learned_from() & words <= IN_PASSING | PRONOUNS
+    held_out = {text for group in read_winogender(locate("winogender/all_sentences.tsv")) for text in group.texts}
+    assert not held_out & {text for group in read_groups("embedded/short") for text in group.texts}

@@ -1,6 +1,7 @@
 """CCD as one linear map: the lean it starts without, its loss, its export."""
 
 import copy
+import json
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ import torch
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.loading import load_backbone
 from fairlab.backbones.projection import project
+from fairlab.data.groups import read_groups
 from fairlab.methods.ccd_linear import CCDLinear, MapSettings, lean_removed, trained_map
 from fairlab.types import FairlabError
 from tests.methods.test_ccd import make_data
@@ -101,3 +103,45 @@ def test_an_export_loads_here_and_in_sentence_transformers(tiny, tmp_path, pooli
 def test_values_out_of_range(tiny, change, message):
     with pytest.raises(FairlabError, match=message):
         CCDLinear(tiny, **VALUES | change, **ALONE)
+
+
+def test_short_sentences_are_trained_on_and_directions_and_anchors_take_lean_away(tiny, tmp_path):
+    before = copy.deepcopy(tiny)
+    data = make_data(tiny, tmp_path)
+    train = list(data.groups["train"])
+    short, named = (
+        [
+            {
+                "id": str(k),
+                "axis": "gender",
+                "versions": {name: f"{word} {text}" for name, text in group.versions.items()},
+            }
+            for k, group in enumerate(train)
+        ]
+        for word in ("so", "clock")
+    )
+    files = [tmp_path / name for name in ("short.jsonl", "named.jsonl", "anchors.jsonl")]
+    for file, rows in zip(files, (short, named, [{"text": "a clock"}, {"text": "the sea"}]), strict=True):
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = {"short": str(files[0]), "directions": [str(files[1])], "anchors": str(files[2])}
+    CCDLinear(tiny, **VALUES, **settings).fit(data)
+
+    def embedded(groups):
+        return before.embed([text for group in groups for text in group.texts]).unflatten(0, (len(groups), -1))
+
+    kinds = [embedded(train), *(embedded(read_groups(str(file))) for file in files[:2])]
+    start = lean_removed(kinds, before.embed(["a clock", "the sea"]), VALUES["lean"])
+    steps = MapSettings(**{name: VALUES[name] for name in ("drift", "rho", "lr", "epochs", "batch_size", "seed")})
+    by_hand = trained_map(torch.cat(kinds[:2]), start, steps)[0]
+    torch.testing.assert_close(tiny.projection, by_hand, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize("setting", ["short", "directions"])
+def test_groups_of_other_attributes_are_refused(tiny, tmp_path, setting):
+    file = tmp_path / "other.jsonl"
+    row = {"id": "1", "axis": "age", "versions": {"neutral": "a person", "old": "an elder", "young": "a child"}}
+    file.write_text(json.dumps(row) + "\n")
+    value = str(file) if setting == "short" else [str(file)]
+    method = CCDLinear(tiny, **VALUES, **ALONE | {setting: value})
+    with pytest.raises(FairlabError, match=f"has the attributes old, young.*give method.{setting} groups of these"):
+        method.fit(make_data(tiny, tmp_path))

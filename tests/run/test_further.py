@@ -6,7 +6,7 @@ from omegaconf import OmegaConf
 
 from fairlab.methods.inlp import INLP
 from fairlab.methods.sentence_debias import SentenceDebias
-from fairlab.run.further import further_methods, method_settings
+from fairlab.run.further import facts_after_fitting, further_methods, method_settings
 from fairlab.types import FairlabError
 from tests.methods.test_ccd import make_data
 
@@ -29,6 +29,14 @@ def test_each_works_on_what_the_ones_before_left(tiny, tmp_path):
     assert torch.linalg.matrix_rank(both) < torch.linalg.matrix_rank(after_first) < tiny.width
     gone = torch.linalg.svd(after_first)[2][torch.linalg.matrix_rank(after_first) :]
     torch.testing.assert_close(both @ gone.T, torch.zeros(tiny.width, len(gone)), atol=1e-4, rtol=0)
+
+
+def test_the_record_holds_the_facts_of_each(tiny, tmp_path):
+    data = make_data(tiny, tmp_path)
+    facts = facts_after_fitting(further_methods(config("sentence_debias"), tiny, data), data)
+    assert [one["title"] for one in facts["then"]] == [SentenceDebias.title]
+    assert tiny.projection is not None
+    assert facts_after_fitting([], data) == {}
 
 
 def test_settings_are_those_of_the_file_at_the_scale():

@@ -65,6 +65,7 @@ def main() -> None:
         for seed in SEEDS:
             changed = Mapped(tested, matrix_of(trained, settings, seed))
             folder = RECORDS / "linear" / name / f"seed_{seed}"
+            folder.mkdir(parents=True, exist_ok=True)
             record = Record(folder, {"backbone": name, "method": settings, "seed": seed}, f"measure.py {name}")
             for benchmark, earlier in zip(benchmarks, before, strict=True):
                 found = benchmark.measure(changed, earlier.items)

@@ -55,8 +55,17 @@ def main() -> None:
             begun = time.perf_counter()
             matrix = matrix_of(embedded, chosen | changed)
             seconds = round(time.perf_counter() - begun, 1)
+            path = (chosen | changed)["short"]
+            short = 0 if path is None else len(read_groups(path))
             settings = {name: (chosen | changed)[name] for name in ("lean", "drift", "epochs", "directions")}
-            trial = {"encoder": backbone, **settings, **changed, **bench.trial(matrix), "seconds": seconds}
+            trial = {
+                "encoder": backbone,
+                **settings,
+                **changed,
+                **bench.trial(matrix),
+                "seconds": seconds,
+                "short_groups": short,
+            }
             with (FOLDER / "trials.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(trial) + "\n")
             print({name: value for name, value in trial.items() if name != "effects"}, flush=True)
