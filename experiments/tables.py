@@ -19,6 +19,7 @@ from experiments.biasers import tables as biasers
 from experiments.ccd import tables as ccd
 from experiments.ensemble import tables as ensemble
 from experiments.glue import tables as glue
+from experiments.llm import tables as llm
 from experiments.minilm_mlm import tables as minilm_mlm
 from experiments.own_axis import tables as own_axis
 from experiments.perturbation import tables as perturbation
@@ -41,6 +42,7 @@ for module in (
     own_axis,
     perturbation,
     agreement,
+    llm,
     performance,
 ):
     for page, tables in module.PAGES.items():
