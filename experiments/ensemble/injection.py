@@ -6,7 +6,7 @@ r"""What a language model makes of seeds: counterfactual versions, corrected and
     python -m experiments.ensemble.injection record made --sheet sheet.csv
 
 ``draw`` writes short seeds that name a subgroup, as many of each identity category, by a fixed seed. ``record`` writes
-``records/injection/record.json``: counts by what became of a version, and how often it is the one that word lists make.
+``records/injection.json``: counts by what became of a version, and how often it is the one that word lists make.
 The sheet has 50 versions beside their seeds and is for reading; it holds published texts and stays outside of the
 project. What is read goes into ``injection_read.csv``, by the versions' ids.
 """
@@ -27,7 +27,7 @@ from fairlab.data.safety import CATEGORIES, NONE, SEEDS
 from fairlab.data.stream.manifest import data_files
 from fairlab.text.json_text import from_json
 
-RECORD = Path(__file__).parent / "records" / "injection" / "record.json"
+RECORD = Path(__file__).parent / "records" / "injection.json"
 LONGEST = 200  # characters of a seed
 SHEET = 50  # versions that are read
 SEED = 26

@@ -335,7 +335,7 @@ def versions_read() -> str:
 def injected() -> str:
     """What a language model made of seeds, and how its verdicts compare with a reading."""
     folder = Path(__file__).parent
-    record = json.loads((folder / "records" / "injection" / "record.json").read_text(encoding="utf-8"))
+    record = json.loads((folder / "records" / "injection.json").read_text(encoding="utf-8"))
     with (folder / "injection_read.csv").open(encoding="utf-8", newline="") as lines:
         read = list(csv.DictReader(lines))
     told = {flagged: [row["right"] == "yes" for row in read if row["flagged"] == flagged] for flagged in ("yes", "no")}

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fairlab.augmentation.razor import labelled_item
 from fairlab.metrics.surface_probe import out_of_fold, too_little
 from fairlab.protocols import Planned, refuse_axis
+from fairlab.rewriting.label_keeping import labelled_item
 from fairlab.types import Count, FairlabError, Made, Row
 
 LEFT_OUT = "more of its label than of others among texts that look alike"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from fairlab.rewriting.label_keeping import CONTRASTS
 from fairlab.text.negation import negated
 from fairlab.types import FairlabError
 
@@ -18,7 +19,6 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 LONGEST = 3  # tokens of a span that is exchanged
 BEAMS = 5
 RULES = "rules"
-CONTRASTS = {"SUPPORTS": "REFUTES", "entailment": "contradiction"}
 
 
 class CrossAug:

@@ -298,20 +298,6 @@ class Replaced:
         return Made(rows=(made,), counts={"selected": 1, "rewritten": 1, f"rewritten/{row.extra[self.label]}": 1})
 
 
-def labelled_item(row: Row, label: str) -> Labelled:
-    """A row as a document: its last field is rewritten, those before stay.
-
-    Raises:
-        FairlabError: it has no such label.
-    """
-    if row.extra.get(label) in (None, ""):
-        raise FairlabError(
-            f"{row.place} has no '{label}'; it has: {', '.join(row.extra) or 'no other field'}; give "
-            "augmentation.label=NAME, or a label to every row"
-        )
-    return Labelled(row.fields[-1], str(row.extra[label]), join_fields(row.fields[:-1]))
-
-
 def rounds_history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
     """The objective and negations before the first round and after every one.
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from fairlab.augmentation.crossaug import CONTRASTS
-from fairlab.augmentation.razor import labelled_item
 from fairlab.protocols import Planned, refuse_axis
+from fairlab.rewriting.label_keeping import CONTRASTS, labelled_item
 from fairlab.text.pipeline import parse
 from fairlab.types import FairlabError, Made, Row
 

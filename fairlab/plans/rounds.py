@@ -43,8 +43,8 @@ class Rounds:
             FairlabError: no row can be read, one has no label, there is one label only, a value is wrong, or the
                 rewriter keeps no labels.
         """
-        from fairlab.augmentation.razor import Razor, Replaced, labelled_item, rejection_reasons, rounds_history
-        from fairlab.rewriting.label_keeping import LabelledRewriter
+        from fairlab.augmentation.razor import Razor, Replaced, rejection_reasons, rounds_history
+        from fairlab.rewriting.label_keeping import LabelledRewriter, labelled_item
 
         record, node = self.record, self.values["augmentation"]
         rows = [row for row in self.read() if isinstance(row, Row)]

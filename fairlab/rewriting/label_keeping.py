@@ -16,9 +16,11 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request, estimated_tokens
 from fairlab.protocols import Rewriter
 from fairlab.rewriting.prompt import load_prompt
-from fairlab.types import FairlabError, NotNegative, Share
+from fairlab.text.fields import join_fields
+from fairlab.types import FairlabError, NotNegative, Row, Share
 
 REWRITING, CHECKING = "label-keeping rewrites", "label of rewrites"  # stages of the ledger
+CONTRASTS = {"SUPPORTS": "REFUTES", "entailment": "contradiction"}  # labels of pairs, and their contraries
 ROOM = 100  # tokens of a reply beyond twice the text's
 TEXT = {
     "type": "object",
@@ -41,6 +43,20 @@ class Labelled:
     text: str
     label: str
     context: str = ""
+
+
+def labelled_item(row: Row, label: str) -> Labelled:
+    """A row as a document: its last field is rewritten, those before stay.
+
+    Raises:
+        FairlabError: it has no such label.
+    """
+    if row.extra.get(label) in (None, ""):
+        raise FairlabError(
+            f"{row.place} has no '{label}'; it has: {', '.join(row.extra) or 'no other field'}; give "
+            "augmentation.label=NAME, or a label to every row"
+        )
+    return Labelled(row.fields[-1], str(row.extra[label]), join_fields(row.fields[:-1]))
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, estimated_tokens
-from fairlab.rewriting.marked import answered_line, counterparts, marked, marked_spans, span_names
+from fairlab.rewriting.marked import answered_line, counterparts, marked_spans, span_names, with_marks
 from fairlab.rewriting.prompt import Prompt, load_prompt
 from fairlab.rewriting.replacements import replaced, replacements_between
 from fairlab.text.words import Span, TermFinder
@@ -188,7 +188,7 @@ class LLMRewriter:
 
     def _asked(self, text: str) -> str:
         """What the model is shown of a text."""
-        return marked(text, self._spans(text)) if self.form == MARKED else text
+        return with_marks(text, self._spans(text)) if self.form == MARKED else text
 
     def _answered(self, example: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
         """The right answer to an example, in the prompt's form."""

@@ -30,11 +30,11 @@ def marked_spans(text: str, finder: TermFinder) -> list[Span]:
     return spans
 
 
-def marked(text: str, spans: Sequence[Span]) -> str:
+def with_marks(text: str, spans: Sequence[Span]) -> str:
     """The text with every span in brackets.
 
     Example:
-        >>> marked("She won.", [Span(0, 3, "she")])
+        >>> with_marks("She won.", [Span(0, 3, "she")])
         '[She] won.'
     """
     for span in sorted(spans, key=lambda one: -one.start):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.data.counterfactual import groups_of
-from fairlab.methods.base import Fitted
 from fairlab.run import cli
 from fairlab.run.build import build, plain
 from fairlab.run.values import target_of
 from fairlab.types import FairlabError
+
+if TYPE_CHECKING:  # imported where they are used: --help answers at once
+    from fairlab.methods.base import Fitted
 
 
 def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]:
@@ -29,6 +30,10 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
     """
     if not config.get("then"):
         return []
+
+    from fairlab.data.counterfactual import groups_of
+    from fairlab.methods.base import Fitted
+
     scale = "paper" if config.scale == "paper" else "quickstart"
     found = []
     for name in config.then:

@@ -107,7 +107,7 @@ def test_bad_data_is_one_sentence(tiny, tmp_path):
         fairlab.augment([], "counterfactual_groups")
     with pytest.raises(FairlabError, match="a int is no text; give texts, or rows with a column 'text'"):
         fairlab.augment([1], "counterfactual_groups")
-    with pytest.raises(FairlabError, match="augmentation=groups: no such choice; there are: benign_prompts"):
+    with pytest.raises(FairlabError, match="augmentation=groups: no such choice; there are: balanced"):
         fairlab.augment(TEXTS, "groups")
     with pytest.raises(FairlabError, match="no augmentation was chosen; add"):
         fairlab.augment(TEXTS, "none")

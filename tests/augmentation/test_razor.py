@@ -11,12 +11,11 @@ from fairlab.augmentation.razor import (
     NOT_LOWER,
     Razor,
     Replaced,
-    labelled_item,
     rejection_reasons,
     rounds_history,
 )
 from fairlab.metrics.shortcuts import TokenSpace
-from fairlab.rewriting.label_keeping import Labelled
+from fairlab.rewriting.label_keeping import Labelled, labelled_item
 from fairlab.types import FairlabError, Row
 
 ITEMS = [

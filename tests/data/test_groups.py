@@ -49,7 +49,7 @@ def test_broken_json_and_broken_utf8(tmp_path):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(DataUnavailable, match=r"is not a file; give counterfactual groups .* or embedded/people"):
+    with pytest.raises(DataUnavailable, match=r"is not a file; give counterfactual groups .* embedded/people"):
         read_groups(str(tmp_path / "none.jsonl"))
     with pytest.raises(DataUnavailable, match="embedded/nothing is not a file"):
         read_groups("embedded/nothing")

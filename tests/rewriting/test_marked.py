@@ -11,7 +11,7 @@ from fairlab.llm.server import Server
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.group_rewriters import LLMGroups
 from fairlab.rewriting.llm_rewriter import LLMRewriter, Versions
-from fairlab.rewriting.marked import answered_line, counterparts, marked, marked_spans, span_names
+from fairlab.rewriting.marked import answered_line, counterparts, marked_spans, span_names, with_marks
 from fairlab.rewriting.prompt import load_prompt
 from fairlab.rewriting.replacements import replaced
 from fairlab.types import FairlabError
@@ -24,7 +24,7 @@ FINDER = Polarity(load_lexicon("gender")).finder
 def test_each_word_is_marked_once_but_her_and_his_wherever_they_stand():
     text = "He told her that he had seen her boy."
     spans = marked_spans(text, FINDER)
-    assert marked(text, spans) == "[He] told [her] that he had seen [her] [boy]."
+    assert with_marks(text, spans) == "[He] told [her] that he had seen [her] [boy]."
     assert span_names(text, spans) == ["He", "her", "her 2", "boy"]
 
 
