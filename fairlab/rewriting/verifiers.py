@@ -129,8 +129,8 @@ class KindsVerifier(TextVerifier):
         for span, (word, *others) in zip(spans, counterparts(source, spans, versions), strict=True):
             wanted = _case_here(source, span)
             for name, new in zip(versions, others, strict=True):
-                found = cases_of(new)
-                if (wanted or found) and wanted.isdisjoint(found):
+                found = cases_of(new)  # nothing stands for a word that went into another, as of *he or she*
+                if new and (wanted or found) and wanted.isdisjoint(found):
                     return f"'{word}' became '{new}' in '{name}'"
         return None
 

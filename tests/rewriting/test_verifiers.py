@@ -72,6 +72,7 @@ def test_meaning():
         ("Her wife waits.", "His his waits.", "'wife' became 'his' in 'man'"),
         ("She won.", "Edward won.", "'She' became 'Edward' in 'man'"),
         ("It rained on him.", "It rained on him.", None),
+        ("He or she won.", "They won.", None),
     ],
 )
 def test_a_pronoun_becomes_one_of_its_case_and_nothing_else_one(source, version, fault):
