@@ -169,9 +169,11 @@ class Shortcuts:
         theirs = {text.strip().casefold() for text in others}
         kept = [place for place, text in enumerate(texts) if text.strip().casefold() not in theirs]
         trained, known = [texts[place] for place in kept], [labels[place] for place in kept]
-        if not kept or len(set(known)) < 2 or (short := too_little(known, trained)):
-            left = "no text of two labels is left to train on" if not kept or len(set(known)) < 2 else short
-            raise FairlabError(f"benchmark.shortcuts.untouched={dataset}: {left}; give other data, or null")
+        if short := too_little(known, trained):
+            raise FairlabError(
+                f"benchmark.shortcuts.untouched={dataset} leaves too little to train a probe on: {short}; give other "
+                "data, or null"
+            )
         return gained(transferred(trained, known, others, truth), truth, "untouched")
 
 

@@ -23,6 +23,10 @@ FEW = 100  # texts up to which words that stand once are taken too
 
 def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
     """Why a probe cannot be trained, in words; empty where it can."""
+    if not labels:
+        return "there is no text"
+    if len(set(labels)) < 2:
+        return "it needs two labels: all rows have one"
     rarest = min(set(labels), key=labels.count)
     if labels.count(rarest) >= FEWEST_OF_LABEL and len(set(texts)) >= FOLDS:
         return ""

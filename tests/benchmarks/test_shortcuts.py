@@ -85,3 +85,8 @@ def test_a_labelled_task(data_folder, tmp_path):
     values = {(reading.subset, reading.quantity): reading for reading in found.readings}
     assert values["claim_only", "accuracy"].n == 277
     assert 0 <= values["gamma", "mean"].value <= 2
+
+
+def test_untouched_data_that_leaves_nothing_to_train_on(file):
+    with pytest.raises(FairlabError, match="leaves too little to train a probe on: there is no text; give other data"):
+        Shortcuts(untouched=str(file)).measure_data(str(file), ["evidence", "claim"], None, file.parent)
