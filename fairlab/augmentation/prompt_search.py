@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,8 @@ from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups
 from fairlab.rewriting.llm_rewriter import Versions
-from fairlab.types import FairlabError, ReviewNeeded
+from fairlab.rewriting.verifiers import load_verifiers
+from fairlab.types import FairlabError, ReviewNeeded, Row
 
 CORRECTORS = ("terminal", "file", "rules")
 REVIEW = """\
@@ -25,21 +27,23 @@ REVIEW = """\
 
 
 class PromptSearch:
-    """Finds the examples P of a rewriting prompt by polarity.
+    """Finds the examples P of a rewriting prompt by polarity, or by other verifiers.
 
-    Every round has the language model rewrite all texts with the examples so far. Of the groups whose polarity is wrong
-    the one with the highest confidence is corrected and becomes an example. The last round only measures, so K rounds
-    give at most K - 1 corrections. A text that is an example already is not taken again, and the search ends early when
-    nothing is left to correct (ours; the paper says neither).
+    Every round has the language model rewrite all texts with the examples so far. Of the groups that a verifier objects
+    to, the one with the highest confidence is corrected and becomes an example. The last round only measures, so K
+    rounds give at most K - 1 corrections. A text that is an example already is not taken again, and the search ends
+    early when nothing is left to correct (ours; the paper says neither).
 
     Args:
         rewriter: the rewriter that asks the language model.
         rounds: number of rounds at most, K.
         corrector: who corrects: ``terminal`` asks at the terminal, ``file`` writes a file and stops until it is filled
-            in, ``rules`` takes the rule-based rewriter's versions, of the most confident wrong group for which they
-            have the right polarity.
+            in, ``rules`` takes the rule-based rewriter's versions, of the most confident wrong group for which no
+            verifier objects to them.
+        verify: names of the verifiers that tell right groups from wrong ones, see
+            :func:`fairlab.rewriting.verifiers.load_verifiers`; the paper's is polarity alone.
         texts: how many of the input's texts with a word of the axis are searched on, from the first; None takes all.
-        seeds: examples to begin with, each with ``text`` and every version.
+        seeds: examples to begin with, each with ``text`` and every version, or ``prompt``, those of the prompt's file.
 
     Raises:
         FairlabError: a value is wrong, or the rewriter asks no language model.
@@ -53,8 +57,9 @@ class PromptSearch:
         rewriter: LLMGroups,
         rounds: int = 10,
         corrector: Literal["terminal", "file", "rules"] = "file",
+        verify: Sequence[str] = ("polarity",),
         texts: int | None = None,
-        seeds: Sequence[dict[str, str]] = (),
+        seeds: Sequence[dict[str, str]] | Literal["prompt"] = (),
     ) -> None:
         if not isinstance(rewriter, LLMGroups):
             raise FairlabError("prompt search is for language models; use rewriter=llm, or counterfactual_groups")
@@ -66,7 +71,8 @@ class PromptSearch:
         self.rounds = rounds
         self.corrector = corrector
         self.texts = texts
-        self.seeds = seeds
+        self.verifiers = load_verifiers(verify, rewriter.lexicon, rewriter.llm)
+        self.seeds = rewriter.rewriter.group_prompt.examples if seeds == "prompt" else seeds
         self.polarity = Polarity(rewriter.lexicon)
 
     def wanted(self, text: str) -> bool:
@@ -83,7 +89,7 @@ class PromptSearch:
 
         Returns:
             One dictionary per round: its number, the examples it was asked with, how many texts there were, were
-            rewritten and had the right polarity, the group that was chosen and its correction (None in the last round).
+            rewritten and were right, the group that was chosen and its correction (None in the last round).
 
         Raises:
             ReviewNeeded: a correction has to be filled in.
@@ -110,10 +116,10 @@ class PromptSearch:
         self.rewriter.examples, self.rewriter.stage = examples, f"prompt search, round {number}"
         answers = self.rewriter.groups(texts)
         made = [(text, one) for text, one in zip(texts, answers, strict=True) if isinstance(one, Versions)]
-        wrong = [(text, one) for text, one in made if not self._right(one.versions)]
+        wrong = [Wrong(*one, finding) for one, finding in zip(made, self._findings(made), strict=True) if finding]
         known = {example["text"] for example in examples}
-        candidates = [(text, one) for text, one in wrong if text not in known]
-        candidates.sort(key=lambda pair: -(pair[1].confidence or 0.0))
+        candidates = [one for one in wrong if one.text not in known]
+        candidates.sort(key=lambda one: -(one.made.confidence or 0.0))
         chosen = self._correction(number, candidates, folder) if number < self.rounds else None
         return {
             "round": number,
@@ -127,59 +133,68 @@ class PromptSearch:
             "correction": None if chosen is None else chosen[1],
         }
 
-    def _right(self, versions: Mapping[str, str]) -> bool:
-        return all(self.polarity(text) == name for name, text in versions.items())
+    def _findings(self, made: Sequence[tuple[str, Versions]]) -> list[str]:
+        """What the verifiers find wrong with each group; empty where nothing is."""
+        rows = [Row("", text, {}, "", 0) for text, _ in made]
+        found = [one.check(rows, [versions.versions for _, versions in made]) for one in self.verifiers]
+        return ["; ".join(filter(None, of_one)) for of_one in zip(*found, strict=True)] if found else [""] * len(made)
 
     def _correction(
-        self, number: int, candidates: Sequence[tuple[str, Versions]], folder: Path
+        self, number: int, candidates: Sequence[Wrong], folder: Path
     ) -> tuple[dict[str, Any], dict[str, str]] | None:
         """The wrong group that is corrected, and its correction; None where there is none."""
         if self.corrector == "rules":
             return self._by_rules(candidates)
         if not candidates:
             return None
-        text, wrong = candidates[0]
+        wrong = candidates[0]
         if self.corrector == "terminal":
-            return _group(text, wrong), {"text": text, **_at_terminal(text, wrong.versions, self._finding(wrong))}
-        file = folder / f"review-{number:02}.yaml"
-        return _group(text, wrong), {"text": text, **_from_file(file, text, wrong.versions, self._finding(wrong))}
+            return wrong.group, {"text": wrong.text, **_at_terminal(wrong)}
+        return wrong.group, {"text": wrong.text, **_from_file(folder / f"review-{number:02}.yaml", wrong)}
 
-    def _by_rules(self, candidates: Sequence[tuple[str, Versions]]) -> tuple[dict[str, Any], dict[str, str]] | None:
+    def _by_rules(self, candidates: Sequence[Wrong]) -> tuple[dict[str, Any], dict[str, str]] | None:
         rules = RuleGroups(lexicon=self.rewriter.lexicon)
-        for text, wrong in candidates:
-            (made,) = rules.groups([text])
-            if isinstance(made, Versions) and self._right(made.versions):
-                return _group(text, wrong), {"text": text, **made.versions}
+        for wrong in candidates:
+            (made,) = rules.groups([wrong.text])
+            if isinstance(made, Versions) and self._findings([(wrong.text, made)]) == [""]:
+                return wrong.group, {"text": wrong.text, **made.versions}
         return None
 
-    def _finding(self, wrong: Versions) -> str:
-        read = {name: self.polarity(text) for name, text in wrong.versions.items()}
-        return ", ".join(f"'{name}' reads as {polarity}" for name, polarity in read.items() if name != polarity)
+
+@dataclass(frozen=True)
+class Wrong:
+    """A text, what the model made of it, and what a verifier finds wrong with that."""
+
+    text: str
+    made: Versions
+    finding: str
+
+    @property
+    def group(self) -> dict[str, Any]:
+        """For the file of the round."""
+        return {"text": self.text, "versions": self.made.versions, "confidence": self.made.confidence}
 
 
-def _group(text: str, made: Versions) -> dict[str, Any]:
-    return {"text": text, "versions": made.versions, "confidence": made.confidence}
-
-
-def _at_terminal(text: str, versions: Mapping[str, str], finding: str) -> dict[str, str]:
+def _at_terminal(wrong: Wrong) -> dict[str, str]:
     """Every version as a person types it; an empty answer keeps the model's."""
     if not sys.stdin.isatty():
         raise FairlabError("search.corrector=terminal needs a terminal; use search.corrector=file or rules")
-    print(f"\n{text}\nwrong: {finding}. Type each version anew, or nothing to keep it.")
-    return {name: input(f"{name} [{version}]: ").strip() or version for name, version in versions.items()}
+    print(f"\n{wrong.text}\nwrong: {wrong.finding}. Type each version anew, or nothing to keep it.")
+    return {name: input(f"{name} [{version}]: ").strip() or version for name, version in wrong.made.versions.items()}
 
 
-def _from_file(file: Path, text: str, versions: Mapping[str, str], finding: str) -> dict[str, str]:
+def _from_file(file: Path, wrong: Wrong) -> dict[str, str]:
     """The versions of a review file that a person has corrected; one that is not there is written.
 
     Raises:
         ReviewNeeded: it waits to be corrected.
         FairlabError: it is no YAML, or a version is missing.
     """
+    versions = wrong.made.versions
     if not file.exists():
-        content = {"text": text, "versions": dict(versions), "corrected": False}
+        content = {"text": wrong.text, "versions": dict(versions), "corrected": False}
         body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1000)
-        write_whole(file, REVIEW.format(finding=finding) + body)
+        write_whole(file, REVIEW.format(finding=wrong.finding) + body)
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -199,7 +214,7 @@ def _from_file(file: Path, text: str, versions: Mapping[str, str], finding: str)
 
 
 def search_history(rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-    """Union polarity accuracy of what was rewritten, and share of texts rewritten, in per cent, for every round."""
+    """Share of what was rewritten that the verifiers pass, and of texts rewritten, in per cent, for every round."""
     return [
         {
             "round": one["round"],

@@ -161,6 +161,7 @@ class LLMGroups:
         prompt: name of a prompt that comes with fairlab, or the path of a file of one's own.
         temperature: sampling temperature of all requests; 0 is greedy, None leaves it to the server.
         examples: examples shown to the model, each with ``text`` and every version; None takes the prompt file's.
+        nearest: number of examples that are shown with a text, those nearest to it in meaning; None shows all.
         stage: name under which the ledger adds up calls, tokens, seconds and dollars.
         unanswered: what becomes of texts that the server fails to answer again and again: ``stop`` ends the run, to be
             started again, ``reject`` leaves them out with the reason.
@@ -178,6 +179,7 @@ class LLMGroups:
         prompt: str = "counterfactual_group",
         temperature: NotNegative | None = 0.0,
         examples: Sequence[dict[str, str]] | None = None,
+        nearest: int | None = None,
         stage: str = "groups",
         unanswered: Literal["stop", "reject"] = "stop",
     ) -> None:
@@ -188,7 +190,8 @@ class LLMGroups:
         self.unanswered = unanswered
         self.lexicon = lexicon
         self.llm = llm
-        self.rewriter = LLMRewriter(llm, group_prompt=prompt, temperature=temperature, finder=Polarity(lexicon).finder)
+        finder = Polarity(lexicon).finder
+        self.rewriter = LLMRewriter(llm, group_prompt=prompt, temperature=temperature, finder=finder, nearest=nearest)
         self.examples = examples
         self.stage = stage
 

@@ -11,6 +11,7 @@ from typing import Any
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, estimated_tokens
 from fairlab.rewriting.marked import answered_line, counterparts, marked_spans, span_names, with_marks
+from fairlab.rewriting.nearest import nearest_examples
 from fairlab.rewriting.prompt import Prompt, load_prompt
 from fairlab.rewriting.replacements import replaced, replacements_between
 from fairlab.text.words import Span, TermFinder
@@ -62,6 +63,7 @@ class LLMRewriter:
         target_prompt: prompt for :meth:`targets`: a name, or the path of a file of one's own.
         temperature: sampling temperature of all requests; 0 is greedy, None leaves it to the server.
         finder: the words of the axis, for a prompt that has them marked; None where there is none.
+        nearest: number of examples that are shown with a text, those nearest to it in meaning; None shows all.
 
     Attributes:
         group_prompt, target_prompt: both prompts as read from their files, with version and SHA-256 for the record.
@@ -78,7 +80,10 @@ class LLMRewriter:
         target_prompt: str = "single_target",
         temperature: float | None = 0.0,
         finder: TermFinder | None = None,
+        nearest: int | None = None,
     ) -> None:
+        if nearest is not None and nearest < 1:
+            raise FairlabError(f"rewriter.nearest must be at least 1, or null for all examples, not {nearest}")
         self.llm = llm
         self.group_prompt = load_prompt(group_prompt)
         self.target_prompt = load_prompt(target_prompt)
@@ -87,6 +92,7 @@ class LLMRewriter:
         if self.form == MARKED and finder is None:
             raise FairlabError(f"the prompt {group_prompt} has words marked, and there are none to mark")
         self.finder = finder
+        self.nearest = nearest
 
     def groups(
         self,
@@ -168,19 +174,24 @@ class LLMRewriter:
         if len(set(names)) < len(names) or CONFIDENCE in names:
             raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
         task = _group_task(self.group_prompt, axis, attributes)
-        turns = [
-            (self._asked(example["text"]), _dumps({**self._answered(example, names), CONFIDENCE: 1.0}))
-            for example in _shown(self.group_prompt, names, examples)
-        ]
+        shown = _shown(self.group_prompt, names, examples)
+        turns = {
+            example["text"]: (
+                self._asked(example["text"]),
+                _dumps({**self._answered(example, names), CONFIDENCE: 1.0}),
+            )
+            for example in shown
+        }
+        of_texts = [shown] * len(texts) if self.nearest is None else nearest_examples(texts, shown, self.nearest)
         return [
             self._request(
                 task,
-                turns,
+                [turns[example["text"]] for example in of_text],
                 self._asked(text),
                 _schema(self._wanted(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
                 room=len(names) * estimated_tokens(text),
             )
-            for text in texts
+            for text, of_text in zip(texts, of_texts, strict=True)
         ]
 
     def _spans(self, text: str) -> list[Span]:

