@@ -190,8 +190,9 @@ class LLMGroups:
         self.unanswered = unanswered
         self.lexicon = lexicon
         self.llm = llm
-        finder = Polarity(lexicon).finder
-        self.rewriter = LLMRewriter(llm, group_prompt=prompt, temperature=temperature, finder=finder, nearest=nearest)
+        self.rewriter = LLMRewriter(
+            llm, group_prompt=prompt, temperature=temperature, polarity=Polarity(lexicon), nearest=nearest
+        )
         self.examples = examples
         self.stage = stage
 

@@ -53,9 +53,7 @@ def test_the_first_letter_is_that_of_the_text(text, new, written):
 
 def test_a_text_by_a_model_that_is_shown_its_words(tmp_path):
     def act(payload, nth):
-        return said(
-            json.dumps({"words": {"His": dict(zip(NAMES, ("their", "his", "her"), strict=True))}, "confidence": 1})
-        )
+        return said(json.dumps({"words": {"His": {"neutral": "their", "woman": "her"}}, "confidence": 1}))
 
     with Stub(act) as stub:
         llm = LLM(Server(stub.url, "m"), "m", Ledger(tmp_path / "ledger.sqlite"))
@@ -66,9 +64,10 @@ def test_a_text_by_a_model_that_is_shown_its_words(tmp_path):
     )
     messages = stub.payloads[0]["messages"]
     assert messages[-1]["content"] == "[His] dog barks."
-    assert json.loads(messages[2]["content"])["words"]["Her"] == {"neutral": "Their", "man": "His", "woman": "Her"}
+    assert json.loads(messages[2]["content"])["words"]["Her"] == {"neutral": "Their", "man": "His"}
     schema = stub.payloads[0]["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["words"]["required"] == ["His"]
+    assert schema["properties"]["words"]["properties"]["His"]["required"] == ["neutral", "woman"]
 
 
 def test_a_prompt_with_marked_words_needs_words(tmp_path):
