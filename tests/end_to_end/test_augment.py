@@ -15,6 +15,7 @@ from fairlab.data.groups import read_groups
 from fairlab.files import sha256
 from fairlab.plans.building import build_applied
 from fairlab.record import Record
+from fairlab.rewriting.prompt import load_prompt
 from fairlab.run import cli
 from tests.conftest import make_groups, row, write_rows
 from tests.end_to_end.augmenting import (
@@ -392,6 +393,27 @@ def test_prompt_search_by_rules_unattended(tmp_path):
     assert [row["versions"] for row in rows(tmp_path / "again")] == [row["versions"] for row in made]
     assert len(stub.payloads) == 18  # the groups of both runs are the last round's answers
     assert "text that became an example" in (tmp_path / "out" / "report.html").read_text()
+
+
+def of_another_kind(payload, nth):
+    """A pronoun in the place of a name, which polarity cannot see."""
+    text = payload["messages"][-1]["content"]
+    if text != "Mary Lamb won.":
+        return rewritten(text)
+    versions = {"neutral": "They Lamb won.", "man": "He Lamb won.", "woman": text}
+    return said(json.dumps(versions | {"confidence": 1.0}))
+
+
+@pytest.mark.parametrize(("verify", "right"), [("[polarity]", [2]), ("[polarity,kinds]", [1, 1])])
+def test_prompt_search_by_what_the_augmentation_verifies(tmp_path, verify, right):
+    write_texts(tmp_path / "texts.jsonl", ["Mary Lamb won.", "He won."])
+    with Stub(of_another_kind) as stub:
+        chosen = ["search.rounds=2", "search.corrector=rules", "search.seeds=prompt", f"augmentation.verify={verify}"]
+        assert augment_here(*SEARCH, *of_stub(stub, tmp_path), *chosen) == 0
+    rounds = [json.loads(path.read_text()) for path in sorted((tmp_path / "out" / "search").glob("round-*.json"))]
+    assert [one["right"] for one in rounds] == right
+    assert len(rounds[0]["examples"]) == len(load_prompt("counterfactual_group").examples)
+    assert [one["chosen"]["text"] for one in rounds if one["chosen"]] == ["Mary Lamb won."] * (len(right) - 1)
 
 
 def test_prompt_search_by_file_stops_says_what_to_do_and_goes_on(tmp_path, capsys):
