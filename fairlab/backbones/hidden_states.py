@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fairlab.backbones.backbone import Backbone
+from fairlab.types import FairlabError
 
 
 def hidden_states(transformer: nn.Module, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -37,10 +38,30 @@ def target_vectors(hidden_BTLD: Tensor, targets_BT: Tensor, *, shifted: bool) ->
     return torch.einsum("bt,btld->bld", weights_BT, hidden_BTLD)
 
 
-def train_only_the_encoder(encoder: Backbone) -> None:
-    """Freeze what embeddings do not reach: a masked LM's head, a pooler. Tied embeddings belong to the encoder."""
+def train_only_the_encoder(encoder: Backbone, last_layers: int | None = None) -> None:
+    """Freeze what embeddings do not reach: a masked LM's head, a pooler. Tied embeddings belong to the encoder.
+
+    Args:
+        encoder: the backbone.
+        last_layers: number of layers that are trained, from the last one back; None trains all, and the embeddings.
+
+    Raises:
+        FairlabError: the encoder has fewer layers.
+    """
     pooler = getattr(encoder.transformer, "pooler", None)
     unused = {id(parameter) for parameter in pooler.parameters()} if pooler is not None else set()
-    trained = {id(parameter) for parameter in encoder.transformer.parameters()} - unused
+    parts = [encoder.transformer] if last_layers is None else _last(encoder, last_layers)
+    trained = {id(parameter) for part in parts for parameter in part.parameters()} - unused
     for parameter in encoder.model.parameters():
         parameter.requires_grad_(id(parameter) in trained)
+
+
+def _last(encoder: Backbone, number: int) -> list[nn.Module]:
+    """The last layers of an encoder."""
+    depth = int(encoder.transformer.config.num_hidden_layers)  # type: ignore[union-attr,arg-type]
+    if not 1 <= number <= depth:
+        raise FairlabError(f"method.last_layers must be from 1 to {depth}, the layers of this encoder, not {number}")
+    stacks = [part for part in encoder.transformer.modules() if isinstance(part, nn.ModuleList) and len(part) == depth]
+    if not stacks:
+        raise FairlabError("this encoder's layers cannot be told apart; train all of it with method.last_layers=null")
+    return list(stacks[0][-number:])

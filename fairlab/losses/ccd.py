@@ -43,8 +43,38 @@ def bias_loss(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float | Tensor) -
 
     Source: equation 2.
     """
-    similarity_BA = kernel(distances_to_neutral(attributes_BAD, neutral_BD), rho)
-    return (similarity_BA.unsqueeze(-1) - similarity_BA.unsqueeze(-2)).abs().sum(dim=(-2, -1))
+    return _unequal(kernel(distances_to_neutral(attributes_BAD, neutral_BD), rho))
+
+
+def bias_loss_to_others(attributes_BAD: Tensor, neutral_BD: Tensor, rho: float | Tensor) -> Tensor:
+    """How unequally the attributes of a group resemble the neutral texts of the other groups: (B,), ideal 0.
+
+    Equation 2 with each of the batch's other neutral texts in the place of the group's own, averaged over them; 0 where
+    there is no other. Ours: equal distances to the own neutral text leave other texts, such as queries, on one side.
+
+    Args:
+        attributes_BAD: embeddings of the attributes' versions, A >= 2, any norm.
+        neutral_BD: embeddings of the neutral versions of the same groups.
+        rho: bandwidth of the kernel for distances to other groups' neutral texts, > 0.
+    """
+    size = len(neutral_BD)
+    similarity_BNA = kernel(distances_to_neutral(attributes_BAD.unsqueeze(1), neutral_BD), rho)
+    others_BN = 1 - torch.eye(size, device=neutral_BD.device)
+    return (_unequal(similarity_BNA) * others_BN).sum(dim=1) / max(1, size - 1)
+
+
+def _unequal(similarity_A: Tensor) -> Tensor:
+    """Sum of the differences of all ordered pairs along the last axis."""
+    return (similarity_A.unsqueeze(-1) - similarity_A.unsqueeze(-2)).abs().sum(dim=(-2, -1))
+
+
+def alignment_loss(attributes_BAD: Tensor) -> Tensor:
+    """Mean distance of a group's attributes to the middle between them: (B,), not squared, ideal 0.
+
+    Ours: equation 2 lets attributes lie anywhere at one distance from neutral; this draws them together.
+    """
+    middle_BD = attributes_BAD.mean(dim=-2)
+    return distances_to_neutral(attributes_BAD, middle_BD).mean(dim=-1)
 
 
 def representation_loss(neutral_BD: Tensor, original_BD: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ Shape letters: B groups, A attributes, D embedding width.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
@@ -14,7 +16,15 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.hidden_states import train_only_the_encoder
 from fairlab.data.counterfactual import CounterfactualData, GroupBatch
 from fairlab.distributed import BatchShare, empty_share_output, gather_over_ranks, mean_or_zero
-from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral, representation_loss
+from fairlab.losses.ccd import (
+    Bandwidth,
+    alignment_loss,
+    bandwidth,
+    bias_loss,
+    bias_loss_to_others,
+    distances_to_neutral,
+    representation_loss,
+)
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.metrics.cced import CCEDGap
 from fairlab.types import FairlabError
@@ -30,6 +40,11 @@ class CCD(Trained):
         encoder: the backbone to debias, trained in place.
         beta: weight of the representation loss (equation 4), >= 0.
         rho: bandwidth of the kernel, see :func:`fairlab.losses.ccd.bandwidth`.
+        neutral: what attributes are compared with: ``own``, the group's neutral text, or ``batch``, in a second term of
+            the same weight also those of the other groups of a device's batch.
+        alignment: weight of the distance between a group's attributes, >= 0; see
+            :func:`fairlab.losses.ccd.alignment_loss`.
+        last_layers: number of layers that are trained, from the last one back; None trains the whole encoder.
         lr: learning rate of Adam.
         dropout: whether the encoder's own dropout is on in training; the reference embeddings never see it.
         epochs: passes over the training groups.
@@ -38,7 +53,7 @@ class CCD(Trained):
             it.
 
     Raises:
-        FairlabError: beta is negative or lr is not positive; in ``setup``, when the bandwidth leaves no gradient;
+        FairlabError: a value is out of range; in ``setup``, when the bandwidth leaves no gradient;
             in training, when the loss is not finite.
     """
 
@@ -55,6 +70,9 @@ class CCD(Trained):
         *,
         beta: float,
         rho: Bandwidth,
+        neutral: Literal["own", "batch"] = "own",
+        alignment: float = 0.0,
+        last_layers: int | None = None,
         lr: float,
         dropout: bool,
         epochs: int,
@@ -62,22 +80,27 @@ class CCD(Trained):
         seed: int,
     ) -> None:
         super().__init__()
-        refuse_below(0, beta=beta)
+        refuse_below(0, beta=beta, alignment=alignment)
         refuse_unless_above_zero(lr=lr)
         refuse_below(1, epochs=epochs, validate_every=validate_every)
         if not isinstance(rho, str) and rho <= 0:
             raise FairlabError(f"method.rho must be variance, std, rms or a number above 0, not {rho}")
+        if neutral not in ("own", "batch"):
+            raise FairlabError(f"method.neutral must be own or batch, not {neutral}")
         self.encoder = encoder.train(dropout)
         self.beta = beta
         self.rho_mode = rho
+        self.neutral = neutral
+        self.alignment = alignment
         self.lr = lr
         self.epochs = epochs
         self.validate_every = validate_every
         self.seed = seed
         self.register_buffer("rho", torch.tensor(float("nan")))
+        self.rho_others = 0.0  # found anew in setup
         self.original: dict[str, Tensor] = {}
         self.validation_gap = CCEDGap()
-        train_only_the_encoder(encoder)
+        train_only_the_encoder(encoder, last_layers)
 
     def setup(self, stage: str) -> None:
         """Embed the groups with the still original encoder: reference embeddings, and the bandwidth from train."""
@@ -90,7 +113,10 @@ class CCD(Trained):
         embeddings = self.encoder.embed(texts, progress="original embeddings").unflatten(0, (len(train), -1))
         validation = [group.texts[0] for group in data.groups["validation"]]
         self.original = {"train": embeddings[:, 0], "validation": self.encoder.embed(validation)}
-        self.rho.fill_(bandwidth(distances_to_neutral(embeddings[:, 1:], embeddings[:, 0]), self.rho_mode))
+        attributes, neutral = embeddings[:, 1:], embeddings[:, 0]
+        self.rho.fill_(bandwidth(distances_to_neutral(attributes, neutral), self.rho_mode))
+        if self.neutral == "batch":
+            self.rho_others = bandwidth(distances_to_neutral(attributes, neutral.roll(1, dims=0)), "rms")
 
     def forward(self, batch: GroupBatch) -> tuple[Tensor, Tensor]:
         """Embeddings of a batch, all versions in one pass: attributes (B, A, D) and neutral (B, D)."""
@@ -106,9 +132,18 @@ class CCD(Trained):
         original_BD = self.original[split][batch.positions.cpu()].to(neutral_BD.device)
         bias = mean_or_zero(bias_loss(attributes_BAD, neutral_BD, self.rho))
         representation = mean_or_zero(representation_loss(neutral_BD, original_BD))
+        parts = {"bias_loss": bias, "representation_loss": representation}
         loss = bias + self.beta * representation
+        if self.neutral == "batch":
+            parts["bias_loss_to_others"] = mean_or_zero(
+                bias_loss_to_others(attributes_BAD, neutral_BD, self.rho_others)
+            )
+            loss = loss + parts["bias_loss_to_others"]
+        if self.alignment:
+            parts["alignment_loss"] = mean_or_zero(alignment_loss(attributes_BAD))
+            loss = loss + self.alignment * parts["alignment_loss"]
         share = BatchShare(len(batch.ids), loss.device)
-        parts = {"loss": loss, "bias_loss": bias, "representation_loss": representation}
+        parts["loss"] = loss
         parts = {name: share.mean(value) for name, value in parts.items()}
         if not torch.isfinite(parts["loss"]):
             groups = ", ".join(name for ids in gather_over_ranks(batch.ids) for name in ids)

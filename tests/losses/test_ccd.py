@@ -7,7 +7,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral, kernel, representation_loss
+from fairlab.losses.ccd import (
+    alignment_loss,
+    bandwidth,
+    bias_loss,
+    bias_loss_to_others,
+    distances_to_neutral,
+    kernel,
+    representation_loss,
+)
 from fairlab.types import FairlabError
 
 
@@ -31,6 +39,24 @@ def test_the_loss_is_per_group():
     loss = bias_loss(attributes, torch.zeros(2, 2), rho=1.0)
     assert loss.shape == (2,)
     assert loss[1] == 0
+
+
+def test_other_neutral_texts_by_hand():
+    # Distances of the first group to 1 and 4: 1, 2 and 4, 1. The second's do not differ. The third's are to 0 and 1.
+    attributes = torch.tensor([[[0.0], [3.0]], [[2.0], [2.0]], [[0.5], [0.0]]])
+    neutral = torch.tensor([[0.0], [1.0], [4.0]])
+    k = {distance: math.exp(-(distance**2) / 2) for distance in (0, 0.5, 1, 2, 4)}
+    first = (2 * (k[1] - k[2]) + 2 * (k[1] - k[4])) / 2
+    third = (2 * (k[0] - k[0.5]) + 2 * (k[0.5] - k[1])) / 2
+    assert bias_loss_to_others(attributes, neutral, rho=1.0).tolist() == pytest.approx([first, 0.0, third], rel=1e-6)
+
+
+def test_a_batch_of_one_has_no_other_neutral_text():
+    assert bias_loss_to_others(torch.tensor([[[0.0], [3.0]]]), torch.zeros(1, 1), rho=1.0).tolist() == [0.0]
+
+
+def test_alignment_by_hand():
+    assert alignment_loss(torch.tensor([[[1.0, 0.0], [-1.0, 0.0]], [[2.0, 2.0], [2.0, 2.0]]])).tolist() == [1.0, 0.0]
 
 
 def test_representation_loss_is_a_distance_not_its_square():

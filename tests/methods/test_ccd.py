@@ -8,7 +8,14 @@ import torch
 
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.counterfactual import CounterfactualData
-from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral, representation_loss
+from fairlab.losses.ccd import (
+    alignment_loss,
+    bandwidth,
+    bias_loss,
+    bias_loss_to_others,
+    distances_to_neutral,
+    representation_loss,
+)
 from fairlab.methods.ccd import CCD
 from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.types import FairlabError
@@ -57,6 +64,49 @@ def test_the_loss_of_the_first_step_is_equation_4_worked_out_text_by_text(tiny, 
     trainer.fit(method, data)
     assert method.rho.item() == pytest.approx(rho, rel=1e-6)
     assert seen[0] == pytest.approx(expected.item(), rel=1e-4, abs=1e-6)
+
+
+def test_other_neutral_texts_and_alignment_are_added_to_the_loss(tiny, tmp_path):
+    data = make_data(tiny, tmp_path)
+    groups = data.groups["train"]
+    texts = [text for group in groups for text in group.texts]
+    embedded = copy.deepcopy(tiny).embed(texts).unflatten(0, (len(groups), -1))
+    attributes, neutral = embedded[:, 1:], embedded[:, 0]
+    rho = bandwidth(distances_to_neutral(attributes, neutral), "rms")
+    rho_others = distances_to_neutral(attributes, neutral.roll(1, dims=0)).square().mean().sqrt()
+    rows = next(iter(data.train_dataloader())).positions
+    parts = (
+        bias_loss(attributes[rows], neutral[rows], rho),
+        bias_loss_to_others(attributes[rows], neutral[rows], rho_others),
+        0.5 * alignment_loss(attributes[rows]),
+    )
+    method, seen = CCD(tiny, **VALUES | {"neutral": "batch", "alignment": 0.5}), []
+    method.on_train_batch_end = lambda outputs, *_: seen.append(outputs["loss"].item())
+    make_trainer(tmp_path, max_steps=1, limit_val_batches=0).fit(method, data)
+    assert seen[0] == pytest.approx(sum(part.mean().item() for part in parts), rel=1e-4)
+
+
+def test_the_last_layers_alone_are_trained(tiny, tmp_path):
+    before = copy.deepcopy(tiny.transformer.state_dict())
+    trainer = make_trainer(tmp_path, limit_val_batches=0)
+    trainer.fit(CCD(tiny, **VALUES | {"lr": 1e-2, "last_layers": 1}), make_data(tiny, tmp_path))
+    changed = {name for name, value in tiny.transformer.state_dict().items() if not torch.equal(value, before[name])}
+    last = f"encoder.layer.{tiny.transformer.config.num_hidden_layers - 1}."
+    assert changed
+    assert all(name.startswith(last) for name in changed)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"last_layers": 99}, r"method\.last_layers must be from 1 to \d, the layers of this encoder, not 99"),
+        ({"neutral": "all"}, r"method\.neutral must be own or batch, not all"),
+        ({"alignment": -1.0}, r"alignment"),
+    ],
+)
+def test_options_out_of_range(tiny, change, message):
+    with pytest.raises(FairlabError, match=message):
+        CCD(tiny, **VALUES | change)
 
 
 def test_the_representation_loss_measures_the_drift_from_the_original(tiny, tmp_path):
