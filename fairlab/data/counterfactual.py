@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.batch_stream import Streamed
-from fairlab.data.groups import groups_sha256, read_groups
+from fairlab.data.groups import groups_alike, groups_sha256, read_groups
 from fairlab.protocols import GroupAugmentation
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError, Group, NotNegative
@@ -62,6 +62,8 @@ class CounterfactualData(Streamed):
         augmentation: function from groups to groups, applied to training and validation; None leaves groups as they
             are.
         limit: number of training groups at most, from the first; None uses all.
+        more: further groups to train on beside those of ``path``, such as short sentences beside passages, each as a
+            path; none of them is validated or measured on.
         input: the texts of which the groups at ``path`` were made, for the record; None where they were not.
 
     Attributes:
@@ -87,6 +89,7 @@ class CounterfactualData(Streamed):
         epochs: int,
         seed: int,
         test: NotNegative | None = None,
+        more: Sequence[str] = (),
         input: str | None = None,
         augmentation: GroupAugmentation | None = None,
     ) -> None:
@@ -109,6 +112,9 @@ class CounterfactualData(Streamed):
             if limit < 1:
                 raise FairlabError(f"data.limit must be at least 1 or null, not {limit}")
             splits["train"] = splits["train"][:limit]
+        self.more = list(more)
+        for place in self.more:
+            splits["train"] = [*splits["train"], *groups_alike(splits["train"], place, "data.more")]
         self.groups = {name: augmentation.groups(groups) if augmentation else groups for name, groups in splits.items()}
         self.dropped = {name: len(groups) - len(self.groups[name]) for name, groups in splits.items()}
         for name, groups in self.groups.items():
@@ -138,6 +144,7 @@ class CounterfactualData(Streamed):
             "path": self.path,
             **({"made_of": self.input} if self.input else {}),
             "sha256": self.hash,
+            **({"more": {place: groups_sha256(place) for place in self.more}} if self.more else {}),
             "trained_on": f"{len(self.groups['train'])} counterfactual groups",
             **{f"{split}_groups": len(groups) for split, groups in self.groups.items()},
             **({"test_groups": len(self.held_out)} if self.held_out else {}),

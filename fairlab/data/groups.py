@@ -102,6 +102,21 @@ def read_groups(path: str) -> list[Group]:
     return groups
 
 
+def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group]:
+    """The groups of a ``data.path``, which must have the attributes of the training groups.
+
+    Raises:
+        FairlabError: they have others.
+    """
+    found = read_groups(path)
+    if found[0].attributes != groups[0].attributes:
+        raise FairlabError(
+            f"{path} has the attributes {', '.join(found[0].attributes)}, and the training groups have "
+            f"{', '.join(groups[0].attributes)}; give {setting} groups of these, or none"
+        )
+    return found
+
+
 def _of_lines(path: str, files: Sequence[Path]) -> Iterator[tuple[str, Any, str]]:
     """Name of the file, content and place of every row of JSON lines."""
     for file in files:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 
-def log_neighbours(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float) -> Tensor:
+def log_neighbours(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float | Tensor) -> Tensor:
     r"""Log-probability (A, B) that an attribute has a neutral word for its neighbour.
 
     .. math:: p(b|a) \propto \exp(-\|v_a - e_b\|^2 / 2\rho^2)
@@ -24,7 +24,22 @@ def log_neighbours(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float) -> Ten
     return torch.log_softmax(-squares_AB / (2 * rho**2), dim=-1)
 
 
-def divergence_loss(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float) -> Tensor:
+def scaled_bandwidth(prototypes_AF: Tensor, neutral_BF: Tensor) -> float:
+    r"""The bandwidth at which the logits of :func:`log_neighbours` have a standard deviation of 1 over neutral words.
+
+    Ours: :math:`\rho^2` is half the standard deviation of the squared distances, the mean over attributes. The authors'
+    10 and 15 are for BERT-large; where hidden states are shorter, all words are equally near at these, and nothing is
+    learned.
+
+    Args:
+        prototypes_AF: mean hidden state of each attribute's words.
+        neutral_BF: hidden states of at least two neutral words.
+    """
+    squares_AB = (prototypes_AF.unsqueeze(1) - neutral_BF.unsqueeze(0)).square().sum(dim=-1)
+    return (squares_AB.std(dim=-1, correction=0).mean() / 2).sqrt().item()
+
+
+def divergence_loss(prototypes_AF: Tensor, neutral_BF: Tensor, rho: float | Tensor) -> Tensor:
     """Jensen-Shannon divergence between the attributes' neighbours, in bits, mean over pairs of attributes.
 
     Args:

@@ -6,15 +6,18 @@ prompt, and the authors' code (EmpathYang/ADEPT).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.losses.adept import divergence_loss
+from fairlab.losses.adept import divergence_loss, scaled_bandwidth
 from fairlab.methods.prototypes import PrototypeDebiasing, Switches
 from fairlab.types import FairlabError
+
+SCALED = "scaled"
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,8 @@ class ADEPT(PrototypeDebiasing):
         encoder: the backbone to debias, trained in place.
         compat: version of the loss: ``paper``, ``official`` or ``fixed``, see ``MODES``.
         rho: bandwidth in the unit of a distance between hidden states of all layers, > 0; None takes that of
-            ``compat``, which is meant for BERT-large.
+            ``compat``, which is meant for BERT-large, and ``scaled`` fits it to the encoder on the first batch, see
+            :func:`fairlab.losses.adept.scaled_bandwidth`.
         alpha: weight of the bias loss, >= 0.
         beta: weight of the representation loss, >= 0.
         lr: learning rate of AdamW at the start; it falls linearly to 0.
@@ -66,13 +70,14 @@ class ADEPT(PrototypeDebiasing):
     """
 
     title = "finetuning with the criterion of ADEPT (ADEPT-F)"
+    rho: Tensor
 
     def __init__(
         self,
         encoder: Backbone,
         *,
         compat: Literal["paper", "official", "fixed"],
-        rho: float | None,
+        rho: float | Literal["scaled"] | None,
         alpha: float,
         beta: float,
         lr: float,
@@ -83,12 +88,13 @@ class ADEPT(PrototypeDebiasing):
     ) -> None:
         if compat not in MODES:
             raise FairlabError(f"method.compat must be {', '.join(MODES)}, not {compat}")
-        if isinstance(rho, str) or (rho is not None and not rho > 0):
-            raise FairlabError(f"method.rho must be above 0, or null for that of method.compat, not {rho}")
-        switches = MODES[compat] if rho is None else replace(MODES[compat], rho=rho)
+        if rho is None:
+            rho = MODES[compat].rho
+        if rho != SCALED and (isinstance(rho, str) or not rho > 0):
+            raise FairlabError(f"method.rho must be above 0, scaled, or null for that of method.compat, not {rho}")
         super().__init__(
             encoder,
-            switches,
+            MODES[compat],
             alpha=alpha,
             beta=beta,
             lr=lr,
@@ -97,8 +103,16 @@ class ADEPT(PrototypeDebiasing):
             validate_every=validate_every,
             seed=seed,
         )
-        self.rho = switches.rho
+        self.register_buffer("rho", torch.tensor(float("nan") if isinstance(rho, str) else rho))
 
     def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
         """Divergence of the attributes' neighbours, see :func:`fairlab.losses.adept.divergence_loss`."""
-        return divergence_loss(self.prototypes.flatten(1), neutral_BLD.flatten(1), self.rho)
+        prototypes_AF, neutral_BF = self.prototypes.flatten(1), neutral_BLD.flatten(1)
+        if len(neutral_BF) > 1 and self.rho.isnan():
+            self.rho.fill_(scaled_bandwidth(prototypes_AF.detach(), neutral_BF.detach()))
+        rho = self.rho if len(neutral_BF) > 1 else 1.0  # one word has all of the probability at any bandwidth
+        return divergence_loss(prototypes_AF, neutral_BF, rho)
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold about a trained model beside its configuration."""
+        return super().facts() | {"rho": float(self.rho)}

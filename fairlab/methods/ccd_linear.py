@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import project
 from fairlab.data.counterfactual import CounterfactualData, groups_of
-from fairlab.data.groups import groups_place, read_groups
+from fairlab.data.groups import groups_alike, groups_place
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral
 from fairlab.methods.base import Fitted, refuse_below, refuse_unless_above_zero
 from fairlab.text.json_text import from_json
-from fairlab.types import FairlabError, Group
+from fairlab.types import FairlabError
 
 RIDGE = 0.03  # of the regression of the lean, for some thousand texts of unit length
 
@@ -118,21 +118,6 @@ class CCDLinear(Fitted):
         """What the record holds beside the configuration: the loss of the first and of the last epoch."""
         ends = {"first_epoch_loss": self.losses[0], "last_epoch_loss": self.losses[-1]} if self.losses else {}
         return {"title": self.title, "limits": self.limits, **ends}
-
-
-def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group]:
-    """The groups of a ``data.path``, which must have the attributes of the training groups.
-
-    Raises:
-        FairlabError: they have others.
-    """
-    found = read_groups(path)
-    if found[0].attributes != groups[0].attributes:
-        raise FairlabError(
-            f"{path} has the attributes {', '.join(found[0].attributes)}, and the training groups have "
-            f"{', '.join(groups[0].attributes)}; give {setting} groups of these, or none"
-        )
-    return found
 
 
 def anchor_texts(path: str) -> list[str]:

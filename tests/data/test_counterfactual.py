@@ -1,10 +1,12 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from fairlab.augmentation.cda import CDA
 from fairlab.augmentation.cda_text import CDAText
 from fairlab.data.counterfactual import CounterfactualData
+from fairlab.files import sha256
 from fairlab.types import FairlabError, Group
 from tests.conftest import make_groups, row, write_rows
 
@@ -70,6 +72,21 @@ def test_limit_and_truncation_are_counted(path, tiny):
     assert data.total_batches == 2
     tiny.max_length = 6
     assert make(path, tiny).num_truncated() > 0
+
+
+def test_further_groups_are_trained_on_alone(path, tiny, tmp_path):
+    alone, more = make(path, tiny), write_rows(tmp_path / "more.jsonl", [row(group) for group in make_groups(5)])
+    data = make(path, tiny, more=[more])
+    assert data.groups["validation"] == alone.groups["validation"]
+    assert data.groups["train"] == [*alone.groups["train"], *make_groups(5)]
+    assert data.facts()["more"] == {more: sha256(Path(more))}
+
+
+def test_further_groups_have_the_same_attributes(path, tiny, tmp_path):
+    versions = {"neutral": "They won.", "old": "They won, old.", "young": "They won, young."}
+    other = write_rows(tmp_path / "age.jsonl", [{"id": "1", "axis": "age", "versions": versions}])
+    with pytest.raises(FairlabError, match="has the attributes old, young, and the training groups have man, woman"):
+        make(path, tiny, more=[other])
 
 
 def test_an_augmentation_is_applied_to_both_splits_and_what_it_drops_is_counted(tmp_path, tiny):

@@ -383,8 +383,21 @@ def test_values_out_of_range(tiny, make, change, message):
         make(tiny, **change)
 
 
+def test_a_scaled_rho_is_found_on_the_first_words_that_differ_and_stays(tiny):
+    method = adept(tiny, rho="scaled")
+    method.prototypes = torch.zeros(2, 1, 3)
+    words = torch.tensor([[[1.0, 0.0, 0.0]], [[0.0, 2.0, 0.0]], [[0.0, 0.0, 3.0]]])
+    assert method.bias_loss(words[:1]).item() == 0
+    assert method.rho.isnan()
+    method.bias_loss(words)
+    found = method.rho.item()
+    assert found == pytest.approx((torch.tensor([1.0, 4.0, 9.0]).std(correction=0).item() / 2) ** 0.5)
+    method.bias_loss(10 * words)
+    assert method.facts()["rho"] == found
+
+
 def test_rho_is_that_of_the_mode_unless_given(tiny):
-    assert [adept(tiny, compat).rho for compat in COMPAT] == [15.0, 10.0, 15.0]
+    assert [adept(tiny, compat).rho.item() for compat in COMPAT] == [15.0, 10.0, 15.0]
     assert adept(tiny, rho=2.5).facts()["rho"] == 2.5
-    with pytest.raises(FairlabError, match=r"method.rho must be above 0, or null"):
+    with pytest.raises(FairlabError, match=r"method\.rho must be above 0, scaled, or null"):
         adept(tiny, rho=0)
