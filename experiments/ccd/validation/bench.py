@@ -7,7 +7,7 @@ pairs of STS-B. Shape letters: G groups, A attributes, Q queries, D embedding wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +126,12 @@ class Bench:
         return weat_effect_size(associations(X, A, B), associations(Y, A, B))
 
     def trial(self, matrix: Tensor) -> dict[str, Any]:
+        """Readings of a matrix beside the original's."""
+        return self.compared(self.readings(matrix))
+
+    def compared(self, found: Mapping[str, Any]) -> dict[str, Any]:
         """Readings beside the original's: relative changes in per cent, of STS-B the difference in points."""
-        found, before = self.readings(matrix), self.original
+        before = self.original
         relative = {
             name: round(100 * (found[name] / before[name] - 1), 1) for name in ("passages", "pronouns", "clauses")
         }
