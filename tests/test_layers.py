@@ -35,7 +35,7 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ENTRY_POINTS = LAYERS[-2]
 # Rooms whose modules stand side by side, but for those that all of them share.
-SIDE_BY_SIDE = {"methods": {"base", "prototypes", "debiasing"}, "augmentation": set(), "losses": set()}
+SIDE_BY_SIDE = {"methods": {"base", "prototypes", "debiasing"}, "augmentation": {"filtering"}, "losses": set()}
 CONVENTIONAL = {"main", "command", "work"}  # what entry points define
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 

@@ -29,6 +29,11 @@ def outcomes(folder: Path, verifiers: Sequence[TextVerifier]) -> dict[str, bool]
     return right | {row["id"]: False for row in rows(folder, "rejected")}
 
 
+def versions(folder: Path) -> dict[str, dict[str, str]]:
+    """The versions of every text, by its id."""
+    return {row["source_id"]: row["versions"] for row in rows(folder, "data")}
+
+
 def rows(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
     """Rows of all files of a kind."""
     for file in sorted(folder.glob(f"{kind}-*.jsonl")):
@@ -52,4 +57,6 @@ def compared(first: Path, second: Path, names: Sequence[str]) -> dict[str, objec
 if __name__ == "__main__":
     a, b, out = map(Path, sys.argv[1:])
     found = {" and ".join(names): compared(a, b, names) for names in (["polarity"], ["polarity", "kinds"])}
-    write_whole(out, json.dumps({"first": a.name, "second": b.name, **found}, indent=1) + "\n")
+    one, other = versions(a), versions(b)
+    equal = sum(one[key] == other[key] for key in one.keys() & other.keys())
+    write_whole(out, json.dumps({"first": a.name, "second": b.name, "equal": equal, **found}, indent=1) + "\n")

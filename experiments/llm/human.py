@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.llm.compare import rows
+from experiments.llm.compare import versions
 from experiments.rewriting.sets import crows, winogender
 from fairlab.files import write_whole
 from fairlab.types import NEUTRAL
@@ -49,7 +49,7 @@ def sentences() -> Iterator[Human]:
 
 def scored(folder: Path) -> dict[str, list[int]]:
     """How many versions equal the human one, of how many, by set, source and version."""
-    made = {row["source_id"]: row["versions"] for row in rows(folder, "data")}
+    made = versions(folder)
     right, asked = Counter[str](), Counter[str]()
     for one in sentences():
         for name, reference in one.references.items():

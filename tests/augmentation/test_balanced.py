@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from fairlab.augmentation.balanced import LEFT_OUT, Balanced
+from fairlab.augmentation.balanced import Balanced
 from fairlab.metrics.surface_probe import out_of_fold, probe, transferred
 from fairlab.types import FairlabError, Row
 from tests.end_to_end.augmenting import augment_here
@@ -37,7 +37,7 @@ def test_what_is_kept_has_as_many_of_every_label_and_gives_none_away():
     assert probe(texts, labels).mean() == pytest.approx(0.9, abs=0.05)
     made = Balanced().decide(rows)
     kept = [row for row in rows if not made[row.number].reason]
-    assert {made[row.number].reason for row in rows} == {"", LEFT_OUT}
+    assert {made[row.number].reason for row in rows} == {"", Balanced.why}
     assert len(set(Counter(row.extra["label"] for row in kept).values())) == 1
     negated = Counter((" not " in row.fields[-1], row.extra["label"]) for row in kept)
     assert abs(negated[True, "REFUTES"] - negated[True, "SUPPORTS"]) <= 10

@@ -1,0 +1,113 @@
+"""Pairs left out that linear classifiers of an embedding find too easy: AFLite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.augmentation.filtering import Filter
+from fairlab.backbones.embedded_encoder import embedded_encoder
+from fairlab.metrics.surface_probe import too_little
+from fairlab.rewriting.label_keeping import Labelled
+from fairlab.types import Count, FairlabError, Share
+
+
+class AFLite(Filter):
+    """Leaves out, round by round, the rows that linear classifiers trained on other rows mostly get right.
+
+    In a round ``partitions`` logistic regressions are trained on random shares of the rows that are left, and each is
+    tried on the rest. A row's predictability is the share of those trials that found its label. Of the rows whose
+    predictability is at least ``cutoff`` the most predictable are left out, ``slice`` of all rows at most. The rounds
+    end when ``target`` of the rows are left, or when fewer than a slice were left out.
+
+    Args:
+        label: column of the label.
+        target: share of all rows at which the rounds end.
+        partitions: number of classifiers in a round, *m*.
+        train: share of the rows left that a classifier is trained on.
+        slice: share of all rows that a round leaves out at most, *k*.
+        cutoff: least predictability of a row that is left out, tau.
+        seed: seed of the partitions.
+
+    Raises:
+        FairlabError: there is no partition; in ``decide``, a row has no label, or there are too few for a classifier.
+
+    Source: Le Bras et al. 2020, "Adversarial Filters of Dataset Biases", algorithm 1; shares are those of its 549,367
+    pairs of SNLI. The embedding is the embedded encoder's, not a RoBERTa tuned to part of the data: of a pair both
+    fields, their product and the size of their difference.
+    """
+
+    name = "aflite"
+    why = "too easy for linear classifiers"
+    settings = ("target", "partitions", "train", "slice", "cutoff")
+
+    def __init__(
+        self,
+        *,
+        label: str = "label",
+        target: Share = 0.33,
+        partitions: Count = 64,
+        train: Share = 0.09,
+        slice: Share = 0.018,
+        cutoff: Share = 0.75,
+        seed: int = 0,
+    ) -> None:
+        if partitions < 1:
+            raise FairlabError(f"augmentation.partitions must be at least 1, not {partitions}")
+        super().__init__(label)
+        self.target, self.partitions, self.train = target, partitions, train
+        self.slice, self.cutoff, self.seed = slice, cutoff, seed
+
+    def kept(self, items: Sequence[Labelled]) -> set[int]:
+        """See :meth:`Filter.kept`."""
+        labels = [item.label for item in items]
+        if short := too_little(labels, [item.text for item in items]):
+            raise FairlabError(f"augmentation=aflite trains classifiers: {short}; give more rows")
+        return self.left(pair_vectors(items), np.array(labels))
+
+    def left(self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any]) -> set[int]:
+        """Places of the rows that stay, by vectors of any kind."""
+        draw = np.random.default_rng(self.seed)
+        places, size = np.arange(len(labels_N)), max(1, round(self.slice * len(labels_N)))
+        while len(places) > self.target * len(labels_N):
+            easy = self._predictability(vectors_NF[places], labels_N[places], draw)
+            order = np.argsort(-easy, kind="stable")
+            out = order[: min(size, len(places) - int(self.target * len(labels_N)))]
+            out = out[easy[out] >= self.cutoff]
+            places = np.delete(places, out)
+            if len(out) < size:
+                break
+        return {int(place) for place in places}
+
+    def _predictability(
+        self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any], draw: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Share of the classifiers not trained on a row that find its label; 0 where all were."""
+        from sklearn.linear_model import LogisticRegression
+
+        right, tried = np.zeros(len(labels_N)), np.zeros(len(labels_N))
+        size = max(2, round(self.train * len(labels_N)))
+        for _ in range(self.partitions):
+            order = draw.permutation(len(labels_N))
+            inside, outside = order[:size], order[size:]
+            if len(set(labels_N[inside])) < 2:
+                continue
+            model = LogisticRegression(max_iter=200).fit(vectors_NF[inside], labels_N[inside])
+            right[outside] += model.predict(vectors_NF[outside]) == labels_N[outside]
+            tried[outside] += 1
+        return right / np.maximum(tried, 1)
+
+
+def pair_vectors(items: Sequence[Labelled]) -> NDArray[np.float32]:
+    """A vector of each document (N, F): its embedding; of a pair both, their product and the size of their difference.
+
+    Source: Conneau et al. 2017, "Supervised Learning of Universal Sentence Representations", section 3.1.
+    """
+    embedded = embedded_encoder().embed([*(one.text for one in items), *(one.context for one in items)]).numpy()
+    second, first = embedded[: len(items)], embedded[len(items) :]
+    if not any(one.context for one in items):
+        return np.asarray(second)
+    return np.concatenate([first, second, first * second, np.abs(first - second)], axis=1)

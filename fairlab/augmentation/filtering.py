@@ -1,0 +1,62 @@
+"""What augmentations share that keep some pairs of a labelled data set and leave others out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from fairlab.protocols import Planned, refuse_axis
+from fairlab.rewriting.label_keeping import Labelled, labelled_item
+from fairlab.types import Made, Row
+
+
+class Filter(Planned):
+    """Decides which rows of a whole labelled data set stay.
+
+    Args:
+        label: column of the label.
+
+    Attributes:
+        why: reason of a row that is left out.
+        settings: names of the settings that an output's manifest holds.
+    """
+
+    plan = "fairlab.plans.whole_set.WholeSet"
+    needs_rewriter = False
+    why: ClassVar[str]
+    settings: ClassVar[tuple[str, ...]]
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    @classmethod
+    def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings, for an output's manifest.
+
+        Raises:
+            FairlabError: an axis was given.
+        """
+        refuse_axis(values, f"{cls.name} looks at labels without an axis")
+        return {name: values["augmentation"][name] for name in ("label", *cls.settings)}
+
+    @abstractmethod
+    def kept(self, items: Sequence[Labelled]) -> set[int]:
+        """Places of the documents that stay.
+
+        Raises:
+            FairlabError: they are too few, or of one label.
+        """
+
+    def decide(self, rows: Sequence[Row]) -> dict[int, Made]:
+        """What becomes of every row, by its number.
+
+        Raises:
+            FairlabError: a row has no label; see :meth:`kept`.
+        """
+        kept = self.kept([labelled_item(row, self.label) for row in rows])
+        return {row.number: _stays(row) if place in kept else Made(reason=self.why) for place, row in enumerate(rows)}
+
+
+def _stays(row: Row) -> Made:
+    return Made(rows=({"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **row.extra},))

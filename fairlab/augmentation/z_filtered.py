@@ -1,0 +1,103 @@
+"""Pairs left out whose last field holds a word that goes with their label, by z-statistics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from math import sqrt
+from random import Random
+
+from fairlab.augmentation.filtering import Filter
+from fairlab.rewriting.label_keeping import Labelled
+from fairlab.text.surface_tokens import surface_tokens
+from fairlab.types import Count, FairlabError, Share
+
+Feature = tuple[str, str]  # a feature with a label
+
+
+class ZFiltered(Filter):
+    """Takes rows in random order and leaves out those with a feature that by then goes with their label.
+
+    Features are the words and word pairs of the last field. After every ``batch`` rows the z-statistic of each feature
+    is computed anew on the rows kept so far; the ``top`` features of each label, of those whose z is above
+    ``threshold``, are from then on reasons to leave a row of that label out. The first batch is kept whole.
+
+    Args:
+        label: column of the label.
+        top: number of features of a label that leave rows out.
+        threshold: z-statistic above which a feature may be one of them.
+        batch: share of the rows after which the features are found anew.
+        seed: seed of the order.
+
+    Raises:
+        FairlabError: ``top`` is below 1; in ``decide``, a row has no label, or all have the same.
+
+    Source: Wu et al. 2022, "Generating Data to Mitigate Spurious Correlations in Natural Language Inference Datasets",
+    section 3.2, with the z-statistic of Gardner et al. 2021, "Competency Problems", equation 1. The authors' code for
+    it is not public; the share of a batch is ours, and so is what their features have beyond words: they also look at
+    the length of a hypothesis and its overlap with the premise.
+    """
+
+    name = "z_filtered"
+    why = "a word that goes with its label"
+    settings = ("top", "threshold", "batch")
+
+    def __init__(
+        self, *, label: str = "label", top: Count = 20, threshold: float = 2.0, batch: Share = 0.05, seed: int = 0
+    ) -> None:
+        if top < 1:
+            raise FairlabError(f"augmentation.top must be at least 1, not {top}")
+        super().__init__(label)
+        self.top, self.threshold, self.batch, self.seed = top, threshold, batch, seed
+
+    def kept(self, items: Sequence[Labelled]) -> set[int]:
+        """See :meth:`Filter.kept`."""
+        shares = Counter(item.label for item in items)
+        if len(shares) < 2:
+            raise FairlabError("augmentation=z_filtered needs two labels: all rows have one; give rows of another")
+        features = [features_of(item.text) for item in items]
+        order = Random(self.seed).sample(range(len(items)), len(items))
+        size = max(1, round(self.batch * len(items)))
+        kept, seen, together = set[int](), Counter[str](), Counter[Feature]()
+        for start in range(0, len(order), size):
+            biased = self._biased(seen, together, {label: count / len(items) for label, count in shares.items()})
+            for place in order[start : start + size]:
+                label = items[place].label
+                if features[place].isdisjoint(biased[label]):
+                    kept.add(place)
+                    seen.update(features[place])
+                    together.update((feature, label) for feature in features[place])
+        return kept
+
+    def _biased(
+        self, seen: Counter[str], together: Counter[Feature], shares: dict[str, float]
+    ) -> dict[str, frozenset[str]]:
+        """The features of each label that leave rows out."""
+        found: dict[str, frozenset[str]] = {}
+        for label, share in shares.items():
+            scores = {one: z_statistic(together[one, label], count, share) for one, count in seen.items()}
+            above = [one for one, z in scores.items() if z > self.threshold]
+            found[label] = frozenset(sorted(above, key=lambda one: (-scores[one], one))[: self.top])
+        return found
+
+
+def features_of(text: str) -> frozenset[str]:
+    """Words and word pairs of a text."""
+    tokens = surface_tokens(text)
+    return frozenset([*tokens, *(" ".join(pair) for pair in pairwise(tokens))])
+
+
+def z_statistic(together: int, count: int, share: float) -> float:
+    """How far the share of a label among texts with a feature is above its share among all, in standard errors.
+
+    Args:
+        together: number of texts with the feature and the label.
+        count: number of texts with the feature, above 0.
+        share: the label's share among all texts, between 0 and 1.
+
+    Example:
+        >>> z_statistic(9, 9, 0.5)
+        3.0
+    """
+    return (together / count - share) / sqrt(share * (1 - share) / count)

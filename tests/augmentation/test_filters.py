@@ -1,0 +1,99 @@
+"""Pairs left out by single words, and by what linear classifiers find easy."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from fairlab.augmentation.aflite import AFLite, pair_vectors
+from fairlab.augmentation.z_filtered import ZFiltered, features_of, z_statistic
+from fairlab.metrics.surface_probe import probe
+from fairlab.rewriting.label_keeping import Labelled
+from fairlab.types import FairlabError
+from tests.augmentation.test_balanced import pairs
+from tests.end_to_end.augmenting import augment_here
+
+
+def test_z_by_hand():
+    # Three of four where half is expected: a quarter above, with a standard error of a quarter.
+    assert z_statistic(3, 4, 0.5) == 1.0
+    assert z_statistic(1, 9, 0.1) == pytest.approx((1 / 9 - 0.1) / (0.1 * 0.9 / 9) ** 0.5)
+
+
+def test_features_are_words_and_word_pairs():
+    assert features_of("It isn't, is it?") == {"it", "is", "n't", "it is", "is n't", "n't is", "is it"}
+
+
+def test_a_word_that_goes_with_a_label_leaves_rows_of_that_label_out():
+    rows = list(pairs())
+    made = ZFiltered(seed=1).decide(rows)
+    kept = [row for row in rows if not made[row.number].reason]
+    assert {made[row.number].reason for row in rows} == {"", ZFiltered.why}
+    negated = Counter((" not " in row.fields[-1], row.extra["label"]) for row in kept)
+    before = Counter((" not " in row.fields[-1], row.extra["label"]) for row in rows)
+    assert before[True, "REFUTES"] > 150
+    assert negated[True, "REFUTES"] < before[True, "REFUTES"] / 3  # those of the first batches
+    assert negated[True, "SUPPORTS"] > before[True, "SUPPORTS"] / 2  # only for other words
+    texts, labels = [row.fields[-1] for row in kept], [row.extra["label"] for row in kept]
+    assert (
+        probe(texts, labels).mean() < probe([row.fields[-1] for row in rows], [r.extra["label"] for r in rows]).mean()
+    )
+
+
+def test_the_order_is_the_seeds():
+    rows = list(pairs(100))
+    by_seed = [{k for k, one in ZFiltered(seed=seed).decide(rows).items() if not one.reason} for seed in (0, 0, 1)]
+    assert by_seed[0] == by_seed[1] != by_seed[2]
+
+
+def test_easy_rows_are_left_out_first():
+    draw = np.random.default_rng(0)
+    labels = np.array(["a", "b"] * 100)
+    easy = np.arange(200) < 120
+    vectors = draw.normal(size=(200, 4))
+    vectors[:, 0] = np.where(easy, np.where(labels == "a", -3.0, 3.0), draw.normal(size=200))
+    left = AFLite(partitions=16, train=0.3, slice=0.1, target=0.4, seed=0).left(vectors, labels)
+    assert len(left) == 80
+    assert np.mean(easy[sorted(left)]) < 0.3
+
+
+def test_rows_that_nothing_predicts_stay():
+    draw = np.random.default_rng(0)
+    labels = np.array(["a", "b"] * 100)
+    left = AFLite(partitions=32, train=0.3, slice=0.1, cutoff=0.95, seed=0).left(draw.normal(size=(200, 4)), labels)
+    assert len(left) >= 190
+
+
+def test_a_pair_is_both_embeddings_their_product_and_difference():
+    (pair, alone) = pair_vectors([Labelled("a dog", "x", "a cat"), Labelled("a cat", "x", "a cat")])
+    first, second, product, difference = np.split(pair, 4)
+    assert product == pytest.approx(first * second)
+    assert difference == pytest.approx(np.abs(first - second))
+    assert np.split(alone, 4)[1] == pytest.approx(first, abs=1e-5)
+    assert pair_vectors([Labelled("a dog", "x")]).shape == (1, len(first))
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [(ZFiltered(), "z_filtered needs two labels: all rows have one"), (AFLite(), "it needs two labels")],
+)
+def test_one_label_is_refused(method, message):
+    with pytest.raises(FairlabError, match=message):
+        method.decide([row for row in pairs(40) if row.extra["label"] == "REFUTES"])
+
+
+@pytest.mark.parametrize("name", ["z_filtered", "aflite"])
+def test_a_run_writes_what_is_kept(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    lines = (json.dumps({"evidence": "e", "claim": row.fields[-1], **row.extra}) for row in pairs(120))
+    (tmp_path / "train.jsonl").write_text("\n".join(lines))
+    chosen = ["augmentation.partitions=4"] if name == "aflite" else []
+    assert (
+        augment_here(f"+augmentation={name}", "input=train.jsonl", "field=[evidence,claim]", "output=kept", *chosen)
+        == 0
+    )
+    manifest = json.loads((tmp_path / "kept" / "manifest.json").read_text())
+    assert manifest["made_by"]["label"] == "label"
+    written = [line for file in (tmp_path / "kept").glob("data-*.jsonl") for line in file.read_text().splitlines()]
+    assert 0 < len(written) < 120
