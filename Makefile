@@ -6,7 +6,7 @@ COMPILED := PYTHONDONTWRITEBYTECODE=
 # Published benchmark data: FAIRLAB_DATA, else a sibling folder shared/data, else fetched by URL and checksum.
 export FAIRLAB_DATA ?= $(realpath ../shared/data)
 
-.PHONY: help quickstart fetch test test-slow test-long lint docs bench
+.PHONY: help quickstart fetch test test-slow test-long lint docs bench gpu-check
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -40,6 +40,9 @@ lint: .venv/installed ## check style, types and spelling
 
 docs: .venv/installed ## build the documentation site into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+gpu-check: .venv/installed ## on a GPU: results against the CPU, throughput, share of the peak, memory, and the tests marked gpu
+	$(BIN)/python perf/gpu_check.py --write
 
 bench: .venv/installed ## measure performance against the plain way of doing it
 	$(BIN)/python perf/ccd_training.py

@@ -39,16 +39,23 @@ def interleaved_seconds(ways: Mapping[str, Callable[[], object]], repeats: int) 
     return seconds
 
 
-def matmul_peak(dtype: torch.dtype, sizes: tuple[int, ...] = (1024, 1536, 2048, 3072), repeats: int = 7) -> float:
-    """Highest median rate of a square matrix product over several sizes, in FLOP/s."""
-    best = 0.0
-    for size in sizes:
-        a, b = torch.randn(size, size).to(dtype), torch.randn(size, size).to(dtype)
+def matmul_peak(
+    dtype: torch.dtype,
+    sizes: tuple[int, ...] = (1024, 1536, 2048, 3072),
+    repeats: int = 7,
+    device: str = "cpu",
+) -> float:
+    """Highest median rate of a square matrix product over several sizes, in FLOP/s; on a GPU also of larger ones."""
+    best, on_gpu = 0.0, torch.device(device).type == "cuda"
+    for size in (*sizes, *((8192, 12288) if on_gpu else ())):
+        a, b = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
         a @ b
         seconds = []
         for _ in range(repeats):
             started = time.perf_counter()
             a @ b
+            if on_gpu:
+                torch.cuda.synchronize()
             seconds.append(time.perf_counter() - started)
         best = max(best, 2 * size**3 / statistics.median(seconds))
     return best

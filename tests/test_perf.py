@@ -39,6 +39,19 @@ def test_plain_and_ours_give_equal_losses_per_group_at_the_same_weights(ccd_trai
     assert "| plain | " in ccd_training.table(result)
 
 
+@pytest.mark.slow
+def test_the_gpu_check_goes_through_every_line_on_a_cpu(monkeypatch):
+    gpu_check = load("gpu_check", monkeypatch)
+    monkeypatch.setattr(gpu_check, "matmul_peak", lambda dtype, device: 1e12)
+    monkeypatch.setattr(gpu_check, "GROUPS", 4)
+    result = gpu_check.measure("cpu", layers=1, batch=2, steps=2)
+    assert set(result["differences"].values()) == {0.0}
+    assert gpu_check.unequal(result["differences"]) == []
+    assert gpu_check.unequal({"embeddings": 1.0, "losses": float("nan"), "gradients": 0.0}) == ["embeddings", "losses"]
+    assert result["training"]["tokens_per_second"] > 0
+    assert "| tokens trained a second, bfloat16 | " in gpu_check.table(result)
+
+
 def test_flops_by_hand(ccd_training):
     class Config:
         hidden_size, intermediate_size, num_hidden_layers = 2, 3, 1

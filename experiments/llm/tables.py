@@ -45,24 +45,22 @@ def forms() -> str:
     return markdown(header, rows)
 
 
-def rounds() -> str:
-    """Accuracy on the texts that are searched on, round by round."""
-    history = loaded("search").history
-    rows = [[f"{row['round']:.0f}", f"{row['examples']:.0f}", f"{row['accuracy']:.1f}"] for row in history]
-    return markdown(["round", "examples", "union polarity accuracy, %"], rows)
+def rounds(name: str) -> str:
+    """Share of right versions of the texts that are searched on, round by round."""
+    rows = [[f"{row['round']:.0f}", f"{row['examples']:.0f}", f"{row['accuracy']:.1f}"] for row in loaded(name).history]
+    return markdown(["round", "examples", "right, %"], rows)
 
 
-def unseen() -> str:
-    """The first and the last round's prompt on texts that the search never saw, by one verifier and by two."""
-    found = json.loads((RECORDS / "unseen.json").read_text(encoding="utf-8"))
+def compared(name: str, first: str, second: str) -> str:
+    """Two ways on the same texts, by one verifier and by two."""
+    found = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
     named = {"polarity": "polarity (the paper's)", "polarity and kinds": "polarity, and pronouns of the right case"}
     rows = []
     for verifiers, label in named.items():
         one = found[verifiers]
         shares = [share(one["both"] + one[alone], one["texts"]) for alone in ("first_alone", "second_alone")]
         rows.append([label, *shares, str(one["second_alone"]), str(one["first_alone"]), f"{one['p']:.1g}"])
-    header = ["right by", "without examples, %", "with those found, %", "better", "worse", "p (exact McNemar)"]
-    return markdown(header, rows)
+    return markdown(["right by", f"{first}, %", f"{second}, %", "better", "worse", "p (exact McNemar)"], rows)
 
 
 def share(count: int, n: int) -> str:
@@ -71,9 +69,17 @@ def share(count: int, n: int) -> str:
     return f"{100 * count / n:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def read() -> str:
-    """What two verifiers say of forty outputs that were read."""
-    with (RECORDS.parent / "read.csv").open(encoding="utf-8", newline="") as lines:
+def human() -> str:
+    """How many versions equal what people wrote."""
+    found = json.loads((RECORDS / "human.json").read_text(encoding="utf-8"))
+    named = {"human_rules": "rules, %", "human_found": "the model, %"}
+    rows = [[key, *(share(*found[folder][key]) for folder in named)] for key in found["human_rules"]]
+    return markdown(["set: made", *named.values()], rows)
+
+
+def read(name: str) -> str:
+    """What two verifiers say of outputs that were read."""
+    with (RECORDS.parent / name).open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     right = [row["right"] == "yes" for row in rows]
     by = {
@@ -81,7 +87,7 @@ def read() -> str:
         "polarity and kinds": [row["polarity"] == row["kinds"] == "yes" for row in rows],
     }
     cells = [[name, str(sum(said)), str(sum(map(operator.eq, said, right)))] for name, said in by.items()]
-    header = [f"of {len(rows)} outputs with the found examples", "right", "as the reading"]
+    header = [f"of {len(rows)} outputs", "right", "as the reading"]
     return markdown(header, [["by reading", str(sum(right)), ""], *cells])
 
 
