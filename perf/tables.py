@@ -26,6 +26,7 @@ SCRIPTS = [
     "safety_sources",
     "safety_startup",
     "safety_load",
+    "growth",
 ]  # whose figures are in results/
 
 
