@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairlab.backbones.memory import memory_available
 from fairlab.backbones.trust import loading
-from fairlab.memory import memory_available
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:

@@ -107,9 +107,6 @@ def load_backbone(
         )
     with loading(f"the configuration of {name}"):
         config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
-    if gguf:
-        no_bar_without_a_terminal()
-        refuse_without_memory(name, config, getattr(torch, dtype))
     model = None
     if fresh is not None:
         model = _fresh(config, fresh)
@@ -136,8 +133,11 @@ def _load_model(
     """The model with the heads that its configuration names, or without them where the weights lack them.
 
     Raises:
-        FairlabError: the weights lack a part of the model itself.
+        FairlabError: the weights lack a part of the model itself, or those of a GGUF file will not fit into memory.
     """
+    if gguf:
+        refuse_without_memory(name, config, dtype)
+        no_bar_without_a_terminal()
     with loading(f"the model {name}"), _without_report():
         model, found = _kind(config, folder, gguf).from_pretrained(
             folder,

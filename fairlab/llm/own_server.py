@@ -13,8 +13,8 @@ import time
 import weakref
 from pathlib import Path
 
+from fairlab.backbones.memory import memory_available
 from fairlab.llm.program import ServingProgram
-from fairlab.memory import memory_available
 from fairlab.types import FairlabError
 
 KEEPER = Path(__file__).with_name("keeper.py")

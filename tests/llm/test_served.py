@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlab import memory
+from fairlab.backbones import memory
 from fairlab.files import sha256
 from fairlab.llm import program
 from fairlab.llm.client import LLM
