@@ -1,6 +1,6 @@
 """Qwen2.5-Coder-1.5B's log-likelihoods in bfloat16, and by llama.cpp on the 4-bit weights, against float32.
 
-    python -m experiments.llm.causal.formats OUT.json [--llama LLAMA_SCORES] [--pairs 100]
+    python -m experiments.causal_lm.formats OUT.json [--llama LLAMA_SCORES] [--pairs 100]
 
 The pairs are drawn from CrowS-Pairs; only numbers are written, in nats a sentence. ``LLAMA_SCORES`` is the program that
 ``llama_scores.cpp`` beside this file is compiled to; it reads the same token ids. Everything runs in one thread, and
