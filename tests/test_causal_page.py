@@ -21,9 +21,10 @@ def test_share_of_pairs_and_tokens_a_second():
 
 
 def test_a_difference_is_bold_where_its_interval_leaves_no_difference_out():
-    def shown(low, high):
-        return difference(Comparison("b", "s", "q", 1.0, "%", low, high, 0.04, 10))
+    def shown(low, high, **more):
+        return difference(Comparison("b", "s", "q", 1.0, "%", low, high, 0.04, 10, **more))
 
     assert shown(0.5, 1.5) == "**+1 [0.5, 1.5]**"
+    assert shown(0.5, 1.5, p_holm=0.0123) == "**+1 [0.5, 1.5]**, p 0.012"
     assert shown(-0.5, 2.5) == "+1 [-0.5, 2.5]"
     assert difference(None) == "not paired"

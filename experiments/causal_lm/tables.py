@@ -15,6 +15,8 @@ RECORDS = Path(__file__).parent / "records"
 PARTS = ("pronouns", "stereotypes")
 FIRST, SECOND = "smollm2", "qwen"
 WANTED = ("lms", "ss", "icat", "metric_score", "significant_pairs", "women_correlation", "male_ratio", "pro_preferred")
+# Of CrowS-Pairs and StereoSet; kinds of bias and domains of 40 items each are in the records.
+SHOWN = ("all", "gender", "intrasentence", "intersentence", "overall")
 NAMES = {"bfloat16": "transformers, bfloat16", "llama.cpp": "llama.cpp, the file as it is"}
 PLAIN = "float32"
 
@@ -26,12 +28,13 @@ def side_by_side() -> str:
 
 
 def compared(record: Record) -> list[list[str]]:
-    """A row for each reading of the first model that is wanted."""
+    """A row for each reading that is shown."""
     readings = {reading.key: reading for reading in record.readings}
     differences = {entry.key: entry for entry in record.comparisons}
     rows = []
     for key, one in readings.items():
-        if one.phase != FIRST or one.quantity not in WANTED:
+        left_out = one.benchmark in ("crows_pairs", "stereoset") and one.subset not in SHOWN
+        if one.phase != FIRST or one.quantity not in WANTED or left_out:
             continue
         name = key.removeprefix(f"{FIRST}/")
         other = readings[f"{SECOND}/{name}"]
@@ -41,11 +44,12 @@ def compared(record: Record) -> list[list[str]]:
 
 
 def difference(found: Comparison | None) -> str:
-    """A difference with its 95 % interval; in bold where the interval leaves 0 out."""
+    """A difference with its 95 % interval, in bold where that leaves 0 out, and its adjusted p where it has one."""
     if found is None:
         return "not paired"
     text = f"{found.difference:+.3g} [{found.low:.3g}, {found.high:.3g}]"
-    return text if found.low <= 0 <= found.high else f"**{text}**"
+    shown = text if found.low <= 0 <= found.high else f"**{text}**"
+    return shown if found.p_holm is None else f"{shown}, p {found.p_holm:.2g}"
 
 
 def formats() -> str:
@@ -97,7 +101,8 @@ def spent() -> str:
     for part in PARTS:
         for name, taken in stages_of(Record.load(RECORDS / part)).items():
             if name != "report":
-                rows.append([name, f"{taken.seconds:.0f}", f"{taken.peak_bytes / 1e9:.1f}"])
+                label = "loading both" if name == "loading" else name
+                rows.append([label, f"{taken.seconds:.0f}", f"{taken.peak_bytes / 1e9:.1f}"])
     return markdown(["stage", "seconds", "GB of memory at most"], rows)
 
 
