@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a script, it has its own folder there alone
 from experiments.agreement import tables as agreement
 from experiments.biasers import tables as biasers
+from experiments.causal_lm import tables as causal_lm
 from experiments.ccd import tables as ccd
 from experiments.ensemble import tables as ensemble
 from experiments.glue import tables as glue
@@ -38,6 +39,7 @@ for module in (
     glue,
     rewriting,
     smollm2,
+    causal_lm,
     minilm_mlm,
     own_axis,
     perturbation,

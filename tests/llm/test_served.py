@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from fairlab.backbones import memory
 from fairlab.files import sha256
-from fairlab.llm import own_server, program
+from fairlab.llm import program
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.program import ServingProgram, find_program
@@ -116,9 +117,9 @@ def test_a_port_that_is_taken(serving, tmp_path):
 
 def test_memory_below_what_the_model_needs(serving, tmp_path, monkeypatch):
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    3000000 kB\n")
-    monkeypatch.setattr(own_server, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(own_server, "CONTAINER_LIMIT", tmp_path / "memory.max")
-    assert own_server.memory_available() == 3_072_000_000
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "CONTAINER_LIMIT", tmp_path / "memory.max")
+    assert memory.memory_available() == 3_072_000_000
     (tmp_path / "memory.max").write_text("1200000000\n")
     model = serving()
     model.own.memory = 1_700_000_000

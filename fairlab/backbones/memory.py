@@ -1,0 +1,17 @@
+"""Memory that this machine has left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+MEMINFO, CONTAINER_LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+
+
+def memory_available() -> int | None:
+    """Bytes of memory that a new program can have, as Linux and its containers say; None on other systems."""
+    if not MEMINFO.is_file():
+        return None
+    (line,) = (line for line in MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))
+    available = 1024 * int(line.split()[1])
+    bound = CONTAINER_LIMIT.read_text().strip() if CONTAINER_LIMIT.is_file() else "max"
+    return available if bound == "max" else min(available, int(bound))
