@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import operator
+from functools import partial
 from pathlib import Path
 
 from experiments.rendering import interval, markdown
@@ -18,6 +19,8 @@ FORMS = {
     "form_marked": "`counterfactual_marked`: what stands for marked words",
 }
 UNION = "polarity/rewrites/union_accuracy"
+# Dollars a million tokens read and written, as announced in January and July 2024; no discount for kept prefixes.
+PRICES = {"gpt-3.5-turbo-0125": (0.50, 1.50), "gpt-4o-mini-2024-07-18": (0.15, 0.60)}
 
 
 def loaded(name: str) -> Record:
@@ -91,21 +94,44 @@ def read(name: str) -> str:
     return markdown(header, [["by reading", str(sum(right)), ""], *cells])
 
 
-def hundred() -> str:
-    """What became of a hundred sentences, by polarity, and by the case of pronouns as well."""
-    record, more = loaded("hundred"), loaded("kinds_hundred")
-    (groups,) = (note.text for note in more.notes if "rows written" in note.text)
-    calls, asked, answered, seconds = spent(record)
+def five_hundred() -> str:
+    """The found prompt and the rules on the same five hundred sentences, by one verifier and by two."""
+    found = json.loads((RECORDS / "rules.json").read_text(encoding="utf-8"))
+    rows = []
+    for verifiers in ("polarity", "polarity and kinds"):
+        one = found[verifiers]
+        counts = (one["both"] + one["first_alone"], one["both"] + one["second_alone"])
+        rows.append([verifiers, *(share(count, one["texts"]) for count in counts)])
+    rows.append(["versions equal to the other's", *[share(found["equal"], one["texts"])] * 2])
+    return markdown(["of 500 sentences", "the model, %", "rules, %"], rows)
+
+
+def costs() -> str:
+    """Tokens and seconds of a sentence, and what as many tokens cost at listed prices."""
+    calls, asked, answered, seconds = spent(loaded("test500_found"))
     rows = [
-        ["union polarity accuracy, %", union(record)],
-        ["with polarity and kinds as verifiers", groups],
         ["calls", calls],
-        ["tokens read and written a call", f"{asked} and {answered}"],
-        ["seconds a call, of two side by side on one thread of a busy machine", seconds],
+        ["tokens read a call, most of them kept from the call before", asked],
+        ["tokens written a call", answered],
+        ["seconds a call, one thread of a busy machine", seconds],
     ]
-    return markdown(["a hundred sentences", ""], rows)
+    for name, (read_price, write_price) in PRICES.items():
+        dollars = 1000 * (float(asked) * read_price + float(answered) * write_price) / 1e6
+        rows.append([f"dollars a thousand sentences at the prices of {name}", f"{dollars:.2f}"])
+    return markdown(["counterfactual groups of 500 sentences", ""], rows)
 
 
 PAGES = {
-    "experiments/llm/README.md": {"forms": forms, "rounds": rounds, "unseen": unseen, "read": read, "hundred": hundred}
+    "experiments/llm/README.md": {
+        "forms": forms,
+        "rounds": partial(rounds, "search"),
+        "unseen": partial(compared, "unseen", "without examples", "with those found"),
+        "read": partial(read, "read.csv"),
+        "rounds_kinds": partial(rounds, "search_kinds"),
+        "unseen_kinds": partial(compared, "unseen_kinds", "with the six by hand", "with five more found"),
+        "five_hundred": five_hundred,
+        "read_found": partial(read, "read_found.csv"),
+        "human": human,
+        "costs": costs,
+    }
 }
