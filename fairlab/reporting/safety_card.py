@@ -110,6 +110,11 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "|---|---|",
         f"| {DESCRIPTION} | `{sha256(folder / DESCRIPTION)}` |",
         *(f"| {entry['file']} | `{entry['sha256']}` |" for entry in description["harms"].values()),
+        *(
+            f"| {entry['arrays']} | `{entry['arrays_sha256']}` |"
+            for entry in description["harms"].values()
+            if "arrays" in entry
+        ),
         "",
     ]
     return "\n".join(lines)
