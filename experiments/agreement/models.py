@@ -38,10 +38,19 @@ def main() -> None:
         model = GPT2LMHeadModel(GPT2Config(vocab_size=words, initializer_range=WIDE, **sizes))
     model.save_pretrained(given.folder)
     source.tokenizer.save_pretrained(given.folder)
-    settings = given.folder / "tokenizer_config.json"
-    content = json.loads(settings.read_text(encoding="utf-8"))
-    if content["tokenizer_class"] == "TokenizersBackend":  # what transformers 4 calls by another name
-        settings.write_text(json.dumps(content | {"tokenizer_class": "PreTrainedTokenizerFast"}), encoding="utf-8")
+    rename(given.folder)
+
+
+def rename(folder: Path) -> None:
+    """Give two settings the names that transformers 4 knows; it takes its own values else, and says nothing."""
+    tokenizer, config = folder / "tokenizer_config.json", folder / "config.json"
+    content = json.loads(tokenizer.read_text(encoding="utf-8"))
+    if content["tokenizer_class"] == "TokenizersBackend":
+        tokenizer.write_text(json.dumps(content | {"tokenizer_class": "PreTrainedTokenizerFast"}), encoding="utf-8")
+    content = json.loads(config.read_text(encoding="utf-8"))
+    if "rope_parameters" in content:
+        theta = content["rope_parameters"]["rope_theta"]
+        config.write_text(json.dumps(content | {"rope_theta": theta}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -184,7 +184,7 @@ STEPS = {
 def write_arrays(pipelines: Sequence[Any], file: Path) -> bool:
     """Write fitted pipelines as arrays; False, and no file, where one is of a kind that has no such form."""
     kinds = [STEPS.get(" ".join(type(step).__name__ for _, step in getattr(one, "steps", ()))) for one in pipelines]
-    held = {}
+    held: dict[str, Array] = {}
     for number, (kind, pipeline) in enumerate(zip(kinds, pipelines, strict=True)):
         if kind is None:
             return False

@@ -116,7 +116,7 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
 
 def _hashes(folder: Path, description: Mapping[str, Any]) -> dict[str, str]:
     """Hash of each file."""
-    models = {}
+    models: dict[str, str] = {}
     for entry in description["harms"].values():
         models |= {entry["file"]: entry["sha256"]}
         models |= {entry["arrays"]: entry["arrays_sha256"]} if "arrays" in entry else {}
