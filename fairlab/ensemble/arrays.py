@@ -191,7 +191,7 @@ def write_arrays(pipelines: Sequence[Any], file: Path) -> bool:
         arrays = KINDS[kind].of(pipeline)
         held |= {f"{number}.{kind}.{field.name}": getattr(arrays, field.name) for field in fields(arrays)}
     with replaced_when_written(file) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, **held)
+        np.savez(stream, allow_pickle=False, **held)
     return True
 
 
