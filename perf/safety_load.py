@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import re
 import signal
 import subprocess
@@ -59,6 +60,7 @@ def resident(pid: int) -> float:
 
 def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, object]:
     """What became of the requests, and how long they took."""
+    before = os.getloadavg()[0]
     command = [sys.executable, "-m", "fairlab.serve", f"model={model}", "port=0"]
     started = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -80,6 +82,7 @@ def load(model: str, clients: int, seconds: float, texts: int) -> dict[str, obje
         code = server.wait(60)
     return {
         "machine": machine(),
+        "load": before,
         "settings": {"clients": clients, "seconds": seconds, "texts": texts},
         "start_up_seconds": start_up,
         "replies": dict(said),
@@ -97,7 +100,8 @@ def table(result: dict) -> str:
     return "\n".join(
         [
             f"{result['machine']['processor']}; {settings['clients']} clients for {settings['seconds']:.0f} s, "
-            f"{settings['texts']} text a request: {replies}, {result['replies'].get('lost', 0)} lost.",
+            f"{settings['texts']} text a request, the machine's load {result['load']:.1f} before: {replies}, "
+            f"{result['replies'].get('lost', 0)} lost.",
             "",
             "| quantity | value |",
             "|---|---|",

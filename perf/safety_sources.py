@@ -17,6 +17,7 @@ import json
 import os
 import random
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ from torch import nn
 from fairlab.data.safety import read_safety
 from fairlab.ensemble.bilstm import LENGTH, OUTPUTS, TEXTS, BiLSTM
 from fairlab.ensemble.columns import Columns
-from fairlab.ensemble.export import Ensemble
+from fairlab.ensemble.export import Ensemble, load_ensemble, save_ensemble
 from fairlab.ensemble.model import HarmModel
 from fairlab.ensemble.pairing import paired_logistic
 from fairlab.ensemble.passes import Trainer
@@ -99,6 +100,13 @@ def ensemble_of(sources: Sources, texts: list[str]) -> Ensemble:
     return Ensemble(models, {"features": sources.features, "sources": versions, "harms": harms})
 
 
+def exported(ensemble: Ensemble, sources: Sources) -> Ensemble:
+    """The ensemble as it is read back from its folder, which is what scores."""
+    with tempfile.TemporaryDirectory() as place:
+        save_ensemble(ensemble.models, sources, Path(place))
+        return load_ensemble(Path(place))
+
+
 def timed(score: Callable[[list[str]], list[dict[str, Any]]], texts: list[str]) -> tuple[float, float, Array]:
     """Wall and CPU seconds, and the scores."""
     started, busy = time.perf_counter(), time.process_time()
@@ -113,7 +121,7 @@ def measure(folder: str, count: int, repeats: int) -> dict[str, object]:
     load = os.getloadavg()[0]
     texts = texts_of(count)
     sources = {"plain": sources_of(folder, PlainBiLSTM), "ours": sources_of(folder, BiLSTM)}
-    ensemble = ensemble_of(sources["ours"], texts)
+    ensemble = exported(ensemble_of(sources["ours"], texts), sources["ours"])
     ways = {name: Columns(ensemble, found) for name, found in sources.items()}
     rates: dict[str, dict[str, list[float]]] = {name: {"wall": [], "cpu": []} for name in ways}
     for way in ways.values():

@@ -182,6 +182,23 @@ def named_elsewhere(folder):
     (folder / "ensemble.json").write_text(json.dumps(description))
 
 
+def with_arrays(folder, **arrays):
+    """Arrays beside the fitted model, with their hash."""
+    np.savez(folder / "hate.npz", **arrays)
+    description = json.loads((folder / "ensemble.json").read_text())
+    digest = hashlib.sha256((folder / "hate.npz").read_bytes()).hexdigest()
+    description["harms"]["hate"] |= {"arrays": "hate.npz", "arrays_sha256": digest}
+    (folder / "ensemble.json").write_text(json.dumps(description))
+
+
+def arrays_elsewhere(folder):
+    with_arrays(folder, **{"0.forest.roots": np.zeros(1)})
+    shutil.move(folder / "hate.npz", folder.parent / "hate.npz")
+    description = json.loads((folder / "ensemble.json").read_text())
+    description["harms"]["hate"]["arrays"] = "../hate.npz"
+    (folder / "ensemble.json").write_text(json.dumps(description))
+
+
 def target(named, **settings):
     return lambda folder, mark: name_sources(
         folder, {"s": {"_target_": named, **{key: str(value).format(mark=mark) for key, value in settings.items()}}}
@@ -229,6 +246,11 @@ ENSEMBLES = {
     "sources behind a link": lambda folder, _: linked(folder, "sources.yaml"),
     "a model behind a link": lambda folder, _: linked(folder, "hate.skops"),
     "a model in another folder": lambda folder, _: named_elsewhere(folder),
+    "arrays in another folder": lambda folder, _: arrays_elsewhere(folder),
+    "an array of objects": lambda folder, mark: with_arrays(
+        folder, **{"0.forest.roots": np.array([Evil(mark)], dtype=object)}
+    ),
+    "arrays of another model": lambda folder, _: with_arrays(folder, **{"0.network.roots": np.zeros(1)}),
     "a pickle": lambda folder, mark: replace_model(folder, pickle.dumps(Evil(mark))),
     "a pickle of joblib": lambda folder, mark: replace_model(folder, joblibbed(Evil(mark))),
     "a pickle of torch": lambda folder, mark: replace_model(folder, saved(Evil(mark))),

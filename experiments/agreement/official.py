@@ -10,36 +10,53 @@ import runpy
 import sys
 import time
 from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+SEAT = ("6", "6b", "7", "7b", "8", "8b")
+PERMUTATIONS = 20_000  # sent-bias draws them one by one
 
 
-def seat(checkout: Path, model: str, data: Path) -> dict[str, float]:
+def seat(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
     """Effect sizes of the six gender tests by bias-bench, which averages the last layer over all tokens."""
     from bias_bench.benchmark.seat import SEATRunner
-    from transformers import AutoModel, AutoTokenizer
 
-    tests = [f"sent-weat{name}" for name in ("6", "6b", "7", "7b", "8", "8b")]
-    encoder, tokenizer = AutoModel.from_pretrained(model).eval(), AutoTokenizer.from_pretrained(model)
+    tests = [f"sent-weat{name}" for name in SEAT]
+    encoder, tokenizer = loaded(transformers.AutoModel, model)
     runner = SEATRunner(encoder, tokenizer, tests, str(checkout / "data" / "seat"), "", n_samples=100, parametric=True)
     return {f"seat/{one['test'][9:]}/effect_size": float(one["effect_size"]) for one in runner()}
 
 
-def crows_pairs(checkout: Path, model: str, data: Path) -> dict[str, float]:
-    """The score of all pairs and of each bias type by metric.py of CrowS-Pairs; it names its model in its text."""
-    import transformers
+def seat_p(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
+    """Effect sizes and p-values by sent-bias, on the mean of the last layer; its own encoders cannot be installed."""
+    from sentbias.weat import run_test
 
-    masked, tokenizer = (
-        transformers.AutoModelForMaskedLM.from_pretrained(model),
-        transformers.AutoTokenizer.from_pretrained(model),
-    )
-    transformers.BertForMaskedLM.from_pretrained = lambda _: masked
-    transformers.BertTokenizer.from_pretrained = lambda _: tokenizer
+    encoder, tokenizer = loaded(transformers.AutoModel, model)
+
+    def encoded(text: str) -> Any:
+        with torch.no_grad():
+            return encoder(**tokenizer(text, return_tensors="pt"))["last_hidden_state"][0].mean(dim=0).numpy()
+
+    found = {}
+    for name in SEAT:
+        sets = json.loads((checkout / "tests" / f"sent-weat{name}.jsonl").read_text(encoding="utf-8"))
+        for one in sets.values():
+            one["encs"] = {text: encoded(text) for text in one["examples"]}
+        effect, p = run_test(sets, n_samples=PERMUTATIONS)
+        found |= {f"seat/{name}/effect_size": float(effect), f"seat/{name}/p": float(p)}
+    return found
+
+
+def crows_pairs(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
+    """The score of all pairs and of each bias type by metric.py of CrowS-Pairs; it names its model in its text."""
+    stand_in(model, "BertForMaskedLM", "BertTokenizer", transformers.AutoModelForMaskedLM)
     scores = Path("crows_scores.csv").absolute()
-    pairs = data / "crows_pairs" / "crows_pairs_anonymized.csv"
-    sys.argv = ["metric.py", "--input_file", str(pairs), "--lm_model", "bert", "--output_file", str(scores)]
-    runpy.run_path(str(checkout / "metric.py"), run_name="__main__")
+    run(checkout / "metric.py", "--input_file", pairs(data, types), "--lm_model", "bert", "--output_file", scores)
     with scores.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    found = {"crows_pairs/all/metric_score": share(rows)}
+    found = {} if types else {"crows_pairs/all/metric_score": share(rows)}
     for kind in sorted({row["bias_type"] for row in rows}):
         of_kind = [row for row in rows if row["bias_type"] == kind]
         found[f"crows_pairs/{kind.replace('-', '_')}/metric_score"] = share(of_kind)
@@ -51,26 +68,121 @@ def share(rows: list[dict[str, str]]) -> float:
     return 100 * sum(float(row["score"]) for row in rows) / len(rows)
 
 
-def crows_pairs_meade(checkout: Path, model: str, data: Path) -> dict[str, float]:
-    """The score of three bias types by bias-bench."""
+def crows_pairs_meade(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
+    """The score of bias types by bias-bench, those that its paper prints where none are named."""
     from bias_bench.benchmark.crows import CrowSPairsRunner
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    masked, tokenizer = AutoModelForMaskedLM.from_pretrained(model).eval(), AutoTokenizer.from_pretrained(model)
-    pairs = str(data / "crows_pairs" / "crows_pairs_anonymized.csv")
+    causal = is_causal(model)
+    kind_of_model = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
     found = {}
-    for asked, kind in (("gender", "gender"), ("race", "race_color"), ("religion", "religion")):
-        runner = CrowSPairsRunner(masked, tokenizer, pairs, bias_type=asked)
+    for asked in types or ("gender", "race", "religion"):
+        runner = CrowSPairsRunner(*loaded(kind_of_model, model), pairs(data, []), is_generative=causal, bias_type=asked)
+        kind = "race_color" if asked == "race" else asked
         found[f"crows_pairs@meade/{kind}/metric_score"] = float(runner())
     return found
 
 
-KINDS = {one.__name__: one for one in (seat, crows_pairs, crows_pairs_meade)}
+def stereoset(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
+    """Scores of the intrasentence task by StereoSet's own scripts, which name their models."""
+    code, gold = checkout / "code", Path("stereoset.json").absolute()
+    sys.path.insert(0, str(code))
+    shared = ("--input-file", gold, "--no-cuda", "--skip-intersentence", "--output-dir", Path.cwd())
+    if is_causal(model):
+        stand_in(model, "GPT2LMHeadModel", "GPT2Tokenizer", transformers.AutoModelForCausalLM)
+        predictions = Path("predictions_gpt2_ModelNSP_GPT2LM.json").absolute()
+        run(code / "eval_generative_models.py", *shared)
+    else:
+        stand_in(model, "BertForMaskedLM", "BertTokenizer", transformers.AutoModelForMaskedLM)
+        predictions = Path("predictions.json").absolute()
+        named = ("--pretrained-class", "bert-base-uncased", "--intrasentence-model", "BertLM")
+        run(
+            code / "eval_discriminative_models.py",
+            *shared,
+            *named,
+            "--tokenizer",
+            "BertTokenizer",
+            "--output-file",
+            predictions,
+        )
+    evaluator = runpy.run_path(str(code / "evaluation.py"))["ScoreEvaluator"](str(gold), str(predictions))
+    of_domains = evaluator.get_overall_results()["intrasentence"]
+    return stereoset_readings("stereoset", of_domains, types)
+
+
+def stereoset_meade(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
+    """Scores of the intrasentence task by bias-bench."""
+    from bias_bench.benchmark.stereoset import StereoSetRunner
+
+    causal, gold = is_causal(model), Path("stereoset.json").absolute()
+    kind_of_model = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
+    masked, tokenizer = loaded(kind_of_model, model)
+    runner = StereoSetRunner(masked, tokenizer, "a model", str(gold), is_generative=causal)
+    predictions = Path("predictions.json")
+    predictions.write_text(json.dumps(runner()), encoding="utf-8")
+    script = runpy.run_path(str(checkout / "experiments" / "stereoset_evaluation.py"))
+    return stereoset_readings(
+        "stereoset@meade", script["ScoreEvaluator"](str(gold), str(predictions)).get_overall_results(), types
+    )
+
+
+def stereoset_readings(name: str, found: dict[str, Any], types: list[str]) -> dict[str, float]:
+    """Language-model score, stereotype score and ICAT of each domain, and over all where all were measured."""
+    of_subsets = {domain: found.get(domain) for domain in types or ("gender", "profession", "race", "religion")}
+    if not types:
+        of_subsets["intrasentence"] = found["overall"]
+    said = {"lms": "LM Score", "ss": "SS Score", "icat": "ICAT Score"}
+    return {
+        f"{name}/{subset}/{quantity}": float((scores or found["intrasentence"][subset])[key])
+        for subset, scores in of_subsets.items()
+        for quantity, key in said.items()
+    }
+
+
+def loaded(kind: Any, model: str) -> tuple[Any, Any]:
+    """A model and its tokenizer."""
+    return kind.from_pretrained(model).eval(), transformers.AutoTokenizer.from_pretrained(model)
+
+
+def is_causal(model: str) -> bool:
+    """Whether a model writes from left to right."""
+    return str(transformers.AutoConfig.from_pretrained(model).architectures[0]).endswith(("CausalLM", "LMHeadModel"))
+
+
+def stand_in(model: str, model_class: str, tokenizer_class: str, kind: Any) -> None:
+    """Give a model and its tokenizer to code that asks transformers for others by name."""
+    weights, tokenizer = loaded(kind, model)
+    getattr(transformers, model_class).from_pretrained = lambda *_, **__: weights
+    getattr(transformers, tokenizer_class).from_pretrained = lambda *_, **__: tokenizer
+
+
+def run(script: Path, *arguments: object) -> None:
+    """Run a script as the command line would."""
+    sys.argv = [script.name, *map(str, arguments)]
+    runpy.run_path(str(script), run_name="__main__")
+
+
+def pairs(data: Path, types: list[str]) -> str:
+    """The file of CrowS-Pairs, or one of some bias types."""
+    whole = data / "crows_pairs" / "crows_pairs_anonymized.csv"
+    if not types:
+        return str(whole)
+    with whole.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        rows = [row for row in reader if row["bias_type"] in types]
+    part = Path("pairs.csv").absolute()
+    with part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, reader.fieldnames or [])
+        writer.writeheader()
+        writer.writerows(rows)
+    return str(part)
+
+
+KINDS = {one.__name__: one for one in (seat, seat_p, crows_pairs, crows_pairs_meade, stereoset, stereoset_meade)}
 
 if __name__ == "__main__":
-    kind, folder, weights, published, output = sys.argv[1:]
+    kind, folder, weights, published, asked, output = sys.argv[1:]
     sys.path.insert(0, folder)
     started = time.perf_counter()
-    values = KINDS[kind](Path(folder), weights, Path(published))
+    values = KINDS[kind](Path(folder), weights, Path(published), [one for one in asked.split(",") if one])
     seconds = time.perf_counter() - started
     Path(output).write_text(json.dumps({"seconds": round(seconds, 1), "values": values}), encoding="utf-8")

@@ -1,4 +1,7 @@
-"""Fitted ensembles in a folder that is safe to load: skops files, which run no code, and a description in JSON."""
+"""Fitted ensembles in a folder that is safe to load: files that run no code, and a description in JSON.
+
+The models of a harm lie there twice: as a skops file, for scikit-learn, and as plain arrays, which are what scores.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.ensemble.arrays import read_arrays, write_arrays
 from fairlab.ensemble.sources import Sources
 from fairlab.ensemble.trust import DESCRIPTION, inside, load_fitted, read_description
 from fairlab.files import replaced_when_written, sha256, write_whole
@@ -66,7 +70,10 @@ class Ensemble:
 def save_ensemble(
     models: Mapping[str, Any], sources: Sources, folder: Path, thresholds: Mapping[str, float] | None = None
 ) -> None:
-    """Write one skops file a harm and the description, which comes last, with the thresholds that were chosen."""
+    """Write a skops file and one of arrays for each harm, and last the description, with thresholds that were chosen.
+
+    Boosting, and the logistic regression in its place, have no form as arrays: there the skops file is alone.
+    """
     import skops.io
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,6 +88,9 @@ def save_ensemble(
             "slope": model.slope,
             "intercept": model.intercept,
         }
+        arrays = folder / f"{harm}.npz"
+        if write_arrays(model.pipelines, arrays):
+            harms[harm] |= {"arrays": arrays.name, "arrays_sha256": sha256(arrays)}
         if thresholds and harm in thresholds:
             harms[harm]["threshold"] = thresholds[harm]
     write_whole(folder / DESCRIPTION, json.dumps(sources.facts() | {"harms": harms}, indent=1) + "\n")
@@ -97,8 +107,17 @@ def load_ensemble(folder: Path) -> Ensemble:
     description = read_description(folder)
     models = {}
     for harm, entry in description["harms"].items():
-        file = inside(folder / entry["file"])
-        if not file.is_file() or sha256(file) != entry.get("sha256"):
-            raise FairlabError(f"{file} is not the file that was exported; export the ensemble anew")
-        models[harm] = HarmModel(load_fitted(file), entry["slope"], entry["intercept"])
+        file = _as_exported(folder / entry["file"], entry.get("sha256"))
+        if "arrays" in entry:  # an older export, and one of boosting, has none
+            fitted = read_arrays(_as_exported(folder / entry["arrays"], entry.get("arrays_sha256")))
+        else:
+            fitted = load_fitted(file)
+        models[harm] = HarmModel(fitted, entry["slope"], entry["intercept"])
     return Ensemble(models, description)
+
+
+def _as_exported(file: Path, expected: object) -> Path:
+    """A file whose hash is the one in the description."""
+    if not inside(file).is_file() or sha256(file) != expected:
+        raise FairlabError(f"{file} is not the file that was exported; export the ensemble anew")
+    return file

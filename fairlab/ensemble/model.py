@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.ensemble.arrays import ForestArrays, RegressionArrays
+
 Array = NDArray[np.float64]
 LEAST = 1e-6  # of a probability whose logit is taken
 
@@ -18,8 +20,8 @@ class HarmModel:
     """A fitted model of one harm, calibrated.
 
     Attributes:
-        pipelines: scikit-learn pipelines from source scores to the probability of the harm, of whose logits the mean is
-            taken; medians stand in for missing scores.
+        pipelines: from source scores to the probability of the harm, of whose logits the mean is taken; medians stand
+            in for missing scores. Pipelines of scikit-learn where they were fitted, arrays where they were read.
         slope, intercept: line that the logit is put through, so that scores are probabilities on the validation seeds
             (Platt 1999).
     """
@@ -47,6 +49,8 @@ def logits(pipelines: Sequence[Any], features: Array) -> Array:
 
 def _probabilities(pipeline: Any, features: Array) -> Array:
     """What ``predict_proba`` gives; of a forest without checks and a job for every tree, which cost more than it."""
+    if isinstance(pipeline, ForestArrays | RegressionArrays):
+        return pipeline.probabilities(features)
     if type(pipeline[-1]).__name__ != "RandomForestClassifier":
         return np.asarray(pipeline.predict_proba(features)[:, 1])
     cleaned = np.asarray(pipeline[:-1].transform(features), dtype=np.float32)

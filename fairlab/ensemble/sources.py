@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.ensemble.cache import ScoreCache
+from fairlab.ensemble.word_classifier import WordClassifier, read_classifier
 from fairlab.files import sha256
 from fairlab.text.words import TermFinder, word_pieces
 from fairlab.types import DataUnavailable, FairlabError, need_extra
@@ -150,10 +152,12 @@ def _gave_up(source: Source, texts: list[str], error: Exception) -> FairlabError
 
 
 class Profanity:
-    """Probability that a text is offensive, by alt-profanity-check: a linear SVM on word counts, calibrated.
+    """Probability that a text is offensive, by alt-profanity-check: a linear SVM on weighted words, calibrated.
+
+    The package's weights are read where it is installed, and its code is not run: it would import scikit-learn.
 
     Raises:
-        FairlabError: the package is not installed.
+        FairlabError: the package is not installed; in ``score``, when its files are not those expected.
     """
 
     name = "profanity"
@@ -163,11 +167,17 @@ class Profanity:
         need_extra("safety", f"the source {self.name}", "profanity_check")
         self.version = metadata.version("alt-profanity-check")
 
+    @cached_property
+    def classifier(self) -> WordClassifier:
+        """Reads the weights when it is first asked for."""
+        found = find_spec("profanity_check")
+        assert found is not None
+        assert found.origin is not None
+        return read_classifier(Path(found.origin).parent / "data")
+
     def score(self, texts: Sequence[str]) -> Array:
         """Scores (N, 1) in [0, 1]."""
-        from profanity_check import predict_prob
-
-        return np.asarray(predict_prob(list(texts)), dtype=np.float64)[:, None]
+        return self.classifier(texts)[:, None]
 
 
 class Sentiment:

@@ -19,6 +19,7 @@ from fairlab.backbones.trust import loading, read_object
 from fairlab.types import FairlabError, need_extra
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
+FILES = {"file": ".skops", "arrays": ".npz"}  # of a harm, by key of the description; older exports have no arrays
 # The sources that may be built, and their settings.
 SETTINGS = {
     "fairlab.ensemble.sources.Profanity": set[str](),
@@ -111,9 +112,14 @@ def read_description(folder: Path) -> dict[str, Any]:
         cut = entry.get("threshold", 0.5)
         if not isinstance(cut, int | float) or not 0 <= cut <= 1:
             raise FairlabError(f"{file} gives {harm} a threshold that is no score; export the ensemble anew")
-        name = entry.get("file")
-        if not isinstance(name, str) or Path(name).name != name or not name.endswith(".skops"):
-            raise FairlabError(f"{file} names {name!r} for {harm}, which is no skops file beside it; do not use it")
+        for key, suffix in FILES.items():
+            name = entry.get(key)
+            if name is None and key == "arrays":
+                continue
+            if not isinstance(name, str) or Path(name).name != name or not name.endswith(suffix):
+                raise FairlabError(
+                    f"{file} names {name!r} for {harm}, which is no {suffix} file beside it; do not use it"
+                )
     return content
 
 

@@ -108,11 +108,19 @@ def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> st
         "",
         "| file | SHA-256 |",
         "|---|---|",
-        f"| {DESCRIPTION} | `{sha256(folder / DESCRIPTION)}` |",
-        *(f"| {entry['file']} | `{entry['sha256']}` |" for entry in description["harms"].values()),
+        *(f"| {name} | `{digest}` |" for name, digest in _hashes(folder, description).items()),
         "",
     ]
     return "\n".join(lines)
+
+
+def _hashes(folder: Path, description: Mapping[str, Any]) -> dict[str, str]:
+    """Hash of each file."""
+    models: dict[str, str] = {}
+    for entry in description["harms"].values():
+        models |= {entry["file"]: entry["sha256"]}
+        models |= {entry["arrays"]: entry["arrays_sha256"]} if "arrays" in entry else {}
+    return {DESCRIPTION: sha256(folder / DESCRIPTION), **models}
 
 
 def _thresholds(harms: Iterable[str], found: Mapping[tuple[str, str], Reading], target: Any) -> list[str]:

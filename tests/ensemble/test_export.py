@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from fairlab.ensemble.export import load_ensemble, save_ensemble
+from fairlab.ensemble.model import HarmModel
 from fairlab.ensemble.sources import Sentiment, Sources
+from fairlab.ensemble.trust import load_fitted
 from fairlab.types import FairlabError
 from tests.ensemble.conftest import Biased
 
@@ -27,7 +29,7 @@ def test_an_exported_ensemble_scores_alike_and_is_checked(fitted, tmp_path):
     texts = ["An awful day.", "A lovely day.", "x" * 1_000_000, ""]
     features = fitted.sources.score(texts)
     expected = fitted.models["after"]["toxicity"].score(features)
-    np.testing.assert_array_equal(loaded.score(Sources([Biased()]), texts)["toxicity"], expected)
+    np.testing.assert_allclose(loaded.score(Sources([Biased()]), texts)["toxicity"], expected, rtol=1e-13)
     with pytest.raises(FairlabError, match="was trained on"):
         loaded.score(Sources([Sentiment()]), texts)
     (folder / "toxicity.skops").write_bytes(b"something else")
@@ -37,13 +39,36 @@ def test_an_exported_ensemble_scores_alike_and_is_checked(fitted, tmp_path):
         load_ensemble(tmp_path)
 
 
+def test_skops_loads_the_same_models_and_a_folder_without_arrays_is_read(fitted, tmp_path):
+    fitted.export(tmp_path, "")
+    features = fitted.sources.score(["An awful day.", "A lovely day.", ""])
+    expected = fitted.models["after"]["toxicity"].score(features)
+    description = json.loads((tmp_path / "ensemble.json").read_text())
+    entry = description["harms"]["toxicity"]
+    pipelines = load_fitted(tmp_path / entry["file"])
+    model = HarmModel(pipelines, entry["slope"], entry["intercept"])
+    np.testing.assert_array_equal(model.score(features), expected)
+    (tmp_path / entry.pop("arrays")).unlink()
+    (tmp_path / "ensemble.json").write_text(json.dumps(description))
+    np.testing.assert_array_equal(load_ensemble(tmp_path).of_features(features)["toxicity"], expected)
+
+
+def test_changed_arrays_are_refused(fitted, tmp_path):
+    fitted.export(tmp_path, "")
+    with (tmp_path / "toxicity.npz").open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(FairlabError, match=r"toxicity\.npz is not the file that was exported"):
+        load_ensemble(tmp_path)
+    (tmp_path / "toxicity.npz").unlink()
+    with pytest.raises(FairlabError, match=r"toxicity\.npz is not the file that was exported"):
+        load_ensemble(tmp_path)
+
+
 class Strange:
     """What no ensemble holds."""
 
 
 def test_a_file_with_strange_content_is_refused(fitted, tmp_path):
-    from fairlab.ensemble.model import HarmModel
-
     save_ensemble({"toxicity": HarmModel([Strange()], 1.0, 0.0)}, fitted.sources, tmp_path)
     with pytest.raises(FairlabError, match="which no ensemble holds"):
         load_ensemble(tmp_path)

@@ -1,0 +1,111 @@
+"""The linear SVM on weighted words whose weights lie in the package alt-profanity-check, in numpy.
+
+Its files are pickles of scikit-learn's classes; they are read with stubs in the place of these classes.
+Shape letters: N texts, P pairs of a text and a word in it, K calibrated classifiers, V words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.trust import loading
+from fairlab.types import FairlabError
+
+Array = NDArray[np.float64]
+# What the words are weighted by, as far as it decides on them. Stop words are none of the vocabulary.
+EXPECTED = {
+    "analyzer": "word",
+    "lowercase": True,
+    "strip_accents": None,
+    "ngram_range": (1, 1),
+    "norm": "l2",
+    "sublinear_tf": False,
+    "binary": False,
+}
+
+
+@dataclass(frozen=True)
+class WordClassifier:
+    """The mean of K classifiers' calibrated probabilities.
+
+    Attributes:
+        word: pattern of a word.
+        vocabulary: number of each known word.
+        idf: inverse document frequency of each word, (V,).
+        weights, intercepts: of the SVMs, (K, V) and (K,).
+        slopes, shifts: of the lines through their values, whose logistic function is the probability, (K,) each.
+    """
+
+    word: re.Pattern[str]
+    vocabulary: dict[str, int]
+    idf: Array
+    weights: Array
+    intercepts: Array
+    slopes: Array
+    shifts: Array
+
+    def __call__(self, texts: Sequence[str]) -> Array:
+        """Probabilities (N,) of texts."""
+        counts = [self._counts(text) for text in texts]
+        text_P = np.repeat(np.arange(len(texts)), [len(one) for one in counts])
+        word_P = np.array([word for one in counts for word, _ in one], dtype=np.int64)
+        values_P = np.array([count for one in counts for _, count in one]) * self.idf[word_P]
+        values_P /= np.sqrt(np.bincount(text_P, values_P**2, minlength=len(texts)))[text_P]
+        found = np.zeros(len(texts))
+        for weights_V, intercept, slope, shift in zip(
+            self.weights, self.intercepts, self.slopes, self.shifts, strict=True
+        ):
+            margins = np.bincount(text_P, values_P * weights_V[word_P], minlength=len(texts)) + intercept
+            found += 1 / (1 + np.exp(slope * margins + shift))
+        return found / len(self.weights)
+
+    def _counts(self, text: str) -> list[tuple[int, int]]:
+        """Known words of a text and how often it has them, by number."""
+        found = (self.vocabulary.get(word) for word in self.word.findall(text.lower()))
+        return sorted(Counter(number for number in found if number is not None).items())
+
+
+def read_classifier(folder: Path) -> WordClassifier:
+    """The classifier whose two files lie in a folder.
+
+    Raises:
+        FairlabError: they cannot be read, or are not those of the version that is known.
+    """
+    with loading(f"the classifier in {folder}"):
+        words, model = (_read(folder / f"{name}.joblib") for name in ("vectorizer", "model"))
+        if other := [name for name, value in EXPECTED.items() if getattr(words, name) != value]:
+            raise FairlabError(f"{folder}: {other[0]} is another than in alt-profanity-check 1.9; install that version")
+        parts = model.calibrated_classifiers_
+        lines = [part.calibrators[0] for part in parts]
+        return WordClassifier(
+            word=re.compile(words.token_pattern),
+            vocabulary=words.vocabulary_,
+            idf=words._tfidf.idf_,
+            weights=np.concatenate([part.estimator.coef_ for part in parts]),
+            intercepts=np.concatenate([part.estimator.intercept_ for part in parts]),
+            slopes=np.array([line.a_ for line in lines]),
+            shifts=np.array([line.b_ for line in lines]),
+        )
+
+
+class _Stub:
+    """Stands for every class of scikit-learn; it takes attributes and runs nothing."""
+
+
+def _read(file: Path) -> Any:
+    from joblib.numpy_pickle import NumpyUnpickler
+
+    class Reader(NumpyUnpickler):
+        def find_class(self, module: str, name: str) -> Any:
+            return _Stub if module.partition(".")[0] == "sklearn" else super().find_class(module, name)
+
+    with file.open("rb") as stored:
+        return Reader(str(file), stored, ensure_native_byte_order=True).load()
