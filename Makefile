@@ -54,3 +54,4 @@ bench: .venv/installed ## measure performance against the plain way of doing it
 	$(BIN)/python perf/rewriting_speed.py
 	$(BIN)/python perf/perturbation.py
 	$(BIN)/python perf/shortcut.py
+	$(BIN)/python perf/growth.py

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from shortcut import LABELS, texts
 
 RESULTS = Path(__file__).parent / "results" / "growth.json"
 FIGURES = Path(__file__).parent / "figures"
+WIDE, HIGH = 230, 130  # of a panel
+STYLE = "text{font:11px sans-serif;fill:#555}.grid{stroke:#ddd}.line{fill:none;stroke:#1764ab}.point{fill:#1764ab}"
 WIDTH, COMPARED = 384, 5_000
 NAMES = ("Robert", "Mary", "Thomas", "Sarah")
 ABOVE = 0.2  # seconds more than the smallest size that count for the fit
@@ -140,19 +143,42 @@ def exponent(rows: list[dict[str, float]]) -> float | None:
 
 
 def figure(system: str, found: dict[str, Any], file: Path) -> None:
-    """Time and memory against size, both axes logarithmic."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
+    """Time and memory against size, both axes logarithmic, drawn as SVG."""
+    picture = Element("svg", xmlns="http://www.w3.org/2000/svg", viewBox="0 0 640 210", role="img")
+    SubElement(picture, "title").text = f"{system}: processor time and memory against size"
+    SubElement(picture, "style").text = STYLE
+    for left, key, label in ((60, "seconds", "CPU seconds"), (380, "mib", "MiB above the start")):
+        panel = SubElement(picture, "g", transform=f"translate({left},30)")
+        points = [(row["size"], max(row[key], 0.01)) for row in found["rows"]]
+        draw(panel, points, f"{label}, by {found['unit']}")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(tostring(picture, encoding="unicode") + "\n", encoding="utf-8")
 
-    with rc_context({"svg.hashsalt": system, "font.size": 8}):
-        drawn = Figure(figsize=(5.2, 2.2), layout="constrained")
-        for axes, key, label in zip(drawn.subplots(1, 2), ("seconds", "mib"), ("CPU seconds", "MiB"), strict=True):
-            points = [(row["size"], max(row[key], 0.01)) for row in found["rows"]]
-            axes.loglog(*zip(*points, strict=True), marker="o", color="#2f6f9f", linewidth=1.2, markersize=4)
-            axes.set(xlabel=found["unit"], ylabel=label)
-            axes.grid(visible=True, which="major", linewidth=0.3)
-        file.parent.mkdir(exist_ok=True)
-        drawn.savefig(file, format="svg", metadata={"Date": None})
+
+def draw(panel: Element, points: list[tuple[float, float]], title: str) -> None:
+    """One panel: a line with points, and a grid of powers of ten."""
+    logs = np.log10(np.array(points))
+    low, high = np.floor(logs.min(axis=0)), np.ceil(logs.max(axis=0) + 1e-9)
+    at = (logs - low) / np.maximum(high - low, 1) * (WIDE, HIGH)
+    label(panel, 0, -12, title, "start")
+    for power in range(int(low[0]), int(high[0]) + 1):
+        x = (power - low[0]) / max(high[0] - low[0], 1) * WIDE
+        SubElement(panel, "path", {"class": "grid", "d": f"M{x:.1f} 0V{HIGH}"})
+        label(panel, x, HIGH + 16, f"{10**power:,}", "middle")
+    for power in range(int(low[1]), int(high[1]) + 1):
+        y = HIGH - (power - low[1]) / max(high[1] - low[1], 1) * HIGH
+        SubElement(panel, "path", {"class": "grid", "d": f"M0 {y:.1f}H{WIDE}"})
+        label(panel, -6, y + 4, f"{10.0**power:g}", "end")
+    places = [f"{x:.1f},{HIGH - y:.1f}" for x, y in at]
+    SubElement(panel, "polyline", {"class": "line", "points": " ".join(places)})
+    for place in places:
+        x, y = place.split(",")
+        SubElement(panel, "circle", {"class": "point", "cx": x, "cy": y, "r": "3.5"})
+
+
+def label(panel: Element, x: float, y: float, text: str, anchor: str) -> None:
+    """A word at a place."""
+    SubElement(panel, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}).text = text
 
 
 def table(result: dict[str, Any]) -> str:
@@ -187,5 +213,5 @@ if __name__ == "__main__":
     print(table(result))
     if arguments.write:
         RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        for system in arguments.system:
-            figure(system, result["systems"][system], FIGURES / f"growth_{system}.svg")
+        for name, found in result["systems"].items():
+            figure(name, found, FIGURES / f"growth_{name}.svg")

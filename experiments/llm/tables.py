@@ -30,7 +30,7 @@ def loaded(name: str) -> Record:
 
 def spent(record: Record) -> list[str]:
     """Calls, and tokens read and written a call; seconds a call, of calls side by side."""
-    (stage,) = record.provenance["ledger"].values()
+    stage = record.provenance["ledger"]["groups"]
     per_call = (stage[key] / stage["calls"] for key in ("prompt_tokens", "completion_tokens", "seconds"))
     return [str(stage["calls"]), *(f"{value:.1f}" for value in per_call)]
 
@@ -106,6 +106,14 @@ def five_hundred() -> str:
     return markdown(["of 500 sentences", "the model, %", "rules, %"], rows)
 
 
+def repair() -> str:
+    """How many answers were asked for again, their fault quoted, and how many of these were then right."""
+    told = {
+        text.split(" ", 1)[1]: text.split(" ", 1)[0] for text in (note.text for note in loaded("repair_found").notes)
+    }
+    return markdown(["of 160 sentences", ""], [["asked again", told["asked again"]], ["mended", told["mended"]]])
+
+
 def costs() -> str:
     """Tokens and seconds of a sentence, and what as many tokens cost at listed prices."""
     calls, asked, answered, seconds = spent(loaded("test500_found"))
@@ -118,7 +126,7 @@ def costs() -> str:
     for name, (read_price, write_price) in PRICES.items():
         dollars = 1000 * (float(asked) * read_price + float(answered) * write_price) / 1e6
         rows.append([f"dollars a thousand sentences at the prices of {name}", f"{dollars:.2f}"])
-    return markdown(["counterfactual groups of 500 sentences", ""], rows)
+    return markdown(["groups of the 160 and the 500 sentences", ""], rows)
 
 
 PAGES = {
@@ -132,6 +140,7 @@ PAGES = {
         "five_hundred": five_hundred,
         "read_found": partial(read, "read_found.csv"),
         "human": human,
+        "repair": repair,
         "costs": costs,
     }
 }
