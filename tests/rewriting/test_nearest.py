@@ -26,7 +26,7 @@ def texts_of(chosen):
 
 def test_the_nearest_come_last_and_a_text_is_no_example_of_itself():
     (cooking, mining, same) = nearest_examples(
-        ["The chef roasted a goose for dinner.", "The ore was dug from a pit.", EXAMPLES[1]["text"]], EXAMPLES, 2
+        ["The chef roasted a goose for dinner.", "The coal was dug from a pit.", EXAMPLES[1]["text"]], EXAMPLES, 2
     )
     assert EXAMPLES[1] not in cooking
     assert texts_of(mining)[-1] == EXAMPLES[1]["text"]
@@ -40,11 +40,11 @@ def test_a_model_is_shown_the_nearest_example_alone(tmp_path):
     ) as stub:
         llm = LLM(Server(stub.url, "m"), "m", Ledger(tmp_path / "ledger.sqlite"))
         groups = LLMGroups(lexicon=load_lexicon("gender"), llm=llm, examples=EXAMPLES, nearest=1)
-        groups.groups(["The ore was dug by her from a pit."])
+        groups.groups(["The coal was dug by her from a pit."])
     (payload,) = stub.payloads
     assert [message["content"] for message in payload["messages"] if message["role"] == "user"] == [
         EXAMPLES[1]["text"],
-        "The ore was dug by her from a pit.",
+        "The coal was dug by her from a pit.",
     ]
 
 
