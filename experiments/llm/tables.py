@@ -82,8 +82,7 @@ def human() -> str:
 
 def read(name: str) -> str:
     """What two verifiers say of outputs that were read."""
-    with (RECORDS.parent / name).open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    rows = sheet(name)
     right = [row["right"] == "yes" for row in rows]
     by = {
         "polarity": [row["polarity"] == "yes" for row in rows],
@@ -114,6 +113,48 @@ def repair() -> str:
     return markdown(["of 160 sentences", ""], [["asked again", told["asked again"]], ["mended", told["mended"]]])
 
 
+def razor() -> str:
+    """Claims of each label that passed the check, how many are right by reading, and how long claims are."""
+    rows = []
+    for label in ("SUPPORTS", "REFUTES"):
+        asked = [row for row in sheet("razor_read.csv") if row["label"] == label]
+        made = [row for row in asked if row["rewritten"] == "yes"]
+        words = (sum(int(row[key]) for row in asked) / len(asked) for key in ("words_before", "words"))
+        right = sum(row["right"] == "yes" for row in made)
+        rows.append([label, str(len(asked)), str(len(made)), str(right), *(f"{mean:.1f}" for mean in words)])
+    header = ["label", "claims", "rewritten", "right by reading", "words a claim, before", "after"]
+    return markdown(header, rows)
+
+
+def steps() -> str:
+    """What the model does for each step of the papers."""
+    groups, claims = sheet("read_found.csv"), [row for row in sheet("razor_read.csv") if row["rewritten"] == "yes"]
+    seeds = sheet("../ensemble/injection_read.csv")
+    wrong = sum(row["flagged"] == row["right"] for row in seeds)
+    told = {
+        text.split(" ", 1)[1]: text.split(" ", 1)[0] for text in (note.text for note in loaded("repair_found").notes)
+    }
+    rows = [
+        ["counterfactual groups right by reading", *right_of(groups)],
+        ["subgroups put into seeds, right by reading", *right_of(seeds)],
+        ["verdicts on these that are wrong: right ones flagged, wrong ones passed", str(wrong), str(len(seeds))],
+        ["its own faults mended when they are quoted", told["mended"], told["asked again"]],
+        ["claims said anew that passed its check, right by reading", *right_of(claims)],
+    ]
+    return markdown(["step", "number", "of"], rows)
+
+
+def right_of(rows: list[dict[str, str]]) -> list[str]:
+    """How many are right, of how many."""
+    return [str(sum(row["right"] == "yes" for row in rows)), str(len(rows))]
+
+
+def sheet(name: str) -> list[dict[str, str]]:
+    """Rows of a sheet that was read."""
+    with (RECORDS.parent / name).open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
 def costs() -> str:
     """Tokens and seconds of a sentence, and what as many tokens cost at listed prices."""
     calls, asked, answered, seconds = spent(loaded("test500_found"))
@@ -142,5 +183,7 @@ PAGES = {
         "human": human,
         "repair": repair,
         "costs": costs,
+        "razor": razor,
+        "steps": steps,
     }
 }
