@@ -30,6 +30,7 @@ NOT_RUN = {
     r"trainer=(gpu|ddp|fsdp)\b": "needs GPUs",
     r"llm=(local|qwen|replay|vllm)": "asks a language model",
     r"scale=paper": "trains the paper's model",
+    r"model=\S*qwen": "reads a model of 1.5 billion parameters",
     r"\+sweep=optuna|hydra/launcher=": "needs another package",
     r"push=": "needs a token; pushing is tested against a stub",
     r"=NAME|processes=2|fairlab\.reproduce|ckpt=last|benchmark=full|--help|--cfg": "is shown by another test",
