@@ -178,6 +178,7 @@ PAGES = {
         "read": partial(read, "read.csv"),
         "rounds_kinds": partial(rounds, "search_kinds"),
         "unseen_kinds": partial(compared, "unseen_kinds", "with the six by hand", "with five more found"),
+        "nearest": partial(compared, "nearest", "six by hand", "four nearest of 59"),
         "five_hundred": five_hundred,
         "read_found": partial(read, "read_found.csv"),
         "human": human,
