@@ -72,7 +72,7 @@ class AFLite(Filter):
         """Places of the rows that stay, by vectors of any kind."""
         draw = np.random.default_rng(self.seed)
         places, size = np.arange(len(labels_N)), max(1, round(self.slice * len(labels_N)))
-        while len(places) > self.target * len(labels_N):
+        while len(places) > max(2, self.target * len(labels_N)):
             easy = self._predictability(vectors_NF[places], labels_N[places], draw)
             order = np.argsort(-easy, kind="stable")
             out = order[: min(size, len(places) - int(self.target * len(labels_N)))]
@@ -89,7 +89,7 @@ class AFLite(Filter):
         from sklearn.linear_model import LogisticRegression
 
         right, tried = np.zeros(len(labels_N)), np.zeros(len(labels_N))
-        size = max(2, round(self.train * len(labels_N)))
+        size = min(max(2, round(self.train * len(labels_N))), len(labels_N) - 1)  # one at least is left to try
         for _ in range(self.partitions):
             order = draw.permutation(len(labels_N))
             inside, outside = order[:size], order[size:]

@@ -15,8 +15,8 @@ from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups
 from fairlab.rewriting.llm_rewriter import Versions
-from fairlab.rewriting.verifiers import load_verifiers
-from fairlab.types import FairlabError, ReviewNeeded, Row
+from fairlab.rewriting.verifiers import LABEL, load_verifiers
+from fairlab.types import NEUTRAL, FairlabError, ReviewNeeded, Row
 
 CORRECTORS = ("terminal", "file", "rules")
 REVIEW = """\
@@ -41,7 +41,8 @@ class PromptSearch:
             in, ``rules`` takes the rule-based rewriter's versions, of the most confident wrong group for which no
             verifier objects to them.
         verify: names of the verifiers that tell right groups from wrong ones, see
-            :func:`fairlab.rewriting.verifiers.load_verifiers`; the paper's is polarity alone.
+            :func:`fairlab.rewriting.verifiers.load_verifiers`; the paper's is polarity alone. Not ``label``: the search
+            sees texts without labels.
         texts: how many of the input's texts with a word of the axis are searched on, from the first; None takes all.
         seeds: examples to begin with, each with ``text`` and every version, or ``prompt``, those of the prompt's file.
 
@@ -71,9 +72,19 @@ class PromptSearch:
         self.rounds = rounds
         self.corrector = corrector
         self.texts = texts
-        self.verifiers = load_verifiers(verify, rewriter.lexicon, rewriter.llm)
-        self.seeds = rewriter.rewriter.group_prompt.examples if seeds == "prompt" else seeds
+        if not verify or LABEL in verify:
+            raise FairlabError(
+                "a prompt search needs verifiers that tell right groups from wrong ones without a label, not "
+                f"search.verify=[{','.join(verify)}]; give search.verify=[polarity]"
+            )
+        self.verifiers = load_verifiers(verify, rewriter.lexicon)
+        self.seeds = self._of_the_prompt() if isinstance(seeds, str) else seeds
         self.polarity = Polarity(rewriter.lexicon)
+
+    def _of_the_prompt(self) -> list[dict[str, str]]:
+        """The examples of the prompt's file that have every version of this axis."""
+        versions = {NEUTRAL, *self.rewriter.lexicon.attributes}
+        return [one for one in self.rewriter.rewriter.group_prompt.examples if versions <= set(one)]
 
     def wanted(self, text: str) -> bool:
         """Whether a text holds a word of the axis."""

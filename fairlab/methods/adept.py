@@ -103,15 +103,16 @@ class ADEPT(PrototypeDebiasing):
             validate_every=validate_every,
             seed=seed,
         )
-        self.register_buffer("rho", torch.tensor(float("nan") if isinstance(rho, str) else rho))
+        scaled = isinstance(rho, str)
+        self.register_buffer("rho", torch.tensor(float("nan") if scaled else rho), persistent=scaled)
 
     def bias_loss(self, neutral_BLD: Tensor) -> Tensor:
         """Divergence of the attributes' neighbours, see :func:`fairlab.losses.adept.divergence_loss`."""
         prototypes_AF, neutral_BF = self.prototypes.flatten(1), neutral_BLD.flatten(1)
-        if len(neutral_BF) > 1 and self.rho.isnan():
-            self.rho.fill_(scaled_bandwidth(prototypes_AF.detach(), neutral_BF.detach()))
-        rho = self.rho if len(neutral_BF) > 1 else 1.0  # one word has all of the probability at any bandwidth
-        return divergence_loss(prototypes_AF, neutral_BF, rho)
+        if self.rho.isnan() and (found := scaled_bandwidth(prototypes_AF.detach(), neutral_BF.detach())) > 0:
+            self.rho.fill_(found)
+        # Words that are all equally near, or a single one, have a loss of 0 at any bandwidth.
+        return divergence_loss(prototypes_AF, neutral_BF, self.rho.nan_to_num(nan=1.0))
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""

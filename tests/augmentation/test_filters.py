@@ -65,6 +65,13 @@ def test_rows_that_nothing_predicts_stay():
     assert len(left) >= 190
 
 
+@pytest.mark.parametrize("settings", [{"train": 1.0}, {"target": 0.0, "cutoff": 0.0}])
+def test_a_row_at_least_is_left_to_try(settings):
+    labels = np.array(["a", "b"] * 10)
+    left = AFLite(partitions=2, slice=0.5, **settings).left(np.random.default_rng(0).normal(size=(20, 2)), labels)
+    assert len(left) == (0 if "target" in settings else 20)
+
+
 def test_a_pair_is_both_embeddings_their_product_and_difference():
     (pair, alone) = pair_vectors([Labelled("a dog", "x", "a cat"), Labelled("a cat", "x", "a cat")])
     first, second, product, difference = np.split(pair, 4)

@@ -82,6 +82,16 @@ def test_further_groups_are_trained_on_alone(path, tiny, tmp_path):
     assert data.facts()["more"] == {more: sha256(Path(more))}
 
 
+def test_nothing_that_is_measured_on_comes_back_by_further_groups(path, tiny, tmp_path):
+    held_out = [row(replace(group, id=f"t{k}")) | {"split": "test"} for k, group in enumerate(make_groups(30)[25:])]
+    more = write_rows(tmp_path / "more.jsonl", [*map(row, make_groups(25)), *held_out])
+    data = make(path, tiny, more=[more])
+    measured = {text for group in data.groups["validation"] for text in group.texts}
+    assert len(data.groups["validation"]) == 4
+    assert measured.isdisjoint(text for group in data.groups["train"] for text in group.texts)
+    assert len(data.groups["train"]) == 16 + 21  # of 25 four are validated on, and five are of a test split
+
+
 def test_further_groups_have_the_same_attributes(path, tiny, tmp_path):
     versions = {"neutral": "They won.", "old": "They won, old.", "young": "They won, young."}
     other = write_rows(tmp_path / "age.jsonl", [{"id": "1", "axis": "age", "versions": versions}])

@@ -416,6 +416,22 @@ def test_prompt_search_by_what_the_augmentation_verifies(tmp_path, verify, right
     assert [one["chosen"]["text"] for one in rounds if one["chosen"]] == ["Mary Lamb won."] * (len(right) - 1)
 
 
+@pytest.mark.parametrize("verify", ["[]", "[polarity,label]"])
+def test_a_prompt_search_without_a_verifier_of_texts_is_refused(tmp_path, capsys, verify):
+    with Stub(careless_at_first) as stub:
+        assert augment_here(*SEARCH, *of_stub(stub, tmp_path), f"augmentation.verify={verify}") == 1
+    assert "give search.verify=[polarity]" in capsys.readouterr().err
+    assert stub.payloads == []
+
+
+def test_a_prompt_search_on_another_axis_begins_with_the_examples_that_have_its_versions(tmp_path):
+    write_texts(tmp_path / "texts.jsonl", ["The elderly woman left.", "A young sailor sang."])
+    with Stub(lambda payload, nth: said("{}")) as stub:
+        chosen = ["search.seeds=prompt", "axis=age", "search.rounds=1", "search.corrector=rules"]
+        augment_here(*SEARCH, *of_stub(stub, tmp_path), *chosen, "rewriter.unanswered=reject")
+    assert len(stub.payloads[0]["messages"]) == 2  # the task and the text
+
+
 def test_prompt_search_by_file_stops_says_what_to_do_and_goes_on(tmp_path, capsys):
     with Stub(careless_at_first) as stub:
         arguments = [*SEARCH, *of_stub(stub, tmp_path)]

@@ -389,11 +389,18 @@ def test_a_scaled_rho_is_found_on_the_first_words_that_differ_and_stays(tiny):
     words = torch.tensor([[[1.0, 0.0, 0.0]], [[0.0, 2.0, 0.0]], [[0.0, 0.0, 3.0]]])
     assert method.bias_loss(words[:1]).item() == 0
     assert method.rho.isnan()
+    assert method.bias_loss(words[[1, 1, 1]]).item() == 0  # equally near: they say nothing of a bandwidth
+    assert method.rho.isnan()
     method.bias_loss(words)
     found = method.rho.item()
     assert found == pytest.approx((torch.tensor([1.0, 4.0, 9.0]).std(correction=0).item() / 2) ** 0.5)
     method.bias_loss(10 * words)
     assert method.facts()["rho"] == found
+
+
+def test_only_a_rho_that_was_found_is_kept_in_checkpoints(tiny):
+    assert "rho" in adept(tiny, rho="scaled").state_dict()
+    assert "rho" not in adept(tiny).state_dict()
 
 
 def test_rho_is_that_of_the_mode_unless_given(tiny):
