@@ -27,7 +27,8 @@ def trial(name: str, run: Path) -> dict[str, Any]:
     before = Bench(Embedded(fairlab.load(name), KEPT / f"{name}.pt"))
     with tempfile.TemporaryDirectory() as folder:
         after = Bench(Embedded(fairlab.load(str(run)), Path(folder) / "kept.pt"))
-    settings = {key: config["method"][key] for key in SETTINGS} | {"more": config["data"]["more"]}
+    settings = {key: config["method"][key] for key in SETTINGS}
+    settings |= {"more": config["data"]["more"], "then": list(config.get("then") or {})}
     return {"encoder": name, **settings, "seed": config["seed"], **before.compared(after.original)}
 
 
