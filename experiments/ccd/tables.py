@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import yaml
 
@@ -122,23 +123,41 @@ def linear_retrieval() -> str:
 
 def trials() -> str:
     """Readings on data for choosing, of every setting tried on the bench."""
-    lines = (FOLDER / "validation" / "trials.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [
-        [
-            one["encoder"],
-            one["setting"] if "setting" in one else f"lean {one['lean']:g}, drift {one['drift']:.3g}",
-            str(one["short_groups"]),
-            *(f"{one[f'{name}_gap']:+.1f}%" for name in ("pronouns", "clauses", "passages")),
-            f"{one['association_before']:.2f} to {one['association']:.2f}",
-            f"{one['lowest_effect']:+.2f}",
-            f"{one['male_first']:.2f}",
-            f"{one['sts_train']:+.2f}",
-        ]
-        for one in map(json.loads, lines)
+    rows = []
+    for one in tried("trials.jsonl"):
+        setting = one["setting"] if "setting" in one else f"lean {one['lean']:g}, drift {one['drift']:.3g}"
+        rows.append([one["encoder"], setting, str(one["short_groups"]), *bench_readings(one)])
+    return markdown(["encoder", "setting", "short groups", *BENCH], rows)
+
+
+def encoder_trials() -> str:
+    """The same of encoders that were trained with options of CCD."""
+    rows = []
+    for one in tried("encoder_trials.jsonl"):
+        options = f"neutral={one['neutral']}, alignment={one['alignment']:g}, more={','.join(one['more'])}"
+        rows.append([one["encoder"], options, ", ".join(one["then"]) or "none", *bench_readings(one)])
+    return markdown(["encoder", "CCD with", "then", *BENCH], rows)
+
+
+BENCH = [f"gap, {name}" for name in ("pronouns", "clauses", "passages")]
+BENCH += ["association", "lowest effect", "men's document first", "STS-B, training pairs"]
+
+
+def tried(name: str) -> list[dict[str, Any]]:
+    """Trials on the bench, in the order they were made."""
+    lines = (FOLDER / "validation" / name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def bench_readings(one: dict[str, Any]) -> list[str]:
+    """What the bench reads, beside the original encoder."""
+    return [
+        *(f"{one[f'{name}_gap']:+.1f}%" for name in ("pronouns", "clauses", "passages")),
+        f"{one['association_before']:.2f} to {one['association']:.2f}",
+        f"{one['lowest_effect']:+.2f}",
+        f"{one['male_first']:.2f}",
+        f"{one['sts_train']:+.2f}",
     ]
-    gaps = ["gap, pronouns", "gap, clauses", "gap, passages"]
-    columns = ["short groups", *gaps, "association", "lowest effect", "men's document first", "STS-B, training pairs"]
-    return markdown(["encoder", "setting", *columns], rows)
 
 
 def seeds() -> str:
@@ -334,6 +353,7 @@ PAGES = {
         "linear_tests": linear_tests,
         "linear_retrieval": linear_retrieval,
         "trials": trials,
+        "encoder_trials": encoder_trials,
         "published": published,
         "study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
         "retrieval": retrieval,
