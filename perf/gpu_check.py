@@ -25,7 +25,7 @@ from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.data.groups import read_groups
 from fairlab.losses.ccd import bias_loss
 from fairlab.planning.work import training_flops
-from harness import machine, matmul_peak
+from harness import machine, matmul_peak, wait_for
 
 RESULTS = Path(__file__).parent / "results" / "gpu_check.json"
 GROUPS, LENGTH = 32, 128
@@ -81,12 +81,6 @@ def training(device: str, layers: int, batch: int, steps: int) -> dict[str, floa
         "share_of_peak": training_flops(multiplied, rate, adapters=False) / peak,
         "highest_memory_gb": memory / 1e9,
     }
-
-
-def wait_for(device: str) -> None:
-    """Wait until a device has done what it was given."""
-    if torch.device(device).type == "cuda":
-        torch.cuda.synchronize()
 
 
 def tests() -> dict[str, Any]:

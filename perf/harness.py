@@ -54,11 +54,16 @@ def matmul_peak(
         for _ in range(repeats):
             started = time.perf_counter()
             a @ b
-            if on_gpu:
-                torch.cuda.synchronize()
+            wait_for(device)
             seconds.append(time.perf_counter() - started)
         best = max(best, 2 * size**3 / statistics.median(seconds))
     return best
+
+
+def wait_for(device: str) -> None:
+    """Wait until a device has done what it was given."""
+    if torch.device(device).type == "cuda":
+        torch.cuda.synchronize()
 
 
 def peak_memory() -> int:

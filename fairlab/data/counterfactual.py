@@ -63,7 +63,7 @@ class CounterfactualData(Streamed):
             are.
         limit: number of training groups at most, from the first; None uses all.
         more: further groups to train on beside those of ``path``, such as short sentences beside passages, each as a
-            path; see :func:`trainable` for those that are left out.
+            path; those of other splits and those that share a version with a group held out are left out.
         input: the texts of which the groups at ``path`` were made, for the record; None where they were not.
 
     Attributes:
@@ -116,7 +116,7 @@ class CounterfactualData(Streamed):
         kept_out = [group for name, groups in splits.items() if name != "train" for group in groups]
         for place in self.more:
             found = groups_alike(splits["train"], place, "data.more")
-            splits["train"] = [*splits["train"], *trainable(found, [*kept_out, *self.held_out])]
+            splits["train"] = [*splits["train"], *without([*kept_out, *self.held_out], found)]
         self.groups = {name: augmentation.groups(groups) if augmentation else groups for name, groups in splits.items()}
         self.dropped = {name: len(groups) - len(self.groups[name]) for name, groups in splits.items()}
         for name, groups in self.groups.items():
@@ -180,10 +180,10 @@ class CounterfactualData(Streamed):
         return GroupBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions), ids=ids)
 
 
-def trainable(groups: Sequence[Group], kept_out: Sequence[Group]) -> list[Group]:
-    """Groups of no other split than ``train`` that share no version with those that are validated or measured on."""
+def without(kept_out: Sequence[Group], groups: Sequence[Group]) -> list[Group]:
+    """Groups that share no version with those that are validated or measured on."""
     texts = {text for group in kept_out for text in group.texts}
-    return [one for one in groups if one.extra.get("split", "train") == "train" and texts.isdisjoint(one.texts)]
+    return [one for one in groups if texts.isdisjoint(one.texts)]
 
 
 def groups_of(data: object) -> dict[str, list[Group]]:

@@ -103,10 +103,10 @@ def read_groups(path: str) -> list[Group]:
 
 
 def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group]:
-    """The groups of a ``data.path``, which must have the attributes of the training groups.
+    """The groups of a ``data.path`` to train on: of no other split, with the attributes of the training groups.
 
     Raises:
-        FairlabError: they have others.
+        FairlabError: they have others, or there is none to train on.
     """
     found = read_groups(path)
     if found[0].attributes != groups[0].attributes:
@@ -114,7 +114,10 @@ def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group
             f"{path} has the attributes {', '.join(found[0].attributes)}, and the training groups have "
             f"{', '.join(groups[0].attributes)}; give {setting} groups of these, or none"
         )
-    return found
+    to_train_on = [one for one in found if one.extra.get("split", "train") == "train"]
+    if not to_train_on:
+        raise FairlabError(f"{path} has no group of the split train; give {setting} groups to train on, or none")
+    return to_train_on
 
 
 def _of_lines(path: str, files: Sequence[Path]) -> Iterator[tuple[str, Any, str]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, estimated_tokens
 from fairlab.metrics.polarity import Polarity
@@ -17,6 +19,9 @@ from fairlab.rewriting.prompt import Prompt, load_prompt
 from fairlab.rewriting.replacements import replaced, replacements_between
 from fairlab.text.words import Span
 from fairlab.types import NEUTRAL, FairlabError
+
+if TYPE_CHECKING:
+    from fairlab.backbones.backbone import Backbone
 
 CONFIDENCE = "confidence"
 # What a prompt asks for as ``answer``: whole versions, the words that change, or what stands for words that are marked.
@@ -94,6 +99,11 @@ class LLMRewriter:
             raise FairlabError(f"the prompt {group_prompt} has words marked, and there are none to mark")
         self.polarity = polarity
         self.nearest = nearest
+
+    @cached_property
+    def _encoder(self) -> Backbone:
+        """What tells how near texts are, loaded once, where examples are drawn."""
+        return embedded_encoder()
 
     def groups(
         self,
@@ -183,7 +193,9 @@ class LLMRewriter:
             )
             for example in shown
         }
-        of_texts = [shown] * len(texts) if self.nearest is None else nearest_examples(texts, shown, self.nearest)
+        of_texts = [list(shown)] * len(texts)
+        if self.nearest is not None:
+            of_texts = nearest_examples(self._encoder, texts, shown, self.nearest)
         return [
             self._request(
                 task,

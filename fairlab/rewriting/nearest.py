@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from fairlab.backbones.embedded_encoder import embedded_encoder
+if TYPE_CHECKING:
+    from fairlab.backbones.backbone import Backbone
 
 Example = TypeVar("Example", bound=Mapping[str, str])
 
 
-def nearest_examples(texts: Sequence[str], examples: Sequence[Example], count: int) -> list[list[Example]]:
+def nearest_examples(
+    encoder: Backbone, texts: Sequence[str], examples: Sequence[Example], count: int
+) -> list[list[Example]]:
     """The ``count`` examples whose ``text`` has the highest cosine to each text, the nearest last.
 
-    Embeddings are those of the embedded encoder.
-
     Args:
+        encoder: gives the embeddings, of unit length.
         texts: texts that examples are wanted for.
         examples: examples to choose from; an example of the very text is not chosen.
         count: number of examples for each text.
 
     Source: Liu et al. 2022, "What Makes Good In-Context Examples for GPT-3?", section 3 (kNN-augmented selection).
     """
-    embedded = embedded_encoder().embed([*texts, *(example["text"] for example in examples)]).numpy()
+    embedded = encoder.embed([*texts, *(example["text"] for example in examples)]).numpy()
     cosines = embedded[: len(texts)] @ embedded[len(texts) :].T
     chosen: list[list[Example]] = []
     for text, row in zip(texts, cosines, strict=True):

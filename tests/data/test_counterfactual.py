@@ -92,6 +92,12 @@ def test_nothing_that_is_measured_on_comes_back_by_further_groups(path, tiny, tm
     assert len(data.groups["train"]) == 16 + 21  # of 25 four are validated on, and five are of a test split
 
 
+def test_further_groups_of_a_test_split_alone_are_refused(path, tiny, tmp_path):
+    more = write_rows(tmp_path / "more.jsonl", [row(group) | {"split": "test"} for group in make_groups(3)])
+    with pytest.raises(FairlabError, match=r"no group of the split train; give data\.more groups to train on"):
+        make(path, tiny, more=[more])
+
+
 def test_further_groups_have_the_same_attributes(path, tiny, tmp_path):
     versions = {"neutral": "They won.", "old": "They won, old.", "young": "They won, young."}
     other = write_rows(tmp_path / "age.jsonl", [{"id": "1", "axis": "age", "versions": versions}])

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.lexicons import load_lexicon
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
@@ -26,7 +27,10 @@ def texts_of(chosen):
 
 def test_the_nearest_come_last_and_a_text_is_no_example_of_itself():
     (cooking, mining, same) = nearest_examples(
-        ["The chef roasted a goose for dinner.", "The coal was dug from a pit.", EXAMPLES[1]["text"]], EXAMPLES, 2
+        embedded_encoder(),
+        ["The chef roasted a goose for dinner.", "The coal was dug from a pit.", EXAMPLES[1]["text"]],
+        EXAMPLES,
+        2,
     )
     assert EXAMPLES[1] not in cooking
     assert texts_of(mining)[-1] == EXAMPLES[1]["text"]
