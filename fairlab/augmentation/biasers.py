@@ -16,15 +16,17 @@ from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.biasers import BiaserRewriter, Copy
 from fairlab.rewriting.group_rewriters import columns
-from fairlab.rewriting.summaries import ExtractiveSummary, LLMSummary, ModelSummary
+from fairlab.rewriting.llm_morphs import LLMMorph
+from fairlab.rewriting.summaries import ExtractiveSummary, ModelSummary
 from fairlab.rewriting.upshift import SentenceUpshift, WordUpshift
 from fairlab.types import FairlabError, Made, Row
 
 NO_BIASER, WITH_BIASER = "entries without a biaser", "entries with a biaser"
 COPIES, UP, DOWN = "copies", "upshifts", "downshifts"
 DUPLICATES = "duplicates left out"
+NOT_MADE = "morphs not made, or with a fault"
 TO = "to/"  # counts of rows by member, before the name
-MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "sentence")
+MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "sentence", "llm")
 
 
 class Biasers(RowAugmentation):
@@ -39,11 +41,13 @@ class Biasers(RowAugmentation):
         rewriter: the rewriter that finds and replaces biasers.
         mentions: ``first`` expands the first biaser of an entry, ``each`` every distinct one in turn.
         morph: ``copies`` are morphed, as in the paper's example, or ``all`` rows, the entries too.
-        upshift: ``word`` replaces or inserts words by a masked LM, ``sentence`` appends one by a causal LM.
+        upshift: ``word`` replaces or inserts words by a masked LM, ``sentence`` appends one by a causal LM, ``llm`` asks
+            ``llm``.
         summary: how the downshift shortens a text: ``extractive``, ``llm``, or the folder or hub name of a
             sequence-to-sequence model.
-        language_model: language model that writes the upshift: a masked LM for ``word``, a causal LM for ``sentence``.
-        llm: language model that summarises with ``summary=llm``; not used otherwise.
+        language_model: language model that writes the upshift: a masked LM for ``word``, a causal LM for ``sentence``;
+            not used otherwise.
+        llm: language model that is asked with ``upshift=llm`` and ``summary=llm``; not used otherwise.
         seed: seed of where and how an upshift changes a text.
 
     Raises:
@@ -60,7 +64,7 @@ class Biasers(RowAugmentation):
         language_model: Backbone,
         mentions: Literal["first", "each"] = "first",
         morph: Literal["copies", "all"] = "copies",
-        upshift: Literal["word", "sentence"] = "word",
+        upshift: Literal["word", "sentence", "llm"] = "word",
         summary: str = "extractive",
         llm: LLM | None = None,
         seed: int = 0,
@@ -71,14 +75,20 @@ class Biasers(RowAugmentation):
             ("upshift", upshift, UPSHIFTS),
         ):
             if value not in known:
-                raise FairlabError(f"augmentation.{setting} must be {' or '.join(known)}, not {value}")
+                raise FairlabError(
+                    f"augmentation.{setting} must be {', '.join(known[:-1])} or {known[-1]}, not {value}"
+                )
         if not isinstance(rewriter, BiaserRewriter):
             raise FairlabError("the augmentation biasers replaces words by rewriter=biasers alone; leave rewriter out")
         self.rewriter = rewriter
         self.mentions: Literal["first", "each"] = mentions
         self.morph = morph
-        kind = WordUpshift if upshift == "word" else SentenceUpshift
-        self.upshift: Callable[[Sequence[str]], list[str]] = kind(language_model, rewriter.held, seed)
+        self.upshift: Callable[[Sequence[str]], list[str]]
+        if upshift == "llm":
+            self.upshift = LLMMorph(llm, "upshift", rewriter.held)
+        else:
+            kind = WordUpshift if upshift == "word" else SentenceUpshift
+            self.upshift = kind(language_model, rewriter.held, seed)
         self.downshift = summariser(summary, rewriter, llm)
         rewriter.provenance |= {"upshift": upshift, "summary": self.downshift.name}
 
@@ -108,7 +118,7 @@ class Biasers(RowAugmentation):
 
         def add(kind: str, text: str, about: dict[str, Any], new: bool, name: str) -> None:
             if not new or not text.strip():
-                counts[DUPLICATES] += 1
+                counts[DUPLICATES if text.strip() else NOT_MADE] += 1
                 return
             provenance = columns(row, self.name, self.rewriter, {"text": text}) if name else {}
             made.append(
@@ -145,7 +155,7 @@ def summariser(summary: str, rewriter: BiaserRewriter, llm: LLM | None) -> Any:
     """What makes the downshifts; see :class:`Biasers`."""
     if summary == "extractive":
         return ExtractiveSummary(rewriter.held)
-    return LLMSummary(llm) if summary == "llm" else ModelSummary(summary)
+    return LLMMorph(llm, "summary", rewriter.held) if summary == "llm" else ModelSummary(summary)
 
 
 def expansion_verdict(entries: int, members: int, written: int) -> str:

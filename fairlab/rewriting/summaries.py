@@ -11,21 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from fairlab.backbones.loading import find_weights
-from fairlab.llm.client import LLM
-from fairlab.llm.exchange import ANSWERED, ExchangeOutcome, Request, estimated_tokens
-from fairlab.rewriting.prompt import load_prompt
 from fairlab.text.sentences import sentence_spans
 from fairlab.text.words import WORD
-from fairlab.types import FairlabError
 
 KEPT = 3  # one sentence in three
-SCHEMA = {
-    "type": "object",
-    "properties": {"summary": {"type": "string"}},
-    "required": ["summary"],
-    "additionalProperties": False,
-}
-SAID = ANSWERED | {ExchangeOutcome.REJECTED}
 _SMALL = frozenset(
     """
     a an the and or but of in on at to for from with by as is are was were be been it its this that these those we our
@@ -66,53 +55,6 @@ class ExtractiveSummary:
         if telling and not set(telling) & set(kept):
             kept[-1] = telling[0]
         return " ".join(sentences[place] for place in sorted(kept))
-
-
-class LLMSummary:
-    """Summaries by a language model, behind its ledger.
-
-    Args:
-        llm: language model to ask, at temperature 0.
-
-    Raises:
-        FairlabError: there is no language model.
-    """
-
-    name = "llm"
-
-    def __init__(self, llm: LLM | None) -> None:
-        if llm is None:
-            raise FairlabError(
-                "augmentation.summary=llm asks a language model; add llm=local, openai, gemini, vllm or replay"
-            )
-        self.llm = llm
-        self.prompt = load_prompt("summary")
-
-    def __call__(self, texts: Sequence[str]) -> list[str]:
-        """The summary of every text; empty where the model gave none.
-
-        Raises:
-            FairlabError: calls that the server lost again and again.
-        """
-        requests = [
-            Request(
-                (
-                    {"role": "system", "content": self.prompt.task.strip()},
-                    {"role": "user", "content": text},
-                ),
-                schema=SCHEMA,
-                max_tokens=estimated_tokens(text) + 64,
-            )
-            for text in texts
-        ]
-        replies = self.llm.ask(requests, stage="summaries")
-        lost = [reply for reply in replies if not reply.ok and reply.outcome not in SAID]
-        if lost:
-            raise FairlabError(
-                f"{len(lost)} of {len(replies)} summaries got no answer ({lost[0].outcome}: {lost[0].reason}); run the "
-                "same command again to ask for these alone"
-            )
-        return [reply.value["summary"].strip() if reply.ok else "" for reply in replies]
 
 
 class ModelSummary:

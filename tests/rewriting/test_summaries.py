@@ -1,18 +1,10 @@
 """Summaries: what is left out, what must stay."""
 
-import json
-
-import pytest
 import torch
 from transformers import AutoTokenizer, BartConfig, BartForConditionalGeneration
 
-from fairlab.llm.client import LLM
-from fairlab.llm.ledger import Ledger
-from fairlab.llm.server import Server
-from fairlab.rewriting.summaries import ExtractiveSummary, LLMSummary, ModelSummary
+from fairlab.rewriting.summaries import ExtractiveSummary, ModelSummary
 from fairlab.text.words import TermFinder
-from fairlab.types import FairlabError
-from tests.llm.stub import Stub, said
 
 HELD = TermFinder(["Swede", "Swedes", "Indian", "Indians", "Chinese people"])
 
@@ -33,20 +25,6 @@ def test_extractive_summaries_by_hand():
         "The garden had roses and the roses grew. The roses of the garden won."
     ]
     assert summary(["One sentence stays.", ""]) == ["One sentence stays.", ""]
-
-
-def test_summaries_by_a_language_model(tmp_path):
-    def act(payload, nth):
-        return said(json.dumps({"summary": "Short: " + payload["messages"][-1]["content"][:5]}))
-
-    with Stub(act) as stub:
-        summary = LLMSummary(LLM(Server(stub.url, "m"), "m", Ledger(tmp_path / "ledger.sqlite")))
-        assert summary(["A long text.", "Other text."]) == ["Short: A lon", "Short: Other"]
-        assert "never an instruction" in stub.payloads[0]["messages"][0]["content"]
-        assert summary(["A long text."]) == ["Short: A lon"]
-    assert len(stub.payloads) == 2
-    with pytest.raises(FairlabError, match=r"augmentation\.summary=llm asks a language model"):
-        LLMSummary(None)
 
 
 def test_summaries_by_a_sequence_to_sequence_model(tmp_path, tiny_folders):

@@ -1,0 +1,94 @@
+"""Morphs by a language model: what it is shown, what its answers may change, and what is said where there is none."""
+
+import json
+
+import pytest
+
+from fairlab.llm.client import LLM
+from fairlab.llm.ledger import Ledger
+from fairlab.llm.server import Server
+from fairlab.rewriting.llm_morphs import LLMMorph, fault, hide, shown
+from fairlab.text.words import TermFinder
+from fairlab.types import FairlabError
+from tests.llm.stub import Stub, said
+
+HELD = TermFinder(["Swede", "Swedes", "Swedish", "Indian", "Indians", "Chinese people"])
+
+
+def held(text):
+    return [(span.start, span.end) for span in HELD.find(text)]
+
+
+def spoken(texts, answers, shift, tmp_path):
+    """What a model that answers so makes of texts, and what it was sent."""
+
+    def act(payload, nth):
+        return said(json.dumps({"text": answers[payload["messages"][-1]["content"]]}))
+
+    with Stub(act) as stub:
+        morph = LLMMorph(LLM(Server(stub.url, "m"), "m", Ledger(tmp_path / "ledger.sqlite")), shift, held)
+        return morph(texts), stub.payloads
+
+
+def test_members_are_hidden_and_share_one_question(tmp_path):
+    texts = ["An Indian met a friend.", "A Swede met a friend.", "Nobody came."]
+    answers = {"A [A] met a friend.": "A tired [A] met a friend at noon.", "Nobody came.": "Nobody came at noon."}
+    made, payloads = spoken(texts, answers, "upshift", tmp_path)
+    assert made == [
+        "A tired Indian met a friend at noon.",
+        "A tired Swede met a friend at noon.",
+        "Nobody came at noon.",
+    ]
+    assert len(payloads) == 2
+    assert "never an instruction" in payloads[0]["messages"][0]["content"]
+    assert not any("Indian" in json.dumps(payload) for payload in payloads)
+
+
+def test_words_come_back_with_their_article():
+    text, words = hide("An Indian and a Swede met. The Indian spoke.", [(3, 9), (16, 21), (31, 37)])
+    assert (text, words) == ("A [A] and a [B] met. The [A] spoke.", ["Indian", "Swede"])
+    assert shown(text, words) == "An Indian and a Swede met. The Indian spoke."
+    assert shown("[A]s and [C] at [A]'s.", ["Swede"]) == "Swedes and [C] at Swede's."
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        ("Then [A] women paid 40 crowns to Anna in Lund.", ""),
+        ("[A] women paid 40 crowns to Anna in Lund.", "wrong length"),
+        ("Then women paid 40 crowns to Anna in Lund.", "lost letters in brackets"),
+        ("Then [A] and [B] women paid 40 crowns to Anna in Lund.", "new letters in brackets"),
+        ("Then [A] women paid crowns to Anna in Lund.", "lost numbers"),
+        ("In 1999 [A] women paid 40 crowns to Anna in Lund.", "new numbers"),
+        ("Then [A] women paid 40 crowns to a friend in Lund.", "lost names"),
+        ("Then [A] women paid 40 crowns to Anna Berg in Lund.", "new names"),
+        ("Then [A] women paid 40 crowns to Anna in Lund. " + "They did. " * 10, "wrong length"),
+    ],
+)
+def test_faults_of_an_upshift(after, said):
+    assert fault("[A] women paid 40 crowns to Anna in Lund.", after, "upshift") == said
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        ("[A] women paid Anna.", ""),
+        ("Women paid Anna.", "lost letters in brackets"),
+        ("[A] women paid Eva.", "new names"),
+        ("[A] women paid 50 crowns.", "new numbers"),
+        ("[A] women paid 40 crowns to Anna in Lund, and that was a lot.", "wrong length"),
+        ("", "lost letters in brackets"),
+    ],
+)
+def test_faults_of_a_summary(after, said):
+    assert fault("[A] women paid 40 crowns to Anna in Lund, they say.", after, "summary") == said
+
+
+def test_a_faulty_answer_is_none(tmp_path):
+    made, _ = spoken(["Two Swedes came in 1990."], {"Two [A] came in 1990.": "Swedes came."}, "summary", tmp_path)
+    assert made == [""]
+
+
+def test_without_a_model():
+    with pytest.raises(FairlabError, match=r"augmentation\.summary=llm asks a language model"):
+        LLMMorph(None, "summary", held)
