@@ -41,8 +41,8 @@ class Biasers(RowAugmentation):
         rewriter: the rewriter that finds and replaces biasers.
         mentions: ``first`` expands the first biaser of an entry, ``each`` every distinct one in turn.
         morph: ``copies`` are morphed, as in the paper's example, or ``all`` rows, the entries too.
-        upshift: ``word`` replaces or inserts words by a masked LM, ``sentence`` appends one by a causal LM, ``llm`` asks
-            ``llm``.
+        upshift: ``word`` replaces or inserts words by a masked LM, ``sentence`` appends one by a causal LM, ``llm``
+            asks ``llm``.
         summary: how the downshift shortens a text: ``extractive``, ``llm``, or the folder or hub name of a
             sequence-to-sequence model.
         language_model: language model that writes the upshift: a masked LM for ``word``, a causal LM for ``sentence``;
