@@ -44,7 +44,11 @@ def compared(first: Path, second: Path, names: Sequence[str]) -> dict[str, objec
     """How many texts are right in both, in one alone and in neither, and the exact p of the difference (McNemar)."""
     verifiers = load_verifiers(names, load_lexicon("gender"))
     one, other = outcomes(first, verifiers), outcomes(second, verifiers)
-    pairs = [(one[key], other[key]) for key in sorted(one.keys() & other.keys())]
+    return counted([(one[key], other[key]) for key in sorted(one.keys() & other.keys())])
+
+
+def counted(pairs: Sequence[tuple[bool, bool]]) -> dict[str, object]:
+    """Of texts right or wrong in two ways: how many in both, in one alone and in neither, and the exact p (McNemar)."""
     counts = {
         "both": pairs.count((True, True)),
         "first_alone": pairs.count((True, False)),

@@ -1,0 +1,82 @@
+"""All versions in one request, against one request for each attribute, on the same texts.
+
+    python -m experiments.llm.apart TEXTS.jsonl LEDGER OUT.json [THREADS]
+
+Each attribute's request asks for the neutral version as well; the first one's is taken. Only counts are written.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.llm.compare import counted
+from fairlab.files import write_whole
+from fairlab.lexicons import load_lexicon
+from fairlab.llm.loading import load_served
+from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.llm_rewriter import LLMRewriter, Versions
+from fairlab.rewriting.verifiers import TextVerifier, load_verifiers
+from fairlab.types import NEUTRAL
+
+TEXTS = 40
+VERIFIERS = (["polarity"], ["polarity", "kinds"])
+
+
+def asked(rewriter: LLMRewriter, texts: Sequence[str], attributes: Sequence[str]) -> list[dict[str, str]]:
+    """The versions of every text by one request; empty where there are none."""
+    stage = " and ".join(attributes)
+    made = rewriter.groups(texts, axis="gender", attributes=attributes, stage=stage)
+    return [one.versions if isinstance(one, Versions) else {NEUTRAL: ""} for one in made]
+
+
+def right(text: str, versions: Mapping[str, str], verifiers: Sequence[TextVerifier]) -> bool:
+    """Whether there are all versions and no verifier finds a fault with them."""
+    return all(versions.values()) and not any(one.fault(text, versions) for one in verifiers)
+
+
+def main(source: Path, ledger: Path, out: Path, threads: str = "1") -> None:
+    """Ask in both ways, and write how many texts are right in each."""
+    texts = [json.loads(line)["text"] for line in source.read_text(encoding="utf-8").splitlines()[:TEXTS]]
+    lexicon = load_lexicon("gender")
+    budget = {"calls": None, "tokens": None, "dollars": None}
+    llm = load_served(
+        model="qwen",
+        program=None,
+        arguments=["--threads", threads, "--threads-batch", threads],
+        port=None,
+        context=4096,
+        concurrency=1,
+        budget=budget,
+        ledger=str(ledger),
+        total_timeout=600.0,
+    )
+    rewriter = LLMRewriter(llm, group_prompt="counterfactual_marked", polarity=Polarity(lexicon))
+    together = asked(rewriter, texts, lexicon.attributes)
+    each = {name: asked(rewriter, texts, [name]) for name in lexicon.attributes}
+    first = lexicon.attributes[0]
+    apart = [
+        {NEUTRAL: each[first][row].get(NEUTRAL, ""), **{name: each[name][row].get(name, "") for name in each}}
+        for row in range(len(texts))
+    ]
+    spent = {
+        stage: {"calls": one.calls, "prompt_tokens": one.prompt_tokens, "completion_tokens": one.completion_tokens}
+        for stage, one in llm.ledger.stages().items()
+    }
+    found: dict[str, Any] = {"spent": spent}
+    for names in VERIFIERS:
+        verifiers = load_verifiers(names, lexicon)
+        pairs = [
+            (right(text, one, verifiers), right(text, other, verifiers))
+            for text, one, other in zip(texts, together, apart, strict=True)
+        ]
+        found[" and ".join(names)] = counted(pairs)
+    write_whole(out, json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    folder, ledger_file, result, *rest = sys.argv[1:]
+    main(Path(folder), Path(ledger_file), Path(result), *rest)
