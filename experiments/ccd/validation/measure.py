@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -45,6 +46,39 @@ class Mapped:
         return mapped(self.embedded(texts), self.matrix)
 
 
+class Measured:
+    """A backbone with linear maps of its embeddings, read by the benchmarks that are reported.
+
+    Args:
+        name: name of the backbone.
+    """
+
+    def __init__(self, name: str) -> None:
+        backbone = fairlab.load(name)
+        self.name = name
+        self.trained, self.tested = (Embedded(backbone, KEPT / f"{name}{part}.pt") for part in ("", "_test"))
+        self.benchmarks: list[Any] = [
+            CCED(sets=["embedded", "winogender"]),
+            SEAT(tests=TESTS),
+            BiasIR(document="title_and_document"),
+            STSB(),
+        ]
+        original = Mapped(self.tested, torch.eye(backbone.width))
+        self.before = [benchmark.measure(original) for benchmark in self.benchmarks]
+
+    def record(self, matrix: Tensor, config: dict[str, Any], folder: Path, command: str) -> None:
+        """Measure a map, and write the record of it."""
+        changed = Mapped(self.tested, matrix)
+        folder.mkdir(parents=True, exist_ok=True)
+        record = Record(folder, {"backbone": self.name, **config}, command)
+        for benchmark, earlier in zip(self.benchmarks, self.before, strict=True):
+            found = benchmark.measure(changed, earlier.items)
+            add(earlier, "before", record)
+            add(found, "after", record)
+        record.provenance, record.status = environment(), "finished"
+        record.save()
+
+
 def main() -> None:
     """Measure every backbone and seed of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -52,27 +86,11 @@ def main() -> None:
     given = parser.parse_args()
     settings = yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3}
     for name in given.backbones:
-        backbone = fairlab.load(name)
-        trained, tested = (Embedded(backbone, KEPT / f"{name}{part}.pt") for part in ("", "_test"))
-        benchmarks: list[Any] = [
-            CCED(sets=["embedded", "winogender"]),
-            SEAT(tests=TESTS),
-            BiasIR(document="title_and_document"),
-            STSB(),
-        ]
-        original = Mapped(tested, torch.eye(backbone.width))
-        before = [benchmark.measure(original) for benchmark in benchmarks]
+        measured = Measured(name)
         for seed in SEEDS:
-            changed = Mapped(tested, matrix_of(trained, settings, seed))
+            matrix = matrix_of(measured.trained, settings, seed)
             folder = RECORDS / "linear" / name / f"seed_{seed}"
-            folder.mkdir(parents=True, exist_ok=True)
-            record = Record(folder, {"backbone": name, "method": settings, "seed": seed}, f"measure.py {name}")
-            for benchmark, earlier in zip(benchmarks, before, strict=True):
-                found = benchmark.measure(changed, earlier.items)
-                add(earlier, "before", record)
-                add(found, "after", record)
-            record.provenance, record.status = environment(), "finished"
-            record.save()
+            measured.record(matrix, {"method": settings, "seed": seed}, folder, f"measure.py {name}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,16 +23,24 @@ import fairlab
 from experiments.ccd.validation.bench import FOLDER, Bench, Embedded
 from fairlab.data.groups import read_groups
 from fairlab.methods.ccd_linear import MapSettings, anchor_texts, lean_removed, trained_map
+from fairlab.types import Group
 
 SETTINGS = Path("conf/method/ccd_linear.yaml")
 KEPT = Path("outputs/bench")
 
 
-def matrix_of(embedded: Embedded, settings: dict[str, Any], seed: int = 42) -> torch.Tensor:
-    """The matrix that the method finds with some settings, from embeddings that are kept."""
-    people = [group for group in read_groups("embedded/people") if group.extra["split"] == "train"]
+def people() -> list[Group]:
+    """The passages that are trained on."""
+    return [group for group in read_groups("embedded/people") if group.extra["split"] == "train"]
+
+
+def matrix_of(
+    embedded: Embedded, settings: dict[str, Any], seed: int = 42, groups: Sequence[Group] | None = None
+) -> torch.Tensor:
+    """The matrix that the method finds with some settings on some groups, from embeddings that are kept."""
+    passages = people() if groups is None else groups
     short = [] if settings["short"] is None else [read_groups(settings["short"])]
-    kinds = [embedded.groups(kind) for kind in [people, *short, *map(read_groups, settings["directions"])]]
+    kinds = [embedded.groups(kind) for kind in [passages, *short, *map(read_groups, settings["directions"])]]
     anchors = embedded([] if settings["anchors"] is None else anchor_texts(settings["anchors"]))
     start = lean_removed(kinds, anchors, settings["lean"])
     names = ("drift", "rho", "lr", "epochs", "batch_size")

@@ -1,0 +1,45 @@
+"""One linear map of CCD on groups of three origins, measured by the benchmarks that are reported.
+
+    python -m experiments.llm.linear OUT minilm_mlm mpnet
+
+writes OUT/BACKBONE_linear/ORIGIN/seed_SEED/record.json for the groups that the model made (``outputs/llm/groups``),
+those of rules from the same texts (``outputs/llm/groups_rules``), and those that were written. The setting is that of
+``conf/method/ccd_linear.yaml`` without short sentences, so that pronouns are learned from the groups. The encoder reads
+each text once for all maps; records that are there are kept.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import yaml
+
+from experiments.ccd.validation.measure import SEEDS, Measured
+from experiments.ccd.validation.search import SETTINGS, matrix_of, people
+from fairlab.data.groups import read_groups
+
+NUMBER = 1400  # groups, as in the runs in the encoder
+ORIGINS = {"rules": "outputs/llm/groups_rules", "written": None, "llm": "outputs/llm/groups"}
+
+
+def main(out: Path, *backbones: str) -> None:
+    """Measure every origin and seed on every backbone."""
+    settings = yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3, "short": None}
+    for name in backbones:
+        measured = Measured(name)
+        for origin, path in ORIGINS.items():
+            groups = (people() if path is None else read_groups(path))[:NUMBER]
+            for seed in SEEDS:
+                config = {"method": settings, "data": {"path": path, "limit": NUMBER}, "seed": seed}
+                folder = out / f"{name}_linear" / origin / f"seed_{seed}"
+                if (folder / "record.json").is_file():
+                    continue
+                measured.record(
+                    matrix_of(measured.trained, settings, seed, groups), config, folder, f"linear.py {name}"
+                )
+                print(folder, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])
