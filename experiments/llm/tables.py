@@ -7,10 +7,12 @@ import json
 import operator
 from functools import partial
 from pathlib import Path
+from statistics import fmean, stdev
 
 from experiments.rendering import interval, markdown
 from fairlab.metrics.significance import wilson_interval
 from fairlab.record import Record
+from fairlab.reporting.headlines import title
 
 RECORDS = Path(__file__).parent / "records"
 FORMS = {
@@ -168,6 +170,44 @@ def costs() -> str:
         dollars = 1000 * (float(asked) * read_price + float(answered) * write_price) / 1e6
         rows.append([f"dollars a thousand sentences at the prices of {name}", f"{dollars:.2f}"])
     return markdown(["groups of the 160 and the 500 sentences", ""], rows)
+
+
+TRAINED = {
+    "minilm_mlm": "CCD in the encoder, MiniLM",
+    "minilm_mlm_linear": "CCD as one linear map, MiniLM",
+    "mpnet": "CCD in the encoder, mpnet",
+    "mpnet_linear": "CCD as one linear map, mpnet",
+}
+ORIGINS = {"llm": "groups by the model", "rules": "by rules", "written": "written"}
+SEEDS = ("seed_42", "seed_43", "seed_44")
+READ = {
+    "cced/winogender/gap": 4,
+    "cced/embedded/gap": 4,
+    "seat/average/absolute_effect_size": 3,
+    "bias_ir/average/male_ratio": 3,
+    "bias_ir/average/margin": 4,
+    "bias_ir/average/deviation": 3,
+    "stsb/dev/spearman": 2,
+}
+
+
+def origins(name: str) -> str:
+    """What a way of training on groups of three origins reads: means over seeds, and the seeds' widest interval."""
+    found = {
+        origin: [{one.key: one for one in loaded(f"ccd/{name}/{origin}/{seed}").readings} for seed in SEEDS]
+        for origin in ORIGINS
+    }
+    rows = []
+    for key, digits in READ.items():
+        before = found["written"][0][f"before/{key}"]
+        cells = [title(before), interval(before, digits)]
+        for runs in found.values():
+            after = [run[f"after/{key}"] for run in runs]
+            low, high = min(one.low for one in after), max(one.high for one in after)
+            mean, spread = fmean(one.value for one in after), stdev(one.value for one in after)
+            cells.append(f"{mean:.{digits}f} ± {spread:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]")
+        rows.append(cells)
+    return markdown([TRAINED[name], "before", *ORIGINS.values()], rows)
 
 
 PAGES = {
