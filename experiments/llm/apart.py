@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.llm.compare import counted
+from experiments.llm.served import served
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
-from fairlab.llm.loading import load_served
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.llm_rewriter import LLMRewriter, Versions
 from fairlab.rewriting.verifiers import TextVerifier, load_verifiers
@@ -42,18 +42,7 @@ def main(source: Path, ledger: Path, out: Path, threads: str = "1") -> None:
     """Ask in both ways, and write how many texts are right in each."""
     texts = [json.loads(line)["text"] for line in source.read_text(encoding="utf-8").splitlines()[:TEXTS]]
     lexicon = load_lexicon("gender")
-    budget = {"calls": None, "tokens": None, "dollars": None}
-    llm = load_served(
-        model="qwen",
-        program=None,
-        arguments=["--threads", threads, "--threads-batch", threads],
-        port=None,
-        context=4096,
-        concurrency=1,
-        budget=budget,
-        ledger=str(ledger),
-        total_timeout=600.0,
-    )
+    llm = served(ledger, threads)
     rewriter = LLMRewriter(llm, group_prompt="counterfactual_marked", polarity=Polarity(lexicon))
     together = asked(rewriter, texts, lexicon.attributes)
     each = {name: asked(rewriter, texts, [name]) for name in lexicon.attributes}
