@@ -21,8 +21,10 @@ FORMS = {
     "form_marked": "`counterfactual_marked`: what stands for marked words",
 }
 UNION = "polarity/rewrites/union_accuracy"
-# Dollars a million tokens read and written, as announced in January and July 2024; no discount for kept prefixes.
+# Dollars a million tokens read and written, as announced in January and July 2024 and still listed in spring 2026; no
+# discount for kept prefixes.
 PRICES = {"gpt-3.5-turbo-0125": (0.50, 1.50), "gpt-4o-mini-2024-07-18": (0.15, 0.60)}
+DOLLARS_A_EURO = 1.15  # assumed
 
 
 def loaded(name: str) -> Record:
@@ -168,7 +170,8 @@ def costs() -> str:
     ]
     for name, (read_price, write_price) in PRICES.items():
         dollars = 1000 * (float(asked) * read_price + float(answered) * write_price) / 1e6
-        rows.append([f"dollars a thousand sentences at the prices of {name}", f"{dollars:.2f}"])
+        told = f"{dollars:.2f} dollars, {dollars / DOLLARS_A_EURO:.2f} euros"
+        rows.append([f"a thousand sentences at the prices of {name}", told])
     return markdown(["groups of the 160 and the 500 sentences", ""], rows)
 
 
