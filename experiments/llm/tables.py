@@ -144,8 +144,27 @@ def steps() -> str:
         ["verdicts on these that are wrong: right ones flagged, wrong ones passed", str(wrong), str(len(seeds))],
         ["its own faults mended when they are quoted", told["mended"], told["asked again"]],
         ["claims said anew that passed its check, right by reading", *right_of(claims)],
+        ["versions with another label than their seed, by its own word", *relabelled()],
+        *(
+            [f"{shift}s of passages, grammatical and true to the text", *right_of_morphs(shift)]
+            for shift in ("upshift", "downshift")
+        ),
     ]
     return markdown(["step", "number", "of"], rows)
+
+
+def relabelled() -> list[str]:
+    """How many injected versions got another label, of how many."""
+    found = json.loads((RECORDS / "labels.json").read_text(encoding="utf-8"))
+    pairs = {key: count for key, count in found.items() if " to " in key}
+    changed = sum(count for key, count in pairs.items() if len(set(key.split(" to "))) == 2)
+    return [str(changed), str(sum(pairs.values()))]
+
+
+def right_of_morphs(shift: str) -> list[str]:
+    """How many morphs of a kind are right, of those asked for."""
+    some = [row for row in sheet("morphs_read.csv") if row["shift"] == shift]
+    return [str(sum(row["grammatical"] == row["faithful"] == "yes" for row in some)), str(len(some))]
 
 
 def right_of(rows: list[dict[str, str]]) -> list[str]:
@@ -173,6 +192,31 @@ def costs() -> str:
         told = f"{dollars:.2f} dollars, {dollars / DOLLARS_A_EURO:.2f} euros"
         rows.append([f"a thousand sentences at the prices of {name}", told])
     return markdown(["groups of the 160 and the 500 sentences", ""], rows)
+
+
+def apart() -> str:
+    """Versions in one request and in one for each attribute, and what both cost."""
+    spent = json.loads((RECORDS / "apart.json").read_text(encoding="utf-8"))["spent"]
+    texts = spent["man and woman"]["calls"]
+    ways = [[spent["man and woman"]], [spent["man"], spent["woman"]]]
+    rows = [
+        [label, *(f"{sum(stage[key] for stage in way) / texts:.1f}" for way in ways)]
+        for label, key in (("calls a text", "calls"), ("tokens written a text", "completion_tokens"))
+    ]
+    told = markdown(["", "in one request", "one for each"], rows)
+    return "\n\n".join([compared("apart", "in one request", "one for each"), told])
+
+
+def morphs() -> str:
+    """Morphs that passed the check, and what a reading says of them."""
+    read = sheet("morphs_read.csv")
+    rows = []
+    for shift in ("upshift", "downshift"):
+        some = [row for row in read if row["shift"] == shift]
+        made = [row for row in some if row["made"] == "yes"]
+        said = [str(sum(row[key] == "yes" for row in made)) for key in ("grammatical", "faithful")]
+        rows.append([shift, str(len(some)), str(len(made)), *said])
+    return markdown(["morph", "asked for", "passed the check", "grammatical by reading", "true to the text"], rows)
 
 
 TRAINED = {
@@ -226,6 +270,11 @@ PAGES = {
         "read_found": partial(read, "read_found.csv"),
         "human": human,
         "repair": repair,
+        "origins_minilm": partial(origins, "minilm_mlm"),
+        "origins_minilm_linear": partial(origins, "minilm_mlm_linear"),
+        "origins_mpnet_linear": partial(origins, "mpnet_linear"),
+        "apart": apart,
+        "morphs": morphs,
         "costs": costs,
         "razor": razor,
         "steps": steps,
