@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.mentions import Mention, MentionFinder
+from fairlab.rewriting.one_person import People
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.pipeline import count_entities, parse
@@ -70,7 +71,8 @@ class PerturbableWords:
         for k, doc in zip(listed, parsed, strict=True):
             syntax = Syntax(doc)
             for axis, finder in self.finders.items():
-                found[k][axis] = _chosen_from(finder.find(texts[k], syntax), texts[k])
+                mentions = finder.find(texts[k], syntax)
+                found[k][axis] = _whole(_chosen_from(mentions, texts[k]), People(finder, texts[k], syntax, mentions))
         return found
 
     def may_hold(self, text: str) -> bool:
@@ -138,6 +140,11 @@ def _chosen_from(mentions: Sequence[Mention], text: str) -> list[Mention]:
         paired = _paired(marked, text)
         return [mention for mention in marked if _counts(mention) and mention.start not in paired]
     return [mention for mention in mentions if mention.returns and mention.sense.pos != "pronoun"]
+
+
+def _whole(mentions: Sequence[Mention], people: People) -> list[Mention]:
+    """Those of the mentions whose person can be turned as a whole."""
+    return [mention for mention in mentions if not people.half_turned(mention)]
 
 
 def _paired(mentions: Sequence[Mention], text: str) -> set[int]:

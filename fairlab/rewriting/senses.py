@@ -8,7 +8,7 @@ from fairlab.lexicons.names import Name
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
 from fairlab.text.syntax import SUBJECTS, Syntax
-from fairlab.text.things import is_in_name_of_thing, is_in_title
+from fairlab.text.things import is_in_name_of_thing, is_in_title, is_ruler_of
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
 # With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
@@ -16,6 +16,7 @@ ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan s
 RULERS = ROYAL - {"saint", "st"} | frozenset(
     "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
 )
+_ARGUMENTS = frozenset((*SUBJECTS, "dobj", "pobj"))
 _COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
 _OPENING, _CLOSING = (' "', " “", " '", " ‘"), ('" ', "” ", "' ", "’ ")
 _ENDINGS = ("' ", "’ ")
@@ -67,6 +68,8 @@ def name_may_stand(word: str, beside: Neighbours) -> bool:
         return False
     if beside.gap_before in _OPENING and beside.gap_after in _CLOSING and beside.after[:1].isupper():
         return False  # Russell "Rusty" Cartwright
+    if "&" in (beside.gap_before.strip(), beside.gap_after.strip()):
+        return False  # Adam & Eve, a firm
     return not (beside.gap_after == " " and beside.after in _NUMERALS)  # Richard III
 
 
@@ -114,9 +117,9 @@ def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
 
 def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
     """Whether a word that is more often something else shows itself a name, as far as its other sense asks."""
-    if beside.precedes_name or sense == "surname" or beside.follows_first_name:
+    if beside.precedes_name or beside.follows_first_name:
         return True
-    if sense == "rarely":
+    if sense in ("rarely", "surname"):  # *Nelson, 27, was tried*: alone, it is a surname
         return False
     return _acts(token) or (sense == "word" and not token.is_sent_start)
 
@@ -138,7 +141,10 @@ def _names_a_thing(token: Any) -> bool:
     head = token
     while head.dep_ in ("compound", "nmod", "amod") and head.head.i > head.i:
         head = head.head
-    return head is not token and head.tag_ in ("NN", "NNS") and not is_person(head.lower_)
+    if head is token or head.tag_ not in ("NN", "NNS"):
+        return False
+    followers = head.tag_ == "NNS" and head.dep_ in _ARGUMENTS  # *Norman invaders*
+    return followers or not is_person(head.lower_)
 
 
 def _is_joined_to_thing(token: Any) -> bool:
@@ -190,6 +196,8 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
     ):  # an age, not an adjective
         return False
     if capitalised and word.casefold() in ROYAL and beside.precedes_name:
+        return False
+    if capitalised and word.casefold() in RULERS and is_ruler_of(token):
         return False
     if capitalised and (beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)):
         return False

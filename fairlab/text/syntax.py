@@ -84,6 +84,8 @@ class Syntax:
         """Whether ``'s`` stands for *has*: before a participle that it does not make passive."""
         if verb.dep_ == "aux" and verb.head.tag_ == "VBN":
             return True
+        if verb.head.tag_ == "VBN" and any(one.dep_ == "dobj" and one.i < verb.i for one in verb.head.children):
+            return True  # what he's written
         following = _after_adverbs(verb)
         if following is None:
             return False

@@ -14,6 +14,13 @@ _CALLED_AFTER = frozenset(
 )
 # Surnames too, so that they end no place: *Robert David Hall*.
 _SURNAMES = frozenset("hall hills park lake bridge falls day bay county bill act banks towers".split())
+_ADDRESSES = frozenset(
+    """
+    mother father mom mum dad mommy mummy daddy mama papa grandma grandpa granny granddad gran gramps auntie aunt uncle
+    sir madam ma'am lady gentleman ladies gentlemen
+    """.split()
+)
+_PLACED = frozenset("located situated built dedicated opened in near at on".split())
 # Capitalised within a sentence, one of these belongs to a title or to the name of a group: *School for Girls*.
 _PLURALS = frozenset(
     """
@@ -34,6 +41,7 @@ def is_in_name_of_thing(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     return (
         _is_acronym(token)
         or _has_by_name(token)
+        or _is_one_of_title(token)
         or _has_place_at_end(token)
         or _owns_a_thing(token, syntax)
         or (not beside.precedes_name and (_follows_name_and_of(token) or _is_place(token, syntax)))
@@ -43,9 +51,13 @@ def is_in_name_of_thing(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
 def is_in_title(token: Any) -> bool:
     """Whether a noun is capitalised as part of a title: *The Princess and the Frog*, *Dear White People*."""
     word = token.text
-    if not word[:1].isupper() or (word.isupper() and len(word) > 1) or token.is_sent_start:
+    if not word[:1].isupper() or (word.isupper() and len(word) > 1):
         return False
+    if token.is_sent_start:
+        return _is_bare_subject(token)
     if token.lower_ in _PLURALS and not _is_headline(token):
+        return True
+    if token.i and token.nbor(-1).text == "The" and _has_capital_after_and(token):
         return True
     first = token
     while first.i and not first.is_sent_start and first.nbor(-1).text[:1].isupper() and first.nbor(-1).is_alpha:
@@ -53,6 +65,33 @@ def is_in_title(token: Any) -> bool:
         if first.text in ("The", "A", "An"):
             return not first.is_sent_start
     return False
+
+
+def is_named_with_capital(token: Any) -> bool:
+    """Whether a noun is written with a capital within a sentence, and is no address: *the series Monk*, *the Lady*."""
+    word = token.text
+    if not word[:1].isupper() or word.isupper() or token.is_sent_start or token.lower_ in _ADDRESSES:
+        return False
+    before = token.nbor(-1)
+    return before.text[:1].isalpha() and not before.is_sent_start and not _is_headline(token)
+
+
+def _is_bare_subject(token: Any) -> bool:
+    """Whether a bare singular begins a sentence that tells what it is: *Girl is written by Pharrell Williams*."""
+    after = token.doc[token.i + 1 : token.i + 3]
+    if token.tag_ not in ("NN", "NNP") or token.lower_ in _ADDRESSES or len(after) < 2:
+        return False
+    return after[0].lower_ in ("is", "was") and after[1].tag_ != "VBG"
+
+
+def _has_capital_after_and(token: Any) -> bool:
+    """Whether *and* joins the word to a capitalised one: *The King and I*."""
+    after = token.doc[token.i + 1 : token.i + 4]
+    return (
+        len(after) > 1
+        and after[0].text == "and"
+        and after[2 if after[1].text == "the" and len(after) > 2 else 1].text[:1].isupper()
+    )
 
 
 def _is_headline(token: Any) -> bool:
@@ -79,6 +118,23 @@ def _has_by_name(token: Any) -> bool:
     return len(after) == 2 and after[0].text == "the" and after[1].text[:1].isupper()
 
 
+def _is_one_of_title(token: Any) -> bool:
+    """Whether *and the* and a capitalised word follow the name: *Harry Potter and the Deathly Hallows*, a band."""
+    place = token.i + 1
+    while place < len(token.doc) and token.doc[place].text[:1].isupper():
+        place += 1
+    after = token.doc[place : place + 3]
+    return len(after) == 3 and after[0].lower_ in ("and", "&") and after[1].lower_ == "the" and after[2].is_title
+
+
+def is_ruler_of(token: Any) -> bool:
+    """Whether a capitalised title names the ruler of something capitalised: *Duke of Brunswick*, *King of Swing*."""
+    after = token.doc[token.i + 1 : token.i + 4]
+    if len(after) < 2 or after[0].text != "of":
+        return False
+    return after[2 if after[1].lower_ == "the" and len(after) > 2 else 1].text[:1].isupper()
+
+
 def _has_place_at_end(token: Any) -> bool:
     """Whether the capitalised words that follow end in what a place is called: *John F. Kennedy Memorial Library*."""
     run = []
@@ -86,7 +142,20 @@ def _has_place_at_end(token: Any) -> bool:
         if not (other.text[:1].isupper() or other.text in (".", "&")):
             break
         run.append(other)
-    return any(other.lower_ in PLACES - _SURNAMES for other in run[1:])
+    if any(other.lower_ in PLACES - _SURNAMES for other in run[1:]):
+        return True
+    after = token.doc[run[-1].i + 1 : run[-1].i + 3] if run else ()
+    placed = len(after) == 2 and after[0].lower_ in ("is", "was", "lies") and after[1].lower_ in _PLACED
+    return bool(placed and run[-1].lower_ in _SURNAMES)
+
+
+def owns_capitalised(title: Any) -> bool:
+    """Whether something with a capital is a titled person's, as in the name of a work: *Mr. Holland's Opus*."""
+    place = title.i + 1
+    while place < len(title.doc) and (title.doc[place].text == "." or title.doc[place].tag_.startswith("NNP")):
+        place += 1
+    after = title.doc[place : place + 2]
+    return len(after) == 2 and after[0].lower_ in ("'s", "’s") and after[1].text[:1].isupper()
 
 
 def _owns_a_thing(token: Any, syntax: Syntax) -> bool:
