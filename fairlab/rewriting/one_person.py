@@ -62,6 +62,7 @@ class People:
         return (
             any(self._shows(start, word, own) for start, word in left)
             or self._stands_by_unknown(left, own)
+            or any(m.sense.pos == "name" and self._is_middle_name(m) for m in own)
             or self._is_one_of_named_group(own, attribute)
             or self._leaves_pronouns_in_doubt(own, attribute)
         )
@@ -91,13 +92,19 @@ class People:
             return not surname and any(_sentence(token) == _sentence(m.token) for m in own)
         if folded in {m.found.casefold() for m in own}:
             return True
-        person, known = self.coreference.at(start), load_names().get(folded)
+        person = self.coreference.at(start)
         if person is None or all(self.coreference.at(m.start) is not person for m in own):
             return False
-        surname = (known is not None and known.other_sense == "surname") or word in self.finder.surnames(self.text)
+        surname = word in self.finder.surnames(self.text)
         after = token.doc[token.i + 1 : token.i + 2]
         middle = follows_name and len(after) == 1 and after[0].tag_.startswith("NNP")  # Hedwig Eva Maria Kiesler
         return middle or not (surname or follows_name)
+
+    def _is_middle_name(self, name: Mention) -> bool:
+        """Whether a first name of another attribute stands right before the name: *Natalie Clifford Barney*."""
+        before = name.token.nbor(-1) if name.token.i else None
+        known = load_names().get(before.lower_) if before is not None and before.tag_.startswith("NNP") else None
+        return known is not None and {known.gender, name.sense.attribute} == {"man", "woman"}
 
     def _stands_by_unknown(self, left: Sequence[tuple[int, str]], own: Sequence[Mention]) -> bool:
         """Whether a full name was left alone whom a pronoun of the person may mean: *the Scott Parkin case*."""
@@ -133,6 +140,9 @@ class People:
 
         In *her aunt left*, she is none of the named, as nobody is their own aunt.
         """
+        quoted = {self.coreference.quoted[m.token.i] for m in own if m.token is not None}
+        if len(quoted) > 1:  # who speaks is *I* in the quotation
+            return True
         alike = [m for m in self.mentions if m.sense.attribute == attribute and m.token is not None]
         pronouns = [m for m in alike if m.sense.pos == "pronoun"]
         if not pronouns:

@@ -160,7 +160,17 @@ def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
             continue  # but "Hispanic or Latino" is one group under two names
         if _PAIRED.fullmatch(text[one.end : two.start]):
             found |= {one.start, two.start}
-    return found
+    return found | {mention.start for mention in mentions if _stands_by_neutral(mention, text)}
+
+
+def _stands_by_neutral(mention: Mention, text: str) -> bool:
+    """Whether *and* or *or* joins a word to its own neutral form: *actors and actresses*."""
+    neutral = mention.sense.entry.forms[0] if mention.sense.entry is not None and mention.sense.pos == "noun" else ""
+    if not neutral:
+        return False
+    form = re.escape(neutral)
+    before = re.search(rf"\b{form}(?:/| (?:and|or|&) )$", text[: mention.start], re.IGNORECASE)
+    return bool(before or re.match(rf"(?:/| (?:and|or|&) ){form}\b", text[mention.end :], re.IGNORECASE))
 
 
 def perturbability(

@@ -8,7 +8,7 @@ from fairlab.lexicons.names import Name
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
 from fairlab.text.syntax import SUBJECTS, Syntax
-from fairlab.text.things import is_in_name_of_thing, is_in_title, is_ruler_of
+from fairlab.text.things import is_in_name_of_thing, is_in_title, is_ruler_of, is_told_a_thing
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
 # With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
@@ -110,7 +110,14 @@ def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
         token: its token.
         syntax: the parsed text.
     """
-    if _is_joined_to_thing(token) or _rules(token) or _names_a_thing(token) or _is_owner_of_verb(token):
+    if (
+        _is_joined_to_thing(token)
+        or is_told_a_thing(token)
+        or _is_before_first_name(token)
+        or _rules(token)
+        or _names_a_thing(token)
+        or _is_owner_of_verb(token)
+    ):
         return True
     return is_in_name_of_thing(beside, token, syntax)
 
@@ -155,6 +162,12 @@ def _is_joined_to_thing(token: Any) -> bool:
     )
 
 
+def _is_before_first_name(token: Any) -> bool:
+    """Whether a surname stands before a first name, as in a list of books: *Patrick, Pierre;*."""
+    after = token.doc[token.i + 1 : token.i + 4]
+    return len(after) == 3 and after[0].text == "," and after[1].tag_ == "NNP" and after[2].text == ";"
+
+
 def _rules(token: Any) -> bool:
     """Whether a ruler's title follows the name: *Frederick William, Elector of Brandenburg*."""
     place = token.i + 1
@@ -189,7 +202,7 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
         syntax: the parsed text.
     """
     capitalised = word[:1].isupper() and word[1:].islower()
-    if pos == "noun" and is_in_title(token):
+    if pos == "noun" and (is_in_title(token) or is_told_a_thing(token)):
         return False
     if beside.before.casefold() in _BEFORE_AGES or (
         token.i and token.nbor(-1).lower_ == "how"

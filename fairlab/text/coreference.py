@@ -178,10 +178,10 @@ class Coreference:
         if (
             token.dep_ == "compound"
             and token.head.i > token.i
-            and token.head.tag_ == "NN"
+            and token.head.tag_ in ("NN", "NNS")
             and is_person(token.head.lower_)
         ):
-            return  # the woman of *a woman tennis player*
+            return  # the woman of *a woman tennis player*, the *sorority* of sisters
         parts = (child for child in token.children if child.dep_ == "compound")
         shown = next((self.attributes[one.idx] for one in (token, *parts) if one.idx in self.attributes), "")
         subject = _said_of(token) or (token.head if token.dep_ == "appos" else None)

@@ -36,6 +36,7 @@ PLACES = frozenset(
     "medal school institute foundation company corporation corp inc ltd plc bank brothers bros group holdings airlines "
     "airways motors press books records pictures studios act bill amendment day mission railway railroad canal "
     "homestead professorship scholarship fellowship memorial garden gardens designs productions entertainment "
+    "springs way drive lane boulevard plaza highway parkway freeway court terrace "
     "enterprises industries associates collection archive archives".split()
 )
 # A name after one of these belongs to a place, a storm or a church; after an article, to a thing ("the Oscar").

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, PLACES, Neighbours
-from fairlab.text.syntax import Syntax
+from fairlab.text.syntax import SUBJECTS, Syntax
 
 _OF_PLACES = ("GPE", "LOC", "FAC")
 # After a name and *'s*, one of these is called after somebody, and nobody is meant.
@@ -18,6 +18,13 @@ _ADDRESSES = frozenset(
     """
     mother father mom mum dad mommy mummy daddy mama papa grandma grandpa granny granddad gran gramps auntie aunt uncle
     sir madam ma'am lady gentleman ladies gentlemen
+    """.split()
+)
+_WORKS_AND_FIRMS = frozenset(
+    """
+    film movie comedy drama documentary thriller sequel remake song album single book novel play opera musical poem show
+    series magazine newspaper chain company firm brand store restaurant bank band group label ship vessel city town
+    village river street park museum school
     """.split()
 )
 _PLACED = frozenset("located situated built dedicated opened in near at on".split())
@@ -125,6 +132,16 @@ def _is_one_of_title(token: Any) -> bool:
         place += 1
     after = token.doc[place : place + 3]
     return len(after) == 3 and after[0].lower_ in ("and", "&") and after[1].lower_ == "the" and after[2].is_title
+
+
+def is_told_a_thing(token: Any) -> bool:
+    """Whether what the word begins is said to be a work, a firm or a place: *Fred Meyer is a chain of stores*."""
+    head = token
+    while head.dep_ in ("compound", "nmod") and head.head.i > head.i:
+        head = head.head
+    if head.dep_ not in SUBJECTS or head.head.lower_ not in ("is", "was", "are", "were", "'s"):
+        return False
+    return any(child.dep_ == "attr" and child.lower_ in _WORKS_AND_FIRMS for child in head.head.children)
 
 
 def is_ruler_of(token: Any) -> bool:
