@@ -7,7 +7,7 @@ from typing import Any
 from fairlab.lexicons.names import Name
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
-from fairlab.text.syntax import SUBJECTS, Syntax
+from fairlab.text.syntax import SUBJECTS, Syntax, begins_sentence
 from fairlab.text.things import is_in_name_of_thing, is_in_title, is_ruler_of, is_told_a_thing
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
@@ -128,7 +128,7 @@ def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
         return True
     if sense in ("rarely", "surname"):  # *Nelson, 27, was tried*: alone, it is a surname
         return False
-    return _acts(token) or (sense == "word" and not token.is_sent_start)
+    return _acts(token) or (sense == "word" and not begins_sentence(token))
 
 
 def _acts(token: Any) -> bool:
@@ -156,7 +156,7 @@ def _names_a_thing(token: Any) -> bool:
 
 def _is_joined_to_thing(token: Any) -> bool:
     """Whether *and* joins a word alone to a common noun for no person: *Herb and spice groups*."""
-    return token.is_sent_start and any(
+    return begins_sentence(token) and any(
         child.i == token.i + 2 and child.dep_ == "conj" and child.text.islower() and not is_person(child.lower_)
         for child in token.children
     )
@@ -224,9 +224,9 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
 
 
 def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, bool(token.is_sent_start))):
+    if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, begins_sentence(token))):
         return False
-    if word[:1].isupper() and not word.isupper() and not token.is_sent_start and other in _NEVER_CAPITALISED:
+    if word[:1].isupper() and not word.isupper() and not begins_sentence(token) and other in _NEVER_CAPITALISED:
         return False  # the School for Girls
     # Of a text in capitals, tags and dependencies tell nothing.
     if syntax.modifies_later(token) and not word.isupper():
@@ -348,7 +348,7 @@ def _is_kin(token: Any) -> bool:
 
 def _is_exclamation(word: str, token: Any) -> bool:
     """Whether nobody is meant: *and boy, was it cold*."""
-    if word.casefold() != "boy" or token.is_sent_start:
+    if word.casefold() != "boy" or begins_sentence(token):
         return False
     return not any(child.dep_ in ("det", "amod", "poss", "nummod", "compound") for child in token.children)
 

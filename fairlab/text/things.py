@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, PLACES, Neighbours
-from fairlab.text.syntax import SUBJECTS, Syntax
+from fairlab.text.syntax import SUBJECTS, Syntax, begins_sentence
 
 _OF_PLACES = ("GPE", "LOC", "FAC")
 # After a name and *'s*, one of these is called after somebody, and nobody is meant.
@@ -60,27 +60,27 @@ def is_in_title(token: Any) -> bool:
     word = token.text
     if not word[:1].isupper() or (word.isupper() and len(word) > 1):
         return False
-    if token.is_sent_start:
+    if begins_sentence(token):
         return _is_bare_subject(token)
     if token.lower_ in _PLURALS and not _is_headline(token):
         return True
     if token.i and token.nbor(-1).text == "The" and _has_capital_after_and(token):
         return True
     first = token
-    while first.i and not first.is_sent_start and first.nbor(-1).text[:1].isupper() and first.nbor(-1).is_alpha:
+    while first.i and not begins_sentence(first) and first.nbor(-1).text[:1].isupper() and first.nbor(-1).is_alpha:
         first = first.nbor(-1)
         if first.text in ("The", "A", "An"):
-            return not first.is_sent_start
+            return not begins_sentence(first)
     return False
 
 
 def is_named_with_capital(token: Any) -> bool:
     """Whether a noun is written with a capital within a sentence, and is no address: *the series Monk*, *the Lady*."""
     word = token.text
-    if not word[:1].isupper() or word.isupper() or token.is_sent_start or token.lower_ in _ADDRESSES:
+    if not word[:1].isupper() or word.isupper() or begins_sentence(token) or token.lower_ in _ADDRESSES:
         return False
     before = token.nbor(-1)
-    return before.text[:1].isalpha() and not before.is_sent_start and not _is_headline(token)
+    return before.text[:1].isalpha() and not begins_sentence(before) and not _is_headline(token)
 
 
 def _is_bare_subject(token: Any) -> bool:
@@ -193,7 +193,7 @@ def _follows_name_and_of(token: Any) -> bool:
     if token.i < 2 or token.nbor(-1).lower_ != "of":
         return False
     before = token.nbor(-2)
-    return bool(before.text[:1].isupper() and not before.is_sent_start and before.lower_ not in BEFORE_FIRST_NAMES)
+    return bool(before.text[:1].isupper() and not begins_sentence(before) and before.lower_ not in BEFORE_FIRST_NAMES)
 
 
 def _is_place(token: Any, syntax: Syntax) -> bool:

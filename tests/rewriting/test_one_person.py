@@ -113,3 +113,9 @@ def test_nobody_is_given_a_name_that_the_text_holds():
 )
 def test_works_firms_places_and_surnames_are_nobody(text):
     assert chosen(text) == set()
+
+
+def test_a_field_begins_like_a_sentence():
+    text = "Two men make tea. <SEP> Men in matching shirts work."
+    made = "Two women make tea. <SEP> Women in matching shirts work."
+    assert REWRITER.rewrite_entity(text, "men", "woman") == made
