@@ -161,9 +161,10 @@ def _has_place_at_end(token: Any) -> bool:
         run.append(other)
     if any(other.lower_ in PLACES - _SURNAMES for other in run[1:]):
         return True
-    after = token.doc[run[-1].i + 1 : run[-1].i + 3] if run else ()
-    placed = len(after) == 2 and after[0].lower_ in ("is", "was", "lies") and after[1].lower_ in _PLACED
-    return bool(placed and run[-1].lower_ in _SURNAMES)
+    if not run or run[-1].lower_ not in _SURNAMES:
+        return False
+    after = token.doc[run[-1].i + 1 : run[-1].i + 3]
+    return len(after) == 2 and after[0].lower_ in ("is", "was", "lies") and after[1].lower_ in _PLACED
 
 
 def owns_capitalised(title: Any) -> bool:
