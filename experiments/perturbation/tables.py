@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 from experiments.rendering import interval, markdown, matrix_table, methods_table
 from fairlab.metrics.power import detectable_difference
 from fairlab.record import Record
+from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
 from fairlab.reporting.reproduction import read_matrix
 from fairlab.reproduce import finished_records
 
@@ -21,6 +22,7 @@ METHODS = {
     "FairBERTa orig. 16GB": "perturbed text, finetuned",
     "FairBERTa fair 16GB": "perturbed text, fairtuned",
 }
+AUDITED = ("race", "age", "gender")
 KINDS = ("orig", "fair")
 TASKS = {"cola": "CoLA", "sst2": "SST-2", "rte": "RTE", "mrpc": "MRPC", "qnli_halves": "QNLI"}
 USEFUL = {task: f"{task}/dev/{'matthews' if task == 'cola' else 'accuracy'}" for task in TASKS}
@@ -111,6 +113,34 @@ def fairtuning_changes() -> str:
     return markdown(["task", "twin", "accuracy (CoLA: Matthews)", "fairscore"], rows)
 
 
+def audits() -> str:
+    """Labels kept in each of two readings of one sheet an axis, on how many rows a tag was put, and agreement."""
+    head = ["axis", "rows", "labels kept, first", "labels kept, second", "both readings agree on the label", "harmful"]
+    rows, harmful = [], json.loads((FOLDER / "audits" / "harmful.json").read_text(encoding="utf-8"))
+    for axis in AUDITED:
+        first, second = readings(axis)
+        kept = [label_agreement(sheet) for sheet in (first, second)]
+        shares = [f"{one}/{all_} [{100 * low:.0f} %, {100 * high:.0f} %]" for one, all_, low, high in kept]
+        alike = sum(one[JUDGED] == two[JUDGED] for one, two in zip(first, second, strict=True))
+        rows.append([axis, str(len(first)), *shares, f"{alike}/{len(first)}", str(harmful[axis])])
+    return markdown(head, rows)
+
+
+def audit_tags() -> str:
+    """Of each tag of table 9, rows under which either reading put it, and on which both agree, in per cent."""
+    rates = {axis: tag_rates(*readings(axis)) for axis in AUDITED}
+    rows = [
+        [tag, *(f"{100 * rates[axis][tag][0]:.0f}; {100 * rates[axis][tag][1]:.0f}" for axis in AUDITED)]
+        for tag in TAGS
+    ]
+    return markdown(["tag", *AUDITED], rows)
+
+
+def readings(axis: str) -> list[list[dict[str, str]]]:
+    """The two filled sheets of an axis."""
+    return [read_sheet(FOLDER / "audits" / f"{axis}_{number}.csv") for number in (1, 2)]
+
+
 def spread(values: list[float]) -> str:
     """Mean and standard deviation over seeds, and every one of them."""
     each = ", ".join(f"{value:+.1f}" for value in values)
@@ -135,5 +165,7 @@ PAGES = {
         "table_5": lambda: matrix_table(FOLDER, "5"),
         "changes": fairtuning_changes,
         "table_13": lambda: matrix_table(FOLDER, "13"),
+        "audits": audits,
+        "audit_tags": audit_tags,
     },
 }

@@ -30,7 +30,8 @@ from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.text.sentences import sentence_spans
 
 SHEET = Path(__file__).parent / "natural.csv"
-SEEDS = {"race": 5011, "age": 5002, "gender": 7201}  # others were read to mend the rules
+EARLIER = Path(__file__).parent / "earlier_sheets"  # AXIS_SEED.csv: read before the last mending, one sheet a draw
+SEEDS = {"race": 5011, "age": 5002, "gender": 7401}  # others were read to mend the rules
 ROWS, PER_SOURCE = 100, 900
 COLUMNS = ["axis", "source", "line", "sha256", "word", "target", "made_sha256", "verdict", "reason"]
 # File, and how its sentences are found in it.
@@ -115,11 +116,11 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def read_sheet() -> list[dict[str, str]]:
-    """The rows of the sheet, none where there is no sheet yet."""
-    if not SHEET.is_file():
+def read_sheet(path: Path = SHEET) -> list[dict[str, str]]:
+    """The rows of a sheet, none where there is no sheet yet."""
+    if not path.is_file():
         return []
-    with SHEET.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -143,6 +144,18 @@ def verdicts() -> dict[str, Any]:
         for axis in AXES
         if (number := sum(row["axis"] == axis for row in rows))
     }
+
+
+def all_verdicts() -> list[tuple[str, str, dict[str, Any]]]:
+    """Axis, seed and share of rewritings found wrong of every sheet that is kept, oldest first for each axis."""
+    found = []
+    for axis in AXES:
+        for path in sorted(EARLIER.glob(f"{axis}_*.csv")):
+            rows = read_sheet(path)
+            wrong = sum(row["verdict"] == "wrong" for row in rows)
+            found.append((axis, path.stem.removeprefix(f"{axis}_"), share(wrong, len(rows))))
+        found.append((axis, str(SEEDS[axis]), verdicts()[axis]))
+    return found
 
 
 if __name__ == "__main__":

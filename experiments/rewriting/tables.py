@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from experiments.rendering import markdown
-from experiments.rewriting.natural import verdicts
+from experiments.rewriting.natural import all_verdicts, verdicts
 
 RECORD = Path(__file__).parent / "record.json"
 LABELLED = Path(__file__).parent / "labelled"
@@ -96,8 +96,8 @@ def labelled_rates() -> str:
 
 
 def natural_verdicts() -> str:
-    """The natural sentences that were read."""
-    return markdown(["axis", "wrong"], [[axis, _share(found)] for axis, found in verdicts().items()])
+    """The natural sentences that were read, every sheet that is kept."""
+    return markdown(["axis", "seed", "wrong"], [[axis, seed, _share(found)] for axis, seed, found in all_verdicts()])
 
 
 def _brief(found: dict[str, float]) -> str:

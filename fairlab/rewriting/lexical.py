@@ -273,7 +273,8 @@ class _Work:
             if self.taken is None:
                 self.taken = {word.casefold() for word in self.pieces[::2]}
             target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
-            new = vocabulary.name(found, action.sense, target, self.taken)
+            taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon goes there and back
+            new = vocabulary.name(found, action.sense, target, taken)
             self._put(place, place, new.upper() if len(found) > 1 and found.isupper() else new)
 
     def beside(self, place: int) -> Neighbours:

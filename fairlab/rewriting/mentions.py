@@ -16,6 +16,7 @@ from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_na
 from fairlab.text.people import is_role
 from fairlab.text.protected import protected_spans
 from fairlab.text.syntax import Syntax
+from fairlab.text.things import is_named_with_capital, owns_capitalised
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, TermFinder, word_pieces
 from fairlab.types import NEUTRAL
 
@@ -28,6 +29,7 @@ _SEVERAL = re.compile(r"[,;:()]")
 _NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
 # Before one of these words, a noun that is a verb too is a verb.
 BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
+_ANOTHER = re.compile(r" [A-Z]")
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 
 
@@ -145,7 +147,7 @@ class MentionFinder:
         spans = list(self.finder.find(text))
         if not spans:
             return []
-        protected, surnames = self._protected(text), self.surnames(text)
+        protected, surnames, last = self._protected(text), self.surnames(text), _last_names(text)
         found = []
         for span in spans:
             if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
@@ -154,7 +156,9 @@ class MentionFinder:
                 continue
             word, beside = text[span.start : span.end], neighbours(text, span.start, span.end)
             senses = tuple(
-                sense for sense in self.vocabulary.senses[span.term] if _may_stand(word, sense, beside, surnames)
+                sense
+                for sense in self.vocabulary.senses[span.term]
+                if _may_stand(word, sense, beside, last if beside.precedes_name else surnames)
             )
             if senses:
                 found.append(ListedWord(span.start, span.end, word, senses, beside))
@@ -254,9 +258,12 @@ class MentionFinder:
                 return False
             if word in _ABBREVIATED and not (beside.gap_after in (" ", ". ") and beside.after[:1].isupper()):
                 return False
-            if beside.after in _OFFICES:
+            if beside.after in _OFFICES or owns_capitalised(token):
                 return False
             return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
+        common = sense.pos == "noun" and self.vocabulary.listed(sense)[:1].islower()
+        if common and not beside.precedes_name and is_named_with_capital(token):
+            return False
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
         return word_stands(word, sense.pos, other, beside, token, syntax)
 
@@ -276,12 +283,7 @@ class MentionFinder:
 
     def surnames(self, text: str) -> set[str]:
         """Words that stand after a first name somewhere in the text: alone, they are not first names either."""
-        pairs = _NAME_PAIR.finditer(text)
-        return {
-            pair[2]
-            for pair in pairs
-            if pair[1].casefold() in load_names() and pair[1].casefold() not in BEFORE_FIRST_NAMES
-        }
+        return {pair[2] for pair in _name_pairs(text)}
 
     def is_listed_name(self, word: str) -> bool:
         """Whether a word is listed as a first name of the axis."""
@@ -292,15 +294,34 @@ class MentionFinder:
 def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
     """Whether a word may have a sense, as far as the text alone tells."""
     if sense.pos == "pronoun":
-        return word != "US"
+        return word != "US" and not _is_in_title(word, beside)
     if sense.pos != "name":
         return True
-    return name_may_stand(word, beside) and (word not in surnames or beside.precedes_name)
+    return name_may_stand(word, beside) and word not in surnames
+
+
+def _is_in_title(word: str, beside: Neighbours) -> bool:
+    """Whether a pronoun is capitalised within a sentence, as another word after it is: *the comedy His Girl Friday*."""
+    if not (word[:1].isupper() and not word.isupper() and beside.gap_before == beside.gap_after == " "):
+        return False
+    return beside.after[:1].isupper() and not (beside.after.isupper() or beside.before[:1].isupper())
 
 
 def _has_other_sense(word: str) -> bool:
     known = load_names().get(word.casefold())
     return known is not None and bool(known.other_sense)
+
+
+def _name_pairs(text: str) -> Iterator[re.Match[str]]:
+    """A first name and the capitalised word after it, wherever they stand."""
+    for pair in _NAME_PAIR.finditer(text):
+        if pair[1].casefold() in load_names() and pair[1].casefold() not in BEFORE_FIRST_NAMES:
+            yield pair
+
+
+def _last_names(text: str) -> set[str]:
+    """Words that end a name after a first name: no first names before another word either, as in *Jackson Arrives*."""
+    return {pair[2] for pair in _name_pairs(text) if not _ANOTHER.match(text, pair.end(2))}
 
 
 @cache
@@ -313,15 +334,16 @@ def not_people_pattern() -> re.Pattern[str]:
 def neighbours(text: str, start: int, end: int) -> Neighbours:
     """The words beside ``text[start:end]``, as far as forty characters away."""
     before, after = _BEFORE.search(text[max(0, start - 40) : start]), _AFTER.match(text[end : end + 40])
-    return Neighbours(
-        before[1] if before else "", before[2] if before else "", after[2] if after else "", after[1] if after else ""
-    )
+    following, gap = (after[2], after[1]) if after else ("", "")
+    if len(following) > 2 and following.isupper() and not text[start:end].isupper():
+        following = following.lower()  # an acronym is no surname: *Franklin ISBN*
+    return Neighbours(before[1] if before else "", before[2] if before else "", following, gap)
 
 
 def _is_demonym(word: str) -> bool:
     """Whether a capitalised word tells whence somebody is: *Spaniard Juan Carlos*."""
     folded = word.casefold()
-    return folded.endswith(("ian", "iard", "ese", "german", "mexican")) and folded not in load_names()
+    return len(word) > 5 and folded.endswith(("ian", "iard", "ese", "german", "mexican")) and folded not in load_names()
 
 
 def _precedes_place(token: Any, syntax: Syntax) -> bool:

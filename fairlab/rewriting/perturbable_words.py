@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.mentions import Mention, MentionFinder
+from fairlab.rewriting.one_person import People
 from fairlab.rewriting.vocabulary import Sense, Vocabulary
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.pipeline import count_entities, parse
@@ -70,7 +71,8 @@ class PerturbableWords:
         for k, doc in zip(listed, parsed, strict=True):
             syntax = Syntax(doc)
             for axis, finder in self.finders.items():
-                found[k][axis] = _chosen_from(finder.find(texts[k], syntax), texts[k])
+                mentions = finder.find(texts[k], syntax)
+                found[k][axis] = _whole(_chosen_from(mentions, texts[k]), People(finder, texts[k], syntax, mentions))
         return found
 
     def may_hold(self, text: str) -> bool:
@@ -140,6 +142,11 @@ def _chosen_from(mentions: Sequence[Mention], text: str) -> list[Mention]:
     return [mention for mention in mentions if mention.returns and mention.sense.pos != "pronoun"]
 
 
+def _whole(mentions: Sequence[Mention], people: People) -> list[Mention]:
+    """Those of the mentions whose person can be turned as a whole."""
+    return [mention for mention in mentions if not people.half_turned(mention)]
+
+
 def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
     """Offsets of words of two attributes that stand side by side: turning one of *men and women* says nothing."""
     found = set[int]()
@@ -153,7 +160,17 @@ def _paired(mentions: Sequence[Mention], text: str) -> set[int]:
             continue  # but "Hispanic or Latino" is one group under two names
         if _PAIRED.fullmatch(text[one.end : two.start]):
             found |= {one.start, two.start}
-    return found
+    return found | {mention.start for mention in mentions if _stands_by_neutral(mention, text)}
+
+
+def _stands_by_neutral(mention: Mention, text: str) -> bool:
+    """Whether *and* or *or* joins a word to its own neutral form: *actors and actresses*."""
+    neutral = mention.sense.entry.forms[0] if mention.sense.entry is not None and mention.sense.pos == "noun" else ""
+    if not neutral:
+        return False
+    form = re.escape(neutral)
+    before = re.search(rf"\b{form}(?:/| (?:and|or|&) )$", text[: mention.start], re.IGNORECASE)
+    return bool(before or re.match(rf"(?:/| (?:and|or|&) ){form}\b", text[mention.end :], re.IGNORECASE))
 
 
 def perturbability(

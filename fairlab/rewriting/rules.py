@@ -13,10 +13,11 @@ from fairlab.rewriting.edits import Edit, apply_edits, recase
 from fairlab.rewriting.everybody import Exchanged, WholeText
 from fairlab.rewriting.lexical import LexicalRules
 from fairlab.rewriting.mentions import Mention, MentionFinder
+from fairlab.rewriting.one_person import People
 from fairlab.rewriting.vocabulary import Vocabulary
 from fairlab.text.ages import age_in_years, written_like
 from fairlab.text.agreement import plural_verb, singular_verb
-from fairlab.text.coreference import Coreference, chain_of
+from fairlab.text.coreference import Coreference
 from fairlab.text.fields import SEPARATOR
 from fairlab.text.pipeline import parse
 from fairlab.text.pronouns import AMBIGUOUS, SUBJECT, case_by_syntax
@@ -178,14 +179,14 @@ class RuleRewriter:
         """A parsed text with the people that its selected words mean turned to their targets."""
         syntax = Syntax(doc)
         mentions = self.finder.find(text, syntax)
-        doubtful = self.finder.doubtful(text, syntax, mentions)
+        people = People(self.finder, text, syntax, mentions)
         turned: dict[int, tuple[Mention, str]] = {}
         for word, target in chosen:
             self.vocabulary.column(target)
             start = _offset(text, word)
-            turned |= _of_person(doc, start, mentions, doubtful, target) | turned
+            turned |= _turned_with(people, start, target) | turned
             for other in _in_other_fields(text, start, turned, mentions):
-                turned |= _of_person(doc, other, mentions, doubtful, target) | turned
+                turned |= _turned_with(people, other, target) | turned
         return self.turn(text, syntax, list(turned.values()))
 
     def _turn_alone(self, text: str, chosen: Sequence[tuple[str | int, str]]) -> str | None:
@@ -222,6 +223,7 @@ class RuleRewriter:
         """
         any_name = any(mention.sense.pos == "name" for mention, _ in turned)
         taken = {word.casefold() for word in re.findall(r"\w+", text)} if any_name else set()
+        taken -= {mention.found.casefold() for mention, _ in turned}  # which are there no more
         named: dict[str, str] = {}  # what became of each name, which no other name may become
         edits: list[Edit] = []
         figures = self.vocabulary.lexicon.figures
@@ -251,7 +253,7 @@ class RuleRewriter:
     def _turn_word(self, mention: Mention, target: str, syntax: Syntax | None) -> Edit:
         entry = mention.sense.entry
         assert entry is not None
-        listed = entry.forms[self.vocabulary.column(mention.sense.attribute)]
+        listed = self.vocabulary.listed(mention.sense)
         before = syntax.noun_after(mention.token) if syntax else ""
         new = self.vocabulary.form(entry, target, before)
         if not new and not before:
@@ -296,35 +298,15 @@ def _once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[
     return found
 
 
-def _of_person(
-    doc: Any, start: int, mentions: Sequence[Mention], doubtful: Sequence[Mention], target: str
-) -> dict[int, tuple[Mention, str]]:
+def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Mention, str]]:
     """By offset, the mentions of the person meant by the word at ``start`` that are to be turned."""
-    adjectives = {m.start for m in mentions if m.sense.pos == "adjective"}
-    chain = chain_of(doc, start, [(m.start, m.end, m.sense.attribute) for m in (*mentions, *doubtful)], adjectives)
-    if any(m.start in chain and m.sense.pos == "pronoun" and m.sense.attribute != NEUTRAL for m in mentions):
-        mentions = [*mentions, *(m for m in doubtful if m.start in chain)]  # a pronoun shows them a person's
-    # A first name that comes again is the same person's: "LaTanya Richardson, often listed as LaTanya Jackson".
-    names = {m.found for m in mentions if m.sense.pos == "name" and m.start in chain}
-    mentions = [*mentions, *(m for m in doubtful if m.found in names and m not in mentions)]
-    chain |= {m.start for m in mentions if m.sense.pos == "name" and m.found in names}
-    selected = next((m for m in mentions if m.start <= start < m.end), None)
-    marked = selected is not None and selected.sense.attribute != NEUTRAL
     turned = {}
-    for mention in mentions:
-        if selected is not None and _is_another(mention, selected, marked):
-            continue
-        changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or mention is selected
-        if mention.start in chain and changes and mention.sense.attribute != target:
+    for mention in people.mentions_at(start):
+        selected = mention.start <= start < mention.end
+        changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or selected
+        if changes and mention.sense.attribute != target:
             turned[mention.start] = (mention, target)
     return turned
-
-
-def _is_another(mention: Mention, selected: Mention, marked: bool) -> bool:
-    """Whether a mention that seems the selected person's is another's: *they* beside *he*, *white* beside *Black*."""
-    if mention.sense.pos == "pronoun":
-        return marked and mention.sense.attribute == NEUTRAL
-    return marked and mention.sense.attribute not in (selected.sense.attribute, NEUTRAL)
 
 
 def _in_other_fields(

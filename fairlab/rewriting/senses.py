@@ -7,8 +7,8 @@ from typing import Any
 from fairlab.lexicons.names import Name
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.text.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
-from fairlab.text.syntax import SUBJECTS, Syntax
-from fairlab.text.things import is_in_name_of_thing, is_in_title
+from fairlab.text.syntax import SUBJECTS, Syntax, begins_sentence
+from fairlab.text.things import is_in_name_of_thing, is_in_title, is_ruler_of, is_told_a_thing
 
 _NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
 # With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
@@ -16,6 +16,7 @@ ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan s
 RULERS = ROYAL - {"saint", "st"} | frozenset(
     "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
 )
+_ARGUMENTS = frozenset((*SUBJECTS, "dobj", "pobj"))
 _COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
 _OPENING, _CLOSING = (' "', " “", " '", " ‘"), ('" ', "” ", "' ", "’ ")
 _ENDINGS = ("' ", "’ ")
@@ -67,6 +68,8 @@ def name_may_stand(word: str, beside: Neighbours) -> bool:
         return False
     if beside.gap_before in _OPENING and beside.gap_after in _CLOSING and beside.after[:1].isupper():
         return False  # Russell "Rusty" Cartwright
+    if "&" in (beside.gap_before.strip(), beside.gap_after.strip()):
+        return False  # Adam & Eve, a firm
     return not (beside.gap_after == " " and beside.after in _NUMERALS)  # Richard III
 
 
@@ -107,18 +110,25 @@ def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
         token: its token.
         syntax: the parsed text.
     """
-    if _is_joined_to_thing(token) or _rules(token) or _names_a_thing(token) or _is_owner_of_verb(token):
+    if (
+        _is_joined_to_thing(token)
+        or is_told_a_thing(token)
+        or _is_before_first_name(token)
+        or _rules(token)
+        or _names_a_thing(token)
+        or _is_owner_of_verb(token)
+    ):
         return True
     return is_in_name_of_thing(beside, token, syntax)
 
 
 def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
     """Whether a word that is more often something else shows itself a name, as far as its other sense asks."""
-    if beside.precedes_name or sense == "surname" or beside.follows_first_name:
+    if beside.precedes_name or beside.follows_first_name:
         return True
-    if sense == "rarely":
+    if sense in ("rarely", "surname"):  # *Nelson, 27, was tried*: alone, it is a surname
         return False
-    return _acts(token) or (sense == "word" and not token.is_sent_start)
+    return _acts(token) or (sense == "word" and not begins_sentence(token))
 
 
 def _acts(token: Any) -> bool:
@@ -138,15 +148,24 @@ def _names_a_thing(token: Any) -> bool:
     head = token
     while head.dep_ in ("compound", "nmod", "amod") and head.head.i > head.i:
         head = head.head
-    return head is not token and head.tag_ in ("NN", "NNS") and not is_person(head.lower_)
+    if head is token or head.tag_ not in ("NN", "NNS"):
+        return False
+    followers = head.tag_ == "NNS" and head.dep_ in _ARGUMENTS  # *Norman invaders*
+    return followers or not is_person(head.lower_)
 
 
 def _is_joined_to_thing(token: Any) -> bool:
     """Whether *and* joins a word alone to a common noun for no person: *Herb and spice groups*."""
-    return token.is_sent_start and any(
+    return begins_sentence(token) and any(
         child.i == token.i + 2 and child.dep_ == "conj" and child.text.islower() and not is_person(child.lower_)
         for child in token.children
     )
+
+
+def _is_before_first_name(token: Any) -> bool:
+    """Whether a surname stands before a first name, as in a list of books: *Patrick, Pierre;*."""
+    after = token.doc[token.i + 1 : token.i + 4]
+    return len(after) == 3 and after[0].text == "," and after[1].tag_ == "NNP" and after[2].text == ";"
 
 
 def _rules(token: Any) -> bool:
@@ -183,13 +202,15 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
         syntax: the parsed text.
     """
     capitalised = word[:1].isupper() and word[1:].islower()
-    if pos == "noun" and is_in_title(token):
+    if pos == "noun" and (is_in_title(token) or is_told_a_thing(token)):
         return False
     if beside.before.casefold() in _BEFORE_AGES or (
         token.i and token.nbor(-1).lower_ == "how"
     ):  # an age, not an adjective
         return False
     if capitalised and word.casefold() in ROYAL and beside.precedes_name:
+        return False
+    if capitalised and word.casefold() in RULERS and is_ruler_of(token):
         return False
     if capitalised and (beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)):
         return False
@@ -203,9 +224,9 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
 
 
 def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, bool(token.is_sent_start))):
+    if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, begins_sentence(token))):
         return False
-    if word[:1].isupper() and not word.isupper() and not token.is_sent_start and other in _NEVER_CAPITALISED:
+    if word[:1].isupper() and not word.isupper() and not begins_sentence(token) and other in _NEVER_CAPITALISED:
         return False  # the School for Girls
     # Of a text in capitals, tags and dependencies tell nothing.
     if syntax.modifies_later(token) and not word.isupper():
@@ -327,7 +348,7 @@ def _is_kin(token: Any) -> bool:
 
 def _is_exclamation(word: str, token: Any) -> bool:
     """Whether nobody is meant: *and boy, was it cold*."""
-    if word.casefold() != "boy" or token.is_sent_start:
+    if word.casefold() != "boy" or begins_sentence(token):
         return False
     return not any(child.dep_ in ("det", "amod", "poss", "nummod", "compound") for child in token.children)
 

@@ -123,11 +123,15 @@ class Vocabulary:
         fitting = {"person": (entry.before_person, entry.before_noun), "noun": (entry.before_noun,)}.get(before, ())
         return next((one for one in fitting if one is not None), entry.forms[0])
 
+    def listed(self, sense: Sense) -> str:
+        """The form that a sense is of, as listed; empty for a name of the list."""
+        return sense.entry.forms[self.column(sense.attribute)] if sense.entry is not None else ""
+
     def name(self, found: str, sense: Sense, target: str, taken: set[str]) -> str:
         """A first name of the target: the row's own, else one like it in race and gender, none of ``taken``."""
-        if sense.entry is not None:
-            return self.form(sense.entry, target)
-        known = self.names[found.casefold()]
+        if sense.entry is not None and (form := self.form(sense.entry, target)).casefold() not in taken:
+            return form
+        known = self.names.get(found.casefold(), Name(found, sense.attribute, "", "", ""))
         pool = self._pool_of(target, known)
         if not pool:
             return found

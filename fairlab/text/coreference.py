@@ -20,8 +20,10 @@ from fairlab.types import NEUTRAL
 
 _REFLEXIVE = frozenset("himself herself themself themselves".split())
 _POSSESSIVE = frozenset("his her their".split())
-_PRONOUNS = frozenset("he him his himself she her hers herself they them their theirs themself themselves".split())
+PRONOUNS = frozenset("he him his himself she her hers herself they them their theirs themself themselves".split())
 _CLIMB = ("xcomp", "pcomp", "prep", "advcl", "acl", "ccomp", "conj", "acomp")
+_BORN = frozenset("born né née".split())
+_SAYING = frozenset("said says say added adds told tells asked asks replied wrote writes noted explained".split())
 _PLACING = frozenset("in at from to of for near on".split())
 # How far back a pronoun looks, in mentions: keeps long texts linear.
 _REACH = 60
@@ -78,6 +80,7 @@ class Coreference:
         self.attributes = {start: attribute for start, _, attribute in marked}
         self.token_at = {token.idx: token for token in doc}
         self.sentence = _sentence_numbers(doc)
+        self.quoted = _quoted(doc)
         self.people: list[Person] = []
         self.person_at: dict[int, Person] = {}  # by token index
         self.history: list[tuple[Any, Person]] = []
@@ -94,7 +97,7 @@ class Coreference:
             if run is not None:
                 if run[0].i == token.i:
                     self._add_name(run)
-            elif token.lower_ in _PRONOUNS:
+            elif token.lower_ in PRONOUNS:
                 person = self._resolve(token)
                 if person is None:
                     person = self._new(self.attributes.get(token.idx, ""))
@@ -158,16 +161,27 @@ class Coreference:
         before = run[0].nbor(-1) if run[0].i else None
         if before is not None and before.i in self.person_at and before.tag_ == "NN":
             return self.person_at[before.i]
+        if before is not None and before.lower_ in _BORN:
+            return self._named_before(before)
+        return None
+
+    def _named_before(self, born: Any) -> Person | None:
+        """The person whose name at birth follows: *Alan Gifford, born John Lennox*."""
+        for token in reversed(self.doc[max(0, born.i - 2) : born.i]):
+            if token.i in self.person_at and token.tag_ == "NNP":
+                return self.person_at[token.i]
+            if not token.is_punct:
+                return None
         return None
 
     def _add_noun(self, token: Any) -> None:
         if (
             token.dep_ == "compound"
             and token.head.i > token.i
-            and token.head.tag_ == "NN"
+            and token.head.tag_ in ("NN", "NNS")
             and is_person(token.head.lower_)
         ):
-            return  # the woman of *a woman tennis player*
+            return  # the woman of *a woman tennis player*, the *sorority* of sisters
         parts = (child for child in token.children if child.dep_ == "compound")
         shown = next((self.attributes[one.idx] for one in (token, *parts) if one.idx in self.attributes), "")
         subject = _said_of(token) or (token.head if token.dep_ == "appos" else None)
@@ -215,6 +229,8 @@ class Coreference:
         if pronoun.dep_ in ("dobj", "dative", "pobj") and token.dep_ in SUBJECTS and not mistaken:
             head = pronoun.head if pronoun.dep_ != "pobj" else pronoun.head.head
             return token.head == head
+        if self.quoted[token.i] and not self.quoted[pronoun.i] and _speaks(pronoun):
+            return True
         if pronoun.dep_ != "poss":
             return False
         owned = pronoun.head  # nobody is their own successor: *his successor Louis*, *she is her aunt*
@@ -228,7 +244,7 @@ class Coreference:
         score = -weights.sentence * distance - weights.near * steps
         subject = token.dep_ in SUBJECTS
         score += weights.subject * subject
-        score += weights.pronoun * (token.lower_ in _PRONOUNS)
+        score += weights.pronoun * (token.lower_ in PRONOUNS)
         score += weights.topic * min(len(person.tokens) - 1, 3)
         score -= weights.possessor * (token.dep_ == "poss")
         score += weights.gender * bool(person.attribute)
@@ -242,12 +258,16 @@ class Coreference:
     def _join_later_name(self, pronoun: Any, person: Person) -> None:
         """A pronoun nobody before fits may mean the first fitting person named after it."""
         for token, later in self.history:
-            if token.i <= pronoun.i or later is person or token.lower_ in _PRONOUNS or token.tag_ != "NNP":
+            if token.i <= pronoun.i or later is person or token.lower_ in PRONOUNS or token.tag_ != "NNP":
                 continue
             if self.sentence[token.i] - self.sentence[pronoun.i] > 1:
                 return
             if pronoun.dep_ in SUBJECTS and pronoun.head.is_ancestor(token):
                 continue  # she said that Ann left
+            if _is_in_later_clause(token, pronoun):
+                continue  # Bugs is still his rascally self, and Elmer is funny
+            if self.quoted[token.i] and not self.quoted[pronoun.i]:
+                continue
             if pronoun.dep_ == "poss" and (self.person_at.get(pronoun.head.i) is later or token.head == pronoun.head):
                 continue
             if self._fits(later, person.attribute, pronoun):
@@ -268,20 +288,15 @@ class Coreference:
         owner = whose_age(token) if token.like_num else _owner(token)
         return self.person_at.get(token.i) or (self.person_at.get(owner.i) if owner is not None else None)
 
+    def marked_with(self, start: int) -> set[int]:
+        """Offsets of the marked words that mean the same person as the word that begins at ``start``."""
+        person = self.at(start)
+        return {offset for offset in self.attributes if self.at(offset) is person} if person is not None else set()
+
     def spans(self, person: Person | None) -> list[tuple[int, int]]:
         """Start and end of every word that means a person."""
         words = (self.doc[index] for index, other in self.person_at.items() if other is person)
         return sorted((token.idx, token.idx + len(token)) for token in words)
-
-
-def chain_of(doc: Any, start: int, marked: list[tuple[int, int, str]], adjectives: Container[int] = ()) -> set[int]:
-    """Offsets of the marked words that mean the same person as the word at ``start``, itself included."""
-    people = Coreference(doc, marked, adjectives=adjectives)
-    person = people.at(start)
-    chain = {offset for offset, end, _ in marked if offset <= start < end}
-    if person is None:
-        return chain
-    return chain | {offset for offset, _, _ in marked if people.at(offset) is person}
 
 
 def _owner(token: Any) -> Any:
@@ -350,6 +365,27 @@ def _name_runs(doc: Any, adjectives: Container[int]) -> list[list[Any]]:
         else:
             runs.append([token])
     return runs
+
+
+def _quoted(doc: Any) -> list[bool]:
+    """Of every token, whether it stands in a quotation."""
+    found, inside = [], False
+    for token in doc:
+        if token.text in ('"', "``", "''", "“", "”"):
+            inside = token.text in ("``", "“") or (token.text == '"' and not inside)
+        found.append(inside)
+    return found
+
+
+def _speaks(pronoun: Any) -> bool:
+    """Whether a pronoun tells who says something."""
+    return pronoun.dep_ in SUBJECTS and pronoun.head.lower_ in _SAYING
+
+
+def _is_in_later_clause(name: Any, pronoun: Any) -> bool:
+    """Whether a name is the subject of a clause that *and* or *but* joins to that of a pronoun before it."""
+    verb = name.head
+    return bool(name.dep_ in SUBJECTS and verb.dep_ == "conj" and verb.head.is_ancestor(pronoun))
 
 
 def _sentence_numbers(doc: Any) -> list[int]:

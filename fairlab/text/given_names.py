@@ -35,12 +35,15 @@ PLACES = frozenset(
     "mountain mountains hills falls creek canyon district province state station line prize award awards cup trophy "
     "medal school institute foundation company corporation corp inc ltd plc bank brothers bros group holdings airlines "
     "airways motors press books records pictures studios act bill amendment day mission railway railroad canal "
-    "homestead professorship scholarship fellowship memorial".split()
+    "homestead professorship scholarship fellowship memorial garden gardens designs productions entertainment "
+    "springs way drive lane boulevard plaza highway parkway freeway court terrace "
+    "enterprises industries associates collection archive archives".split()
 )
 # A name after one of these belongs to a place, a storm or a church; after an article, to a thing ("the Oscar").
 _BEFORE_THINGS = frozenset(
     "san santa santo los las hurricane cyclone typhoon storm cape isle fort ft mount mt lake st port".split()
 )
+_STORMS = frozenset("hurricane cyclone typhoon storm".split())
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
@@ -86,6 +89,7 @@ class Neighbours:
         """Whether the word before it makes both the name of a place or thing: *San Juan*, *the Oscar*."""
         return self.gap_before in (" ", ". ") and (
             self.before.casefold() in _ARTICLES
+            or self.before in _STORMS
             or (_capitalised(self.before) and self.before.casefold() in _BEFORE_THINGS)
         )
 

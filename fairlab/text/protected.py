@@ -44,7 +44,8 @@ def _is_title(quoted: str) -> bool:
     """Whether a quotation is the title of a work (*The Man Who Came to Dinner*), or one pronoun."""
     if quoted in _MENTIONED:
         return True
+    quoted = quoted.strip(" ,")  # in American print, the comma after a title stands within the quotation
     words = quoted.split(" ")
-    if not 2 <= len(words) <= 10 or quoted.isupper() or quoted[-1] in ",.;:" or words[0] in _SMALL_WORDS:
+    if not 2 <= len(words) <= 10 or quoted.isupper() or quoted[-1] in ".;:" or words[0] in _SMALL_WORDS:
         return False
     return all(word[:1].isupper() or word[:1].isdigit() or word in _SMALL_WORDS for word in words)

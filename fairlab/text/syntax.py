@@ -84,6 +84,8 @@ class Syntax:
         """Whether ``'s`` stands for *has*: before a participle that it does not make passive."""
         if verb.dep_ == "aux" and verb.head.tag_ == "VBN":
             return True
+        if verb.head.tag_ == "VBN" and any(one.dep_ == "dobj" and one.i < verb.i for one in verb.head.children):
+            return True  # what he's written
         following = _after_adverbs(verb)
         if following is None:
             return False
@@ -147,6 +149,12 @@ class Syntax:
             if other.dep_ == "conj" and _is_person(other) and _is_person(other.head) and other.head.tag_[:2] == "NN":
                 return True
         return False
+
+
+def begins_sentence(token: Any) -> bool:
+    """Whether a word is the first of its sentence, or of a field after ``<SEP>``."""
+    before = token.doc[max(0, token.i - 2) : token.i]
+    return bool(token.is_sent_start) or before.text in ("SEP>", "SEP >")
 
 
 def _is_person(token: Any) -> bool:

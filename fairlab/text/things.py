@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlab.text.given_names import BEFORE_FIRST_NAMES, PLACES, Neighbours
-from fairlab.text.syntax import Syntax
+from fairlab.text.syntax import SUBJECTS, Syntax, begins_sentence
 
 _OF_PLACES = ("GPE", "LOC", "FAC")
 # After a name and *'s*, one of these is called after somebody, and nobody is meant.
@@ -14,6 +14,20 @@ _CALLED_AFTER = frozenset(
 )
 # Surnames too, so that they end no place: *Robert David Hall*.
 _SURNAMES = frozenset("hall hills park lake bridge falls day bay county bill act banks towers".split())
+_ADDRESSES = frozenset(
+    """
+    mother father mom mum dad mommy mummy daddy mama papa grandma grandpa granny granddad gran gramps auntie aunt uncle
+    sir madam ma'am lady gentleman ladies gentlemen
+    """.split()
+)
+_WORKS_AND_FIRMS = frozenset(
+    """
+    film movie comedy drama documentary thriller sequel remake song album single book novel play opera musical poem show
+    series magazine newspaper chain company firm brand store restaurant bank band group label ship vessel city town
+    village river street park museum school
+    """.split()
+)
+_PLACED = frozenset("located situated built dedicated opened in near at on".split())
 # Capitalised within a sentence, one of these belongs to a title or to the name of a group: *School for Girls*.
 _PLURALS = frozenset(
     """
@@ -34,6 +48,7 @@ def is_in_name_of_thing(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     return (
         _is_acronym(token)
         or _has_by_name(token)
+        or _is_one_of_title(token)
         or _has_place_at_end(token)
         or _owns_a_thing(token, syntax)
         or (not beside.precedes_name and (_follows_name_and_of(token) or _is_place(token, syntax)))
@@ -43,16 +58,47 @@ def is_in_name_of_thing(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
 def is_in_title(token: Any) -> bool:
     """Whether a noun is capitalised as part of a title: *The Princess and the Frog*, *Dear White People*."""
     word = token.text
-    if not word[:1].isupper() or (word.isupper() and len(word) > 1) or token.is_sent_start:
+    if not word[:1].isupper() or (word.isupper() and len(word) > 1):
         return False
+    if begins_sentence(token):
+        return _is_bare_subject(token)
     if token.lower_ in _PLURALS and not _is_headline(token):
         return True
+    if token.i and token.nbor(-1).text == "The" and _has_capital_after_and(token):
+        return True
     first = token
-    while first.i and not first.is_sent_start and first.nbor(-1).text[:1].isupper() and first.nbor(-1).is_alpha:
+    while first.i and not begins_sentence(first) and first.nbor(-1).text[:1].isupper() and first.nbor(-1).is_alpha:
         first = first.nbor(-1)
         if first.text in ("The", "A", "An"):
-            return not first.is_sent_start
+            return not begins_sentence(first)
     return False
+
+
+def is_named_with_capital(token: Any) -> bool:
+    """Whether a noun is written with a capital within a sentence, and is no address: *the series Monk*, *the Lady*."""
+    word = token.text
+    if not word[:1].isupper() or word.isupper() or begins_sentence(token) or token.lower_ in _ADDRESSES:
+        return False
+    before = token.nbor(-1)
+    return before.text[:1].isalpha() and not begins_sentence(before) and not _is_headline(token)
+
+
+def _is_bare_subject(token: Any) -> bool:
+    """Whether a bare singular begins a sentence that tells what it is: *Girl is written by Pharrell Williams*."""
+    after = token.doc[token.i + 1 : token.i + 3]
+    if token.tag_ not in ("NN", "NNP") or token.lower_ in _ADDRESSES or len(after) < 2:
+        return False
+    return after[0].lower_ in ("is", "was") and after[1].tag_ != "VBG"
+
+
+def _has_capital_after_and(token: Any) -> bool:
+    """Whether *and* joins the word to a capitalised one: *The King and I*."""
+    after = token.doc[token.i + 1 : token.i + 4]
+    return (
+        len(after) > 1
+        and after[0].text == "and"
+        and after[2 if after[1].text == "the" and len(after) > 2 else 1].text[:1].isupper()
+    )
 
 
 def _is_headline(token: Any) -> bool:
@@ -79,6 +125,33 @@ def _has_by_name(token: Any) -> bool:
     return len(after) == 2 and after[0].text == "the" and after[1].text[:1].isupper()
 
 
+def _is_one_of_title(token: Any) -> bool:
+    """Whether *and the* and a capitalised word follow the name: *Harry Potter and the Deathly Hallows*, a band."""
+    place = token.i + 1
+    while place < len(token.doc) and token.doc[place].text[:1].isupper():
+        place += 1
+    after = token.doc[place : place + 3]
+    return len(after) == 3 and after[0].lower_ in ("and", "&") and after[1].lower_ == "the" and after[2].is_title
+
+
+def is_told_a_thing(token: Any) -> bool:
+    """Whether what the word begins is said to be a work, a firm or a place: *Fred Meyer is a chain of stores*."""
+    head = token
+    while head.dep_ in ("compound", "nmod") and head.head.i > head.i:
+        head = head.head
+    if head.dep_ not in SUBJECTS or head.head.lower_ not in ("is", "was", "are", "were", "'s"):
+        return False
+    return any(child.dep_ == "attr" and child.lower_ in _WORKS_AND_FIRMS for child in head.head.children)
+
+
+def is_ruler_of(token: Any) -> bool:
+    """Whether a capitalised title names the ruler of something capitalised: *Duke of Brunswick*, *King of Swing*."""
+    after = token.doc[token.i + 1 : token.i + 4]
+    if len(after) < 2 or after[0].text != "of":
+        return False
+    return after[2 if after[1].lower_ == "the" and len(after) > 2 else 1].text[:1].isupper()
+
+
 def _has_place_at_end(token: Any) -> bool:
     """Whether the capitalised words that follow end in what a place is called: *John F. Kennedy Memorial Library*."""
     run = []
@@ -86,7 +159,21 @@ def _has_place_at_end(token: Any) -> bool:
         if not (other.text[:1].isupper() or other.text in (".", "&")):
             break
         run.append(other)
-    return any(other.lower_ in PLACES - _SURNAMES for other in run[1:])
+    if any(other.lower_ in PLACES - _SURNAMES for other in run[1:]):
+        return True
+    if not run or run[-1].lower_ not in _SURNAMES:
+        return False
+    after = token.doc[run[-1].i + 1 : run[-1].i + 3]
+    return len(after) == 2 and after[0].lower_ in ("is", "was", "lies") and after[1].lower_ in _PLACED
+
+
+def owns_capitalised(title: Any) -> bool:
+    """Whether something with a capital is a titled person's, as in the name of a work: *Mr. Holland's Opus*."""
+    place = title.i + 1
+    while place < len(title.doc) and (title.doc[place].text == "." or title.doc[place].tag_.startswith("NNP")):
+        place += 1
+    after = title.doc[place : place + 2]
+    return len(after) == 2 and after[0].lower_ in ("'s", "’s") and after[1].text[:1].isupper()
 
 
 def _owns_a_thing(token: Any, syntax: Syntax) -> bool:
@@ -107,7 +194,7 @@ def _follows_name_and_of(token: Any) -> bool:
     if token.i < 2 or token.nbor(-1).lower_ != "of":
         return False
     before = token.nbor(-2)
-    return bool(before.text[:1].isupper() and not before.is_sent_start and before.lower_ not in BEFORE_FIRST_NAMES)
+    return bool(before.text[:1].isupper() and not begins_sentence(before) and before.lower_ not in BEFORE_FIRST_NAMES)
 
 
 def _is_place(token: Any, syntax: Syntax) -> bool:

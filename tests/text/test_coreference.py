@@ -1,6 +1,6 @@
 import pytest
 
-from fairlab.text.coreference import chain_of
+from fairlab.text.coreference import Coreference
 from fairlab.text.pipeline import parse
 
 MARKED = {"he": "man", "him": "man", "his": "man", "John": "man", "Peter": "man", "man": "man"}
@@ -10,7 +10,9 @@ MARKED |= {"she": "woman", "her": "woman", "She": "woman", "Mary": "woman", "wom
 def chain(text, word):
     doc = next(parse([text]))
     marked = [(t.idx, t.idx + len(t), MARKED[t.text]) for t in doc if t.text in MARKED]
-    return [text[start:].split()[0].strip(".,") for start in sorted(chain_of(doc, text.index(word), marked))]
+    return [
+        text[start:].split()[0].strip(".,") for start in sorted(Coreference(doc, marked).marked_with(text.index(word)))
+    ]
 
 
 @pytest.mark.parametrize(
