@@ -25,7 +25,7 @@ def server() -> Iterator[str]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             schema = asked["response_format"]["json_schema"]["schema"]
             said = json.dumps(answer(asked["messages"][-1]["content"], schema, swap))

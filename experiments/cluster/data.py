@@ -81,7 +81,7 @@ def paragraphs(files: list[Path]) -> Any:
 
 
 def news() -> list[str]:
-    """Sentences with a word of a man, of a woman, or of a stereotype, as many of each as are held out, and some more."""
+    """Sentences with a word of a man, of a woman, or of a stereotype: of each, more than are held out."""
     kinds = [("he", "his brother"), ("she", "her sister"), ("the assistant", "an aggressive clerk")]
     return [
         f"In year {number} {who} said that {whom} had read page {number % 97} of the report ."

@@ -13,6 +13,7 @@ NEWS = f"input={DATA}/corpora/news-commentary-v15.en.txt"
 FEW = f"input={DATA}/corpora/few.txt"  # for language models, which are asked ten times for every text
 REPORTS = [f"data.path={DATA}/reports.txt", "method.quantize=false"]
 TEXT = ["data.paths=[corpora/novels/Jane-Eyre_1260.txt]", "data.limit_characters=200000", "trainer.max_steps=2"]
+FEW_HELD_OUT = "data.validation=4"  # groups; the 1,000 of paper scale are more than there are
 SIZE_OF_DATA = "limit=8"  # items of each part of a benchmark
 
 
@@ -59,6 +60,8 @@ def stand_in(paper: str, run: str, runs: dict[str, Any]) -> list[str] | None:
         return ["+experiment=perturber", f"benchmark.perturber.path={DATA}/panda/held_out.jsonl"]
     if paper == "perturbation" and run in ("roberta", "fairberta"):
         return [one for one in runs[run]["quickstart"] if not one.startswith("data.")] + TEXT
+    if paper == "ccd" and any("made/g" in one for one in runs[run]["paper"]):
+        return [*runs[run]["paper"], FEW_HELD_OUT]
     twin = runs.get(run.replace("fairberta_", "roberta_"), {}).get("paper")
     if paper == "perturbation" and run.startswith("fairberta_") and isinstance(twin, list):
         return [*twin, "backbone.name=runs/fairberta/model"]

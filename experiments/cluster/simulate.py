@@ -1,4 +1,4 @@
-"""Run every row of every paper's matrix at paper scale on a simulated cluster: two workers of submitit's local executor.
+"""Every row of every paper's matrix at paper scale on a simulated cluster: two workers of submitit's local executor.
 
     python experiments/cluster/simulate.py            # into outputs/cluster; what is finished there is not run again
     python experiments/cluster/simulate.py --write    # and keep what became of each run in record.json
@@ -21,12 +21,12 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))  # run as a script, it has its own folder there alone
+sys.path.insert(0, str(Path(__file__).parents[2]))  # run as a script, it has its own folder there alone
 from experiments.cluster.answers import server
 from experiments.cluster.matrices import PAPERS, SIZE_OF_DATA, write_matrix
 from fairlab.files import write_whole
 
+ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("record.json")
 SCALE = "paper"
 LAUNCHER = ["launcher=submitit_local", "launcher.n_jobs=2"]
