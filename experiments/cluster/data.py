@@ -11,7 +11,7 @@ from typing import Any
 ROWS = 200  # of a training set
 OF_TEST = 40  # of what is measured on
 NEWS = "corpora/news-commentary-v15.en.txt"
-ENOUGH = 1100  # sentences of each kind: at paper scale 1,000 of each are held out
+ENOUGH = 60  # sentences of each kind: ADEPT takes 30 for every pair of words at least
 HASH = "0" * 16
 LABELS = ["entailment", "neutral", "contradiction"]
 OF_FEVER = {"supports": "SUPPORTS", "refutes": "REFUTES", "not enough info": "NOT ENOUGH INFO"}
@@ -46,12 +46,13 @@ def write_data(folder: Path, published: Path) -> None:
     held_out = folder / "panda/held_out.jsonl"  # what PANDA's publication lacks
     write(held_out, "".join(f"{line}\n" for line in pairs))
     write(folder / NEWS, "\n".join(news()) + "\n")
-    write(folder / "corpora/few.txt", "\n".join(news()[:: ENOUGH // 10]) + "\n")
+    write(folder / "corpora/few.txt", "\n".join(news()[::7]) + "\n")
     reports = sorted((published / "corpora/state_union").glob("*.txt"))
     write(folder / "reports.txt", "\n\n".join(islice(paragraphs(reports), 300)) + "\n")
     seeds = "counterfactual_safety/counterfactual_fairness_dataset_seeds.csv"
     with (published / seeds).open(encoding="utf-8", newline="") as lines:
-        rows = list(islice(csv.reader(lines), ROWS * 2))
+        rows = list(csv.reader(lines))
+        rows = [rows[0], *rows[1::12]]  # every harm is among them
     (folder / seeds).parent.mkdir()
     with (folder / seeds).open("w", encoding="utf-8", newline="") as lines:
         csv.writer(lines).writerows(rows)
@@ -81,7 +82,7 @@ def paragraphs(files: list[Path]) -> Any:
 
 
 def news() -> list[str]:
-    """Sentences with a word of a man, of a woman, or of a stereotype: of each, more than are held out."""
+    """Sentences with a word of a man, of a woman, or of a stereotype."""
     kinds = [("he", "his brother"), ("she", "her sister"), ("the assistant", "an aggressive clerk")]
     return [
         f"In year {number} {who} said that {whom} had read page {number % 97} of the report ."

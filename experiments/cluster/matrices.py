@@ -7,26 +7,28 @@ from typing import Any
 
 import yaml
 
+ROOT = Path(__file__).parents[2]
+TRIALS = "trials"
 PAPERS = ("ccd", "perturbation", "biasers", "ensemble", "razor")
 DATA = "${oc.env:FAIRLAB_DATA}"
 NEWS = f"input={DATA}/corpora/news-commentary-v15.en.txt"
 FEW = f"input={DATA}/corpora/few.txt"  # for language models, which are asked ten times for every text
 REPORTS = [f"data.path={DATA}/reports.txt", "method.quantize=false"]
 TEXT = ["data.paths=[corpora/novels/Jane-Eyre_1260.txt]", "data.limit_characters=200000", "trainer.max_steps=2"]
-FEW_HELD_OUT = "data.validation=4"  # groups; the 1,000 of paper scale are more than there are
+FEW_HELD_OUT = "data.validation=4"  # the 1,000 of paper scale are more than there are
 SIZE_OF_DATA = "limit=8"  # items of each part of a benchmark
 
 
-def write_matrix(paper: str, published: Path, place: Path, server: str) -> None:
+def write_matrix(paper: str, place: Path, server: str) -> None:
     """Write a paper's matrix with a command in the place of each reason for having none at paper scale.
 
     Args:
-        paper: name of the paper.
-        published: file of its matrix.
+        paper: name of the paper, or ``trials``.
         place: where it goes.
         server: address of the server that stands for every language model.
     """
-    matrix = yaml.safe_load(published.read_text(encoding="utf-8"))
+    file = Path(__file__).with_name("trials.yaml") if paper == TRIALS else ROOT / f"experiments/{paper}/matrix.yaml"
+    matrix = yaml.safe_load(file.read_text(encoding="utf-8"))
     for name, run in matrix["runs"].items():
         given = stand_in(paper, name, matrix["runs"])
         if given is not None:
@@ -60,7 +62,7 @@ def stand_in(paper: str, run: str, runs: dict[str, Any]) -> list[str] | None:
         return ["+experiment=perturber", f"benchmark.perturber.path={DATA}/panda/held_out.jsonl"]
     if paper == "perturbation" and run in ("roberta", "fairberta"):
         return [one for one in runs[run]["quickstart"] if not one.startswith("data.")] + TEXT
-    if paper == "ccd" and any("made/g" in one for one in runs[run]["paper"]):
+    if paper == "ccd" and isinstance(runs[run]["paper"], list):
         return [*runs[run]["paper"], FEW_HELD_OUT]
     twin = runs.get(run.replace("fairberta_", "roberta_"), {}).get("paper")
     if paper == "perturbation" and run.startswith("fairberta_") and isinstance(twin, list):

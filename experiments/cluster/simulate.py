@@ -15,35 +15,44 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # run as a script, it has its own folder there alone
 from experiments.cluster.answers import server
-from experiments.cluster.matrices import PAPERS, SIZE_OF_DATA, write_matrix
+from experiments.cluster.matrices import PAPERS, SIZE_OF_DATA, TRIALS, write_matrix
 from fairlab.files import write_whole
+from fairlab.record import Record
+from fairlab.reporting.reproduction import read_matrix
+from fairlab.run.environment import environment
+from fairlab.run.folders import is_finished
+from fairlab.run.matrix_jobs import command_of, folder_of, job_name
 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("record.json")
-SCALE = "paper"
+SCALE, SEED = "paper", 42
 LAUNCHER = ["launcher=submitit_local", "launcher.n_jobs=2"]
-FINISHED = "finished"
+FINISHED, STARTED, STOPPED = "finished", "start", "stopped"
 ENDED = re.compile(r"^(?P<name>.+?) (?:is done|failed: (?P<why>.*))$")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run.
+    """What became of a run, or of data that was made.
 
     Attributes:
-        paper: name of the paper.
-        run: id of the run, or of the data that was made.
+        paper: name of the paper, or ``trials``.
+        run: id of the run; of data, ``data`` and its name.
         stage: ``finished``, or the last stage that was begun.
-        seconds: of all its stages.
+        seconds: of all its stages, which the machine's other work made longer; 0 of data.
         why: why it failed; empty where it did not.
+        losses: of every training step of a trial, in all its attempts; empty elsewhere.
     """
 
     paper: str
@@ -51,6 +60,7 @@ class Outcome:
     stage: str
     seconds: float
     why: str
+    losses: list[float]
 
 
 def make_world(folder: Path, published: Path) -> None:
@@ -63,13 +73,13 @@ def make_world(folder: Path, published: Path) -> None:
 
     write_data(folder / "data", published)
     write_hub_data(folder / "datasets", published)
-    write_models(folder / "hub", news()[:500])
+    write_models(folder / "hub", news())
     os.environ["FAIRLAB_DATA"] = str(folder / "data")
     write_scores(folder / "scores")
     (folder / "made").touch()
 
 
-def environment(folder: Path) -> dict[str, str]:
+def variables(folder: Path) -> dict[str, str]:
     """The variables by which everything is found in the folder, and nothing elsewhere."""
     return os.environ | {
         "FAIRLAB_DATA": str(folder / "data"),
@@ -82,64 +92,92 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def reproduce(paper: str, folder: Path, more: list[str]) -> dict[str, str]:
-    """Run what is missing of a paper; why each piece that ended failed, empty where it did not."""
+def reproduce(paper: str, folder: Path, more: list[str]) -> Iterator[tuple[str, str]]:
+    """Run what is missing of a paper; pieces as they end, each with why it failed or nothing.
+
+    Args:
+        paper: name of a matrix in the folder.
+        folder: the simulated world.
+        more: overrides of all trainings.
+    """
     command = [sys.executable, "-m", "fairlab.reproduce", f"paper={paper}", f"scale={SCALE}", "seeds=1"]
-    command += [*LAUNCHER, f"overrides={[SIZE_OF_DATA, *more]}"]
-    ended = {}
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    with subprocess.Popen(command, cwd=folder, env=environment(folder), **both) as process:
+    command += [*LAUNCHER, f"overrides={more}"]
+    both: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=folder, env=variables(folder), **both) as process:
+        assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)
             if found := ENDED.match(line.rstrip()):
-                ended[found["name"]] = found["why"] or ""
-    return ended
+                yield found["name"], found["why"] or ""
 
 
-def outcomes(paper: str, folder: Path, failed: dict[str, str]) -> list[Outcome]:
+def stop_a_run(folder: Path) -> None:
+    """Begin the run that is to be stopped, and stop it once it has a checkpoint; ``reproduce`` then goes on with it."""
+    matrix = read_matrix(folder / f"experiments/{TRIALS}/matrix.yaml", SCALE)
+    output = Path(f"outputs/reproduce/{TRIALS}/{SCALE}")
+    place = folder / folder_of(STOPPED, SEED, output)
+    if (place / "record.json").is_file():
+        return
+    process = subprocess.Popen(command_of(STOPPED, SEED, matrix, output), cwd=folder, env=variables(folder))
+    while process.poll() is None and not (place / "checkpoints" / "last.ckpt").is_file():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+
+
+def outcomes(paper: str, folder: Path, ended: dict[str, str]) -> list[Outcome]:
     """What became of every piece of data and every run of a paper."""
     place = folder / "outputs" / "reproduce" / paper / SCALE
-    found = []
-    for file in sorted(place.glob("made/*")):
-        name = f"data {file.name}"
-        if file.is_dir() and file.name != "logs":
-            found.append(Outcome(paper, name, "" if failed.get(name) else FINISHED, 0.0, failed.get(name, "")))
-    for file in sorted(place.glob("runs/*/seed_*")):
-        name = file.parent.name
-        record = file / "record.json"
-        content = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
-        stages = content.get("provenance", {}).get("stages", {})
-        ended = content.get("status") == FINISHED
-        why = "" if ended else failed.get(f"{name} {file.name.replace('_', ' ')}", "no record")
-        seconds = sum(stage["seconds"] for stage in stages.values())
-        found.append(
-            Outcome(paper, name, FINISHED if ended else next(reversed(stages), "start"), round(seconds, 1), why)
-        )
+    matrix = read_matrix(folder / f"experiments/{paper}/matrix.yaml", SCALE)
+    made = [name for name in matrix.made if (place / "made" / name).is_dir()]
+    found = [
+        Outcome(paper, f"data {name}", FINISHED if is_finished(place / "made" / name) else STARTED, 0.0, why, [])
+        for name in made
+        for why in [ended.get(f"data {name}", "")]
+    ]
+    for name in matrix.runs:
+        run = folder_of(name, SEED, place)
+        if not (run / "record.json").is_file():
+            if why := ended.get(job_name(name, SEED)):
+                found.append(Outcome(paper, name, STARTED, 0.0, why, []))
+            continue
+        record = Record.load(run)
+        stages = record.provenance.get("stages", {})
+        stage = FINISHED if record.status == FINISHED else next(reversed(stages), STARTED)
+        why = "" if stage == FINISHED else record.reason or record.status
+        losses = [row["train/loss"] for row in record.history if "train/loss" in row] if paper == TRIALS else []
+        found.append(Outcome(paper, name, stage, round(sum(one["seconds"] for one in stages.values()), 1), why, losses))
     return found
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--papers", nargs="*", default=PAPERS, choices=PAPERS)
+    parser.add_argument("--papers", nargs="*", default=[*PAPERS, TRIALS], choices=[*PAPERS, TRIALS])
     parser.add_argument("--folder", type=Path, default=Path("outputs/cluster"))
     parser.add_argument("--write", action="store_true", help=f"write {RECORD.name}")
+    parser.add_argument(
+        "--only-report", action="store_true", help="run nothing; say what became of runs that were done"
+    )
     arguments = parser.parse_args()
     folder = arguments.folder.absolute()
-    make_world(folder, Path(os.environ["FAIRLAB_DATA"]))
     found: list[Outcome] = []
+    if not arguments.only_report:
+        make_world(folder, Path(os.environ["FAIRLAB_DATA"]))
     with server() as address:
         for paper in arguments.papers:
-            write_matrix(
-                paper, ROOT / f"experiments/{paper}/matrix.yaml", folder / f"experiments/{paper}/matrix.yaml", address
-            )
-            started = time.perf_counter()
-            found += outcomes(paper, folder, reproduce(paper, folder, []))
-            print(f"{paper}: {time.perf_counter() - started:.0f} s", flush=True)
+            ended: dict[str, str] = {}
+            if not arguments.only_report:
+                write_matrix(paper, folder / f"experiments/{paper}/matrix.yaml", address)
+                if paper == TRIALS:
+                    stop_a_run(folder)
+                ended = dict(reproduce(paper, folder, [] if paper == TRIALS else [SIZE_OF_DATA]))
+            found += outcomes(paper, folder, ended)
     for one in found:
         print(f"{one.paper:12} {one.run:28} {one.stage:18} {one.seconds:7.1f} s  {one.why}")
     if arguments.write:
-        write_whole(RECORD, json.dumps([asdict(one) for one in found], indent=1) + "\n")
+        content = {"machine": environment(), "outcomes": [asdict(one) for one in found]}
+        write_whole(RECORD, json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":
