@@ -32,7 +32,7 @@ from fairlab.record import Record
 from fairlab.reporting.reproduction import read_matrix
 from fairlab.run.environment import environment
 from fairlab.run.folders import is_finished
-from fairlab.run.matrix_jobs import command_of, folder_of, job_name
+from fairlab.run.matrix_jobs import command_of, folder_of, job_name, making_of
 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("record.json")
@@ -118,6 +118,8 @@ def stop_a_run(folder: Path) -> None:
     place = folder / folder_of(STOPPED, SEED, output)
     if (place / "record.json").is_file():
         return
+    for name in matrix.made:
+        subprocess.run(making_of(name, matrix, output), cwd=folder, env=variables(folder), check=True)
     process = subprocess.Popen(command_of(STOPPED, SEED, matrix, output), cwd=folder, env=variables(folder))
     while process.poll() is None and not (place / "checkpoints" / "last.ckpt").is_file():
         time.sleep(0.05)

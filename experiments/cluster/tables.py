@@ -1,0 +1,53 @@
+"""Tables of the page of the simulated cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from experiments.rendering import markdown
+
+RECORD = Path(__file__).with_name("record.json")
+TRIALS, FINISHED = "trials", "finished"
+
+
+def record() -> dict[str, Any]:
+    """What became of all runs."""
+    return json.loads(RECORD.read_text(encoding="utf-8"))
+
+
+def summary() -> str:
+    """How many runs of each paper there are, and how many came through."""
+    outcomes = record()["outcomes"]
+    rows = []
+    for paper in dict.fromkeys(one["paper"] for one in outcomes):
+        of_paper = [one for one in outcomes if one["paper"] == paper]
+        data = [one for one in of_paper if one["run"].startswith("data ")]
+        runs = [one for one in of_paper if one not in data]
+        through = [sum(one["stage"] == FINISHED for one in some) for some in (data, runs)]
+        rows.append([paper, f"{through[0]} of {len(data)}", f"{through[1]} of {len(runs)}"])
+    return markdown(["paper", "data made", "runs finished"], rows)
+
+
+def outcomes() -> str:
+    """Every run: the stage that it reached, its seconds, and why it failed."""
+    rows = [
+        [one["paper"], one["run"], one["stage"], f"{one['seconds']:.0f}" if one["seconds"] else "", one["why"]]
+        for one in record()["outcomes"]
+    ]
+    return markdown(["paper", "run", "stage reached", "seconds", "why not further"], rows)
+
+
+def trials() -> str:
+    """Losses of the trials beside those of the run in one process."""
+    found = {one["run"]: one["losses"] for one in record()["outcomes"] if one["paper"] == TRIALS and one["losses"]}
+    whole = found["whole"]
+    rows = []
+    for name, losses in found.items():
+        apart = max((abs(a - b) / abs(a) for a, b in zip(whole, losses, strict=False)), default=0.0)
+        rows.append([name, str(len(losses)), f"{losses[-1]:.5f}", "" if name == "whole" else f"{apart:.1g}"])
+    return markdown(["run", "losses", "last loss", "largest relative difference from the first row's"], rows)
+
+
+PAGES = {"experiments/cluster/README.md": {"summary": summary, "trials": trials, "outcomes": outcomes}}
