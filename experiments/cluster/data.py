@@ -24,7 +24,7 @@ def write_data(folder: Path, published: Path) -> None:
     """
     folder.mkdir(parents=True)
     for place in published.iterdir():
-        if place.name not in ("glue", "sst2", "corpora", "fever", "panda", "counterfactual_safety"):
+        if place.name not in ("glue", "sst2", "corpora", "fever", "panda", "counterfactual_safety", "stereoset"):
             (folder / place.name).symlink_to(place)
     for place in (*published.glob("glue/*"), *published.glob("corpora/*")):
         if place.name not in ("CoLA", "RTE", "QQP", "QNLI", "SNLI", "MNLI"):
@@ -47,6 +47,9 @@ def write_data(folder: Path, published: Path) -> None:
     write(held_out, "".join(f"{line}\n" for line in pairs))
     write(folder / NEWS, "\n".join(news()) + "\n")
     write(folder / "corpora/few.txt", "\n".join(news()[::7]) + "\n")
+    stereoset = json.loads((published / "stereoset/stereoset.json").read_text(encoding="utf-8"))
+    stereoset["data"] = {task: examples[::100] for task, examples in stereoset["data"].items()}
+    write(folder / "stereoset/stereoset.json", json.dumps(stereoset))
     reports = sorted((published / "corpora/state_union").glob("*.txt"))
     write(folder / "reports.txt", "\n\n".join(islice(paragraphs(reports), 300)) + "\n")
     seeds = "counterfactual_safety/counterfactual_fairness_dataset_seeds.csv"

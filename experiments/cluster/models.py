@@ -38,8 +38,8 @@ def write_models(cache: Path, text: list[str]) -> None:
     bart = {"vocab_size": len(pairs), **OF_BART}
     causal = {"vocab_size": len(llama), "max_position_embeddings": 4096, **WIDE}
     models: dict[str, tuple[Callable[[], Any], Any]] = {
-        "google-bert/bert-large-uncased": (lambda: t.BertForPreTraining(t.BertConfig(**bert)), pieces),
-        "google-bert/bert-base-uncased": (lambda: t.BertForPreTraining(t.BertConfig(**bert)), pieces),
+        "google-bert/bert-large-uncased": (lambda: t.BertForMaskedLM(t.BertConfig(**bert)), pieces),
+        "google-bert/bert-base-uncased": (lambda: t.BertForMaskedLM(t.BertConfig(**bert)), pieces),
         "distilbert/distilbert-base-uncased": (lambda: t.DistilBertForMaskedLM(t.DistilBertConfig(**distil)), pieces),
         "FacebookAI/roberta-base": (lambda: t.RobertaForMaskedLM(t.RobertaConfig(**roberta)), pairs),
         **dict.fromkeys(

@@ -32,5 +32,6 @@ class Sharded(ModelParallelStrategy):
             return self._called("validation_step", *args, **kwargs)
 
     def _called(self, step: str, *args: Any, **kwargs: Any) -> Any:
-        assert self.model is not None and self.lightning_module is not None
+        assert self.model is not None
+        assert self.lightning_module is not None
         return self._forward_redirection(self.model, self.lightning_module, step, *args, **kwargs)
