@@ -19,6 +19,7 @@ from experiments.biasers import tables as biasers
 from experiments.causal_lm import tables as causal_lm
 from experiments.ccd import tables as ccd
 from experiments.ensemble import tables as ensemble
+from experiments.cluster import tables as cluster
 from experiments.glue import tables as glue
 from experiments.llm import tables as llm
 from experiments.minilm_mlm import tables as minilm_mlm
@@ -44,6 +45,7 @@ for module in (
     own_axis,
     perturbation,
     agreement,
+    cluster,
     llm,
     performance,
 ):

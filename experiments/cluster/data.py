@@ -48,7 +48,8 @@ def write_data(folder: Path, published: Path) -> None:
     write(folder / NEWS, "\n".join(news()) + "\n")
     write(folder / "corpora/few.txt", "\n".join(news()[::7]) + "\n")
     stereoset = json.loads((published / "stereoset/stereoset.json").read_text(encoding="utf-8"))
-    stereoset["data"] = {task: examples[::100] for task, examples in stereoset["data"].items()}
+    chosen = {row["id"] for row in stereoset["stereotype"][::100]}
+    stereoset = {label: [row for row in rows if row["id"] in chosen] for label, rows in stereoset.items()}
     write(folder / "stereoset/stereoset.json", json.dumps(stereoset))
     reports = sorted((published / "corpora/state_union").glob("*.txt"))
     write(folder / "reports.txt", "\n\n".join(islice(paragraphs(reports), 300)) + "\n")
