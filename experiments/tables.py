@@ -18,8 +18,8 @@ from experiments.agreement import tables as agreement
 from experiments.biasers import tables as biasers
 from experiments.causal_lm import tables as causal_lm
 from experiments.ccd import tables as ccd
-from experiments.ensemble import tables as ensemble
 from experiments.cluster import tables as cluster
+from experiments.ensemble import tables as ensemble
 from experiments.glue import tables as glue
 from experiments.llm import tables as llm
 from experiments.minilm_mlm import tables as minilm_mlm

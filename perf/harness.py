@@ -14,9 +14,7 @@ import torch
 
 from fairlab.run.environment import environment
 
-FOLDER = (
-    "PERF_RESULTS"  # variable with a folder for figures that are not to replace the committed ones
-)
+FOLDER = "PERF_RESULTS"  # variable with a folder for figures that are not to replace the committed ones
 
 
 def results(script: str) -> Path:
