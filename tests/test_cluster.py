@@ -89,14 +89,16 @@ def test_what_became_of_runs(tmp_path, monkeypatch):
         record.save()
     found = simulate.outcomes("trials", tmp_path, {"divided seed 42": "killed by SIGKILL"})
     assert [(one.run, one.stage, one.seconds, one.why) for one in found] == [
+        ("data cda", "not begun", 0.0, ""),
         ("whole", "finished", 3.5, ""),
         ("parts", "training", 3.5, "out of paper"),
         ("divided", "start", 0.0, "killed by SIGKILL"),
+        ("stopped", "not begun", 0.0, ""),
     ]
     file = tmp_path / "record.json"
     file.write_text(json.dumps({"outcomes": [simulate.asdict(one) for one in found]}))
     monkeypatch.setattr(tables, "RECORD", file)
-    assert "| trials | 0 of 0 | 1 of 3 |" in tables.summary()
+    assert "| trials | 0 of 1 | 1 of 4 |" in tables.summary()
     assert "| parts | 1 | 5.00000 | 0.2 |" in " ".join(tables.trials().split())
     assert "out of paper" in tables.outcomes()
 

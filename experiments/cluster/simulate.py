@@ -32,13 +32,13 @@ from fairlab.record import Record
 from fairlab.reporting.reproduction import read_matrix
 from fairlab.run.environment import environment
 from fairlab.run.folders import is_finished
-from fairlab.run.matrix_jobs import command_of, folder_of, job_name, making_of
+from fairlab.run.matrix_jobs import command_of, folder_of, job_name, making_of, places
 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("record.json")
 SCALE, SEED = "paper", 42
 LAUNCHER = ["launcher=submitit_local", "launcher.n_jobs=2"]
-FINISHED, STARTED, STOPPED = "finished", "start", "stopped"
+FINISHED, STARTED, NOT_BEGUN, STOPPED = "finished", "start", "not begun", "stopped"
 ENDED = re.compile(r"^(?P<name>.+?) (?:is done|failed: (?P<why>.*))$")
 
 
@@ -49,7 +49,7 @@ class Outcome:
     Attributes:
         paper: name of the paper, or ``trials``.
         run: id of the run; of data, ``data`` and its name.
-        stage: ``finished``, or the last stage that was begun.
+        stage: ``finished``, the last stage that was ended, ``start`` or ``not begun``.
         seconds: of all its stages, which the machine's other work made longer; 0 of data.
         why: why it failed; empty where it did not.
         losses: of every training step of a trial, in all its attempts; empty elsewhere.
@@ -131,22 +131,23 @@ def outcomes(paper: str, folder: Path, ended: dict[str, str]) -> list[Outcome]:
     """What became of every piece of data and every run of a paper."""
     place = folder / "outputs" / "reproduce" / paper / SCALE
     matrix = read_matrix(folder / f"experiments/{paper}/matrix.yaml", SCALE)
-    made = [name for name in matrix.made if (place / "made" / name).is_dir()]
-    found = [
-        Outcome(paper, f"data {name}", FINISHED if is_finished(place / "made" / name) else STARTED, 0.0, why, [])
-        for name in made
-        for why in [ended.get(f"data {name}", "")]
-    ]
-    for name in matrix.runs:
+    asked = {row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns}
+    runs = [name for name in matrix.runs if name in asked]
+    found = []
+    for name in dict.fromkeys(one for run in runs for one in places("made", run, matrix)):
+        data = place / "made" / name
+        stage = FINISHED if is_finished(data) else STARTED if data.is_dir() else NOT_BEGUN
+        found.append(Outcome(paper, f"data {name}", stage, 0.0, ended.get(f"data {name}", ""), []))
+    for name in runs:
         run = folder_of(name, SEED, place)
         if not (run / "record.json").is_file():
-            if why := ended.get(job_name(name, SEED)):
-                found.append(Outcome(paper, name, STARTED, 0.0, why, []))
+            why = ended.get(job_name(name, SEED), "")
+            found.append(Outcome(paper, name, STARTED if why else NOT_BEGUN, 0.0, why, []))
             continue
         record = Record.load(run)
         stages = record.provenance.get("stages", {})
         stage = FINISHED if record.status == FINISHED else next(reversed(stages), STARTED)
-        why = "" if stage == FINISHED else record.reason or record.status
+        why = "" if stage == FINISHED else record.reason or "not finished when this was written"
         losses = [row["train/loss"] for row in record.history if "train/loss" in row] if paper == TRIALS else []
         found.append(Outcome(paper, name, stage, round(sum(one["seconds"] for one in stages.values()), 1), why, losses))
     return found
