@@ -170,8 +170,8 @@ def main() -> None:
     with server() as address:
         for paper in arguments.papers:
             ended: dict[str, str] = {}
+            write_matrix(paper, folder / f"experiments/{paper}/matrix.yaml", address)
             if not arguments.only_report:
-                write_matrix(paper, folder / f"experiments/{paper}/matrix.yaml", address)
                 if paper == TRIALS:
                     stop_a_run(folder)
                 ended = dict(reproduce(paper, folder, [] if paper == TRIALS else [SIZE_OF_DATA]))
