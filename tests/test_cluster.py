@@ -99,7 +99,9 @@ def test_what_became_of_runs(tmp_path, monkeypatch):
     file.write_text(json.dumps({"outcomes": [simulate.asdict(one) for one in found]}))
     monkeypatch.setattr(tables, "RECORD", file)
     assert "| trials | 0 of 1 | 1 of 4 |" in tables.summary()
-    assert "| parts | 1 | 5.00000 | 0.2 |" in " ".join(tables.trials().split())
+    assert "| whole | 1 | 4.00000 | 4.00000 | |" in " ".join(tables.trials().split())
+    assert tables.apart([5.0, 4.0], [5.0, 5.0]) == "0.2"
+    assert tables.apart([4.0], [5.0]) == "", "another first step is another run"
     assert "out of paper" in tables.outcomes()
 
 
