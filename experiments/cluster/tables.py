@@ -41,7 +41,7 @@ def outcomes() -> str:
 
 
 def trials() -> str:
-    """Losses of the trials; of one that took the same parts of the same steps, how far they are from the run in parts."""
+    """Losses of the trials, and how far those in the same parts are from the run in one process."""
     found = {one["run"]: one["losses"] for one in record()["outcomes"] if one["paper"] == TRIALS and one["losses"]}
     parts = found.get("parts", [])
     rows = [
@@ -53,7 +53,7 @@ def trials() -> str:
 
 def apart(losses: list[float], others: list[float]) -> str:
     """The largest relative difference; empty where the runs did not begin alike."""
-    if losses is others or not others or abs(losses[0] - others[0]) > 1e-3 * abs(others[0]):
+    if not others or abs(losses[0] - others[0]) > 1e-3 * abs(others[0]):
         return ""
     return f"{max(abs(a - b) / abs(b) for a, b in zip(losses, others, strict=False)):.1g}"
 
