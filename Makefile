@@ -44,14 +44,5 @@ docs: .venv/installed ## build the documentation site into site/
 gpu-check: .venv/installed ## on a GPU: results against the CPU, throughput, share of the peak, memory, and the tests marked gpu
 	$(BIN)/python perf/gpu_check.py --write
 
-bench: .venv/installed ## measure performance against the plain way of doing it
-	$(BIN)/python perf/ccd_training.py
-	$(BIN)/python perf/seat_permutations.py
-	$(BIN)/python perf/likelihoods.py
-	$(BIN)/python perf/llm_ledger.py
-	$(BIN)/python perf/db_index.py
-	$(BIN)/python perf/continuations.py
-	$(BIN)/python perf/rewriting_speed.py
-	$(BIN)/python perf/perturbation.py
-	$(BIN)/python perf/shortcut.py
-	$(BIN)/python perf/growth.py
+bench: .venv/installed ## measure performance against the plain way; fails where a ratio fell by more than a fifth
+	$(BIN)/python perf/bench.py $(SCRIPTS) $(if $(PACKAGES),--packages $(PACKAGES)) $(if $(AUGLY),--augly $(AUGLY)) $(if $(MODEL),--model $(MODEL))

@@ -18,6 +18,7 @@ from experiments.agreement import tables as agreement
 from experiments.biasers import tables as biasers
 from experiments.causal_lm import tables as causal_lm
 from experiments.ccd import tables as ccd
+from experiments.cluster import tables as cluster
 from experiments.ensemble import tables as ensemble
 from experiments.glue import tables as glue
 from experiments.llm import tables as llm
@@ -44,6 +45,7 @@ for module in (
     own_axis,
     perturbation,
     agreement,
+    cluster,
     llm,
     performance,
 ):

@@ -15,7 +15,6 @@ import copy
 import json
 import random
 import statistics
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -26,9 +25,9 @@ from fairlab.data.batching import BucketedBatches
 from fairlab.data.groups import read_groups
 from fairlab.losses.ccd import bandwidth, bias_loss, distances_to_neutral, representation_loss
 from fairlab.types import Group
-from harness import interleaved_seconds, machine, matmul_peak
+from harness import interleaved_seconds, machine, matmul_peak, results
 
-RESULTS = Path(__file__).parent / "results" / "ccd_training.json"
+RESULTS = results("ccd_training")
 BETA, LR = 1.0, 5e-5
 
 

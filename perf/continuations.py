@@ -24,9 +24,9 @@ from fairlab.backbones.continuations import continuations
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.published.sources import locate
 from fairlab.data.published.stereoset import read_stereoset
-from harness import interleaved_seconds, machine
+from harness import interleaved_seconds, machine, results
 
-RESULTS = Path(__file__).parent / "results" / "continuations.json"
+RESULTS = results("continuations")
 CONF = Path(__file__).parents[1] / "conf" / "backbone" / "smollm2.yaml"
 CHARACTERS = 30
 

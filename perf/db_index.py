@@ -13,14 +13,13 @@ import math
 import statistics
 import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 
 from fairlab.metrics.db_index import cluster, db_index
-from harness import interleaved_seconds, machine, main_of_a_million, peak_memory
+from harness import interleaved_seconds, machine, main_of_a_million, peak_memory, results
 
-RESULTS = Path(__file__).parent / "results" / "db_index.json"
+RESULTS = results("db_index")
 ENTRIES, WIDTH, CLUSTERS = 5_000, 384, 8
 COMPARED = 20_620  # abusive tweets of Davidson et al. 2017
 PART = 500

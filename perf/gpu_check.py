@@ -25,9 +25,9 @@ from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.data.groups import read_groups
 from fairlab.losses.ccd import bias_loss
 from fairlab.planning.work import training_flops
-from harness import machine, matmul_peak, wait_for
+from harness import machine, matmul_peak, results, wait_for
 
-RESULTS = Path(__file__).parent / "results" / "gpu_check.json"
+RESULTS = results("gpu_check")
 GROUPS, LENGTH = 32, 128
 TOLERANCE = {"embeddings": 1e-4, "losses": 1e-4, "gradients": 1e-3}  # float32, unit length; gradients by the largest
 

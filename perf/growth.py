@@ -23,11 +23,11 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
 
-from harness import machine, peak_memory
+from harness import machine, peak_memory, results
 from shortcut import LABELS, texts
 
-RESULTS = Path(__file__).parent / "results" / "growth.json"
-FIGURES = Path(__file__).parent / "figures"
+RESULTS = results("growth")
+FIGURES = RESULTS.parents[1] / "figures"
 WIDE, HIGH = 230, 130  # of a panel
 STYLE = "text{font:11px sans-serif;fill:#555}.grid{stroke:#ddd}.line{fill:none;stroke:#1764ab}.point{fill:#1764ab}"
 WIDTH, COMPARED = 384, 5_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +13,13 @@ from pathlib import Path
 import torch
 
 from fairlab.run.environment import environment
+
+FOLDER = "PERF_RESULTS"  # variable with a folder for figures that are not to replace the committed ones
+
+
+def results(script: str) -> Path:
+    """The file of a script's figures: the committed one, unless ``PERF_RESULTS`` names another folder."""
+    return Path(os.environ.get(FOLDER) or Path(__file__).parent / "results") / f"{script}.json"
 
 
 def machine() -> dict[str, object]:

@@ -28,9 +28,9 @@ from fairlab.benchmarks.stereoset import INTRA, word_probabilities
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
 from fairlab.data.published.sources import locate
 from fairlab.data.published.stereoset import BLANK, StereoSetItem, read_stereoset
-from harness import interleaved_seconds, machine
+from harness import interleaved_seconds, machine, results
 
-RESULTS = Path(__file__).parent / "results" / "likelihoods.json"
+RESULTS = results("likelihoods")
 CONF = Path(__file__).parents[1] / "conf" / "backbone"
 TOLERANCE = 1e-4  # nats
 TASKS = {"crows_pairs": "CrowS-Pairs", "stereoset": "StereoSet, intrasentence"}

@@ -26,9 +26,9 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Reply, Request
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
-from harness import interleaved_seconds, machine
+from harness import interleaved_seconds, machine, results
 
-RESULTS = Path(__file__).parent / "results" / "llm_ledger.json"
+RESULTS = results("llm_ledger")
 DELAY = 0.05  # seconds; a quick answer of a real server
 REPLY = json.dumps({"neutral": "They left.", "man": "He left.", "woman": "She left.", "confidence": 0.9})
 KEYS = ["neutral", "man", "woman", "confidence"]

@@ -27,10 +27,10 @@ from fairlab.data.preparing import stream_paragraphs
 from fairlab.data.published.sources import locate
 from fairlab.data.text import SENTENCE_END
 from fairlab.methods.mlm import MLM, mask_tokens
-from harness import interleaved_seconds, machine
+from harness import interleaved_seconds, machine, results
 from likelihoods import load
 
-RESULTS = Path(__file__).parent / "results" / "mlm_pretraining.json"
+RESULTS = results("mlm_pretraining")
 NOVEL = "corpora/novels/Jane-Eyre_1260.txt"
 VALUES = {
     "rank": None,

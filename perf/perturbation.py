@@ -26,9 +26,9 @@ from fairlab.augmentation.perturbation import Choosing, Perturbation
 from fairlab.data.stream.choices import with_choices
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.shards import make_shards
-from harness import machine
+from harness import machine, results
 
-RESULTS = Path(__file__).parent / "results" / "perturbation.json"
+RESULTS = results("perturbation")
 AXES = ["gender", "race", "age"]
 PEOPLE = ["John", "Mary", "The old man", "An Asian doctor", "My aunt", "The teacher", "A young nurse", "She", "He"]
 DEEDS = [

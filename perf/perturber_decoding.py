@@ -13,7 +13,6 @@ import argparse
 import json
 import random
 import statistics
-from pathlib import Path
 
 import torch
 
@@ -22,9 +21,9 @@ from fairlab.backbones.seq2seq import new_seq2seq
 from fairlab.data.groups import read_groups
 from fairlab.methods.perturber import add_markers
 from fairlab.rewriting.perturber import ROOM, TOKENS_AT_ONCE, greedy, source_text
-from harness import interleaved_seconds, machine
+from harness import interleaved_seconds, machine, results
 
-RESULTS = Path(__file__).parent / "results" / "perturber_decoding.json"
+RESULTS = results("perturber_decoding")
 
 
 def load() -> Backbone:

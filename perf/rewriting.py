@@ -26,12 +26,12 @@ from rouge_score import rouge_scorer
 
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.rules import RuleRewriter
-from harness import machine
+from harness import machine, results
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments" / "rewriting"))
 from sets import TOKEN, Rewriting, bias_words, crows, winogender
 
-RESULTS = Path(__file__).parent / "results" / "rewriting.json"
+RESULTS = results("rewriting")
 # Runs in AugLy's environment: sentences in, their rewrites and the best time out.
 AUGLY = """
 import json, sys, time

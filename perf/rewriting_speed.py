@@ -29,12 +29,12 @@ from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.text.pipeline import MODELS, load_pipeline
 from fairlab.text.syntax import Syntax
-from harness import machine
+from harness import machine, results
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from experiments.rewriting.natural import SOURCES, sentences
 
-RESULTS = Path(__file__).parent / "results" / "rewriting_speed.json"
+RESULTS = results("rewriting_speed")
 TARGETS = {"gender": "woman", "race": "black", "age": "senior"}
 
 

@@ -23,9 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-from harness import machine
+from harness import machine, results
 
-RESULTS = Path(__file__).parent / "results" / "safety_load.json"
+RESULTS = results("safety_load")
 WORDS = "the a gardener writes of long walks by an old river where birds and boats pass every bright morning".split()
 PERCENTILES = (50, 90, 99, 100)
 

@@ -31,11 +31,11 @@ import numpy as np
 from fairlab.ensemble.columns import Columns
 from fairlab.ensemble.scoring import score_stream
 from fairlab.run.scoring import load_columns
-from harness import machine
+from harness import machine, results
 from safety_sources import texts_of
 from safety_startup import export
 
-RESULTS = Path(__file__).parent / "results" / "safety_scoring.json"
+RESULTS = results("safety_scoring")
 WAYS = {"one": 1, "two": 2}
 
 

@@ -35,9 +35,9 @@ from fairlab.ensemble.model import HarmModel
 from fairlab.ensemble.pairing import paired_logistic
 from fairlab.ensemble.passes import Trainer
 from fairlab.ensemble.sources import Profanity, Sentiment, Sources
-from harness import machine
+from harness import machine, results
 
-RESULTS = Path(__file__).parent / "results" / "safety_sources.json"
+RESULTS = results("safety_sources")
 PART = 1_000  # texts scored at a time
 FITTED = 4_000  # texts that the models are fitted on
 Array = np.ndarray

@@ -24,10 +24,10 @@ from fairlab.ensemble.export import save_ensemble
 from fairlab.ensemble.portable import write_sources
 from fairlab.ensemble.sources import Sources
 from fairlab.run.build import build
-from harness import machine
+from harness import machine, results
 from safety_sources import ensemble_of, texts_of
 
-RESULTS = Path(__file__).parent / "results" / "safety_startup.json"
+RESULTS = results("safety_startup")
 HERE = "fairlab.ensemble"
 FIVE = {
     "profanity": {"_target_": f"{HERE}.sources.Profanity"},

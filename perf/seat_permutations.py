@@ -12,14 +12,13 @@ import argparse
 import json
 import random
 import statistics
-from pathlib import Path
 
 import numpy as np
 
 from fairlab.metrics.seat import SAMPLED_SPLITS, weat_p_value
-from harness import interleaved_seconds, machine
+from harness import interleaved_seconds, machine, results
 
-RESULTS = Path(__file__).parent / "results" / "seat_permutations.json"
+RESULTS = results("seat_permutations")
 TARGETS = 80  # on each side
 PART = 20
 

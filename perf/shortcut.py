@@ -12,14 +12,13 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from fairlab.metrics.shortcuts import TokenSpace
-from harness import interleaved_seconds, machine, main_of_a_million, peak_memory
+from harness import interleaved_seconds, machine, main_of_a_million, peak_memory, results
 
-RESULTS = Path(__file__).parent / "results" / "shortcut.json"
+RESULTS = results("shortcut")
 DOCUMENTS, TOKENS, WORDS, LABELS = 2_000, 20, 50_000, 2
 PART = 10  # of the documents the plain way takes; its time is multiplied
 

@@ -19,6 +19,7 @@ from fairlab.backbones.scoring import (
     batches_of_one_length,
     count_cut,
     target_log_probabilities,
+    token_logits,
 )
 from fairlab.types import CannotScore, FairlabError
 
@@ -194,7 +195,8 @@ class MaskedLM:
             for batch in batches_of_one_length([len(ids) for ids in token_ids], FILLED_AT_ONCE):
                 input_ids = torch.tensor([token_ids[number] for number in batch], device=self.backbone.device)
                 places = (input_ids == self.mask_id).nonzero()
-                logits = self.backbone.model(input_ids=input_ids, attention_mask=torch.ones_like(input_ids)).logits
+                heads = self.backbone.model(input_ids=input_ids, attention_mask=torch.ones_like(input_ids))
+                logits = token_logits(heads)
                 best = logits[places[:, 0], places[:, 1]][:, allowed].topk(min(top, len(allowed)), dim=-1).indices
                 for (row, _), ranked in zip(places.tolist(), best, strict=True):
                     found[batch[row]].append([words[int(allowed[place])] for place in ranked])

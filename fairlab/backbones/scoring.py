@@ -151,8 +151,13 @@ def apply_head(model: PreTrainedModel, output: ModelOutput, hidden_ND: Tensor) -
         heads = model(input_ids=torch.zeros(len(hidden_ND), 1, dtype=torch.long, device=hidden_ND.device))
     if not asked:
         raise CannotScore(f"the head of {type(model).__name__} cannot be told from its body; score another model")
-    # A model with two heads (masked LM and next sentence) names them.
-    return (heads["prediction_logits"] if "prediction_logits" in heads else heads["logits"]).squeeze(1)
+    return token_logits(heads).squeeze(1)
+
+
+def token_logits(heads: ModelOutput) -> Tensor:
+    """The logits of tokens among a model's outputs; one with two heads (masked LM, next sentence) names them."""
+    logits: Tensor = heads["prediction_logits"] if "prediction_logits" in heads else heads["logits"]
+    return logits
 
 
 @contextmanager

@@ -43,7 +43,7 @@ class PerturberQuality:
     Args:
         path: file of pairs in PANDA's columns, see :func:`fairlab.data.perturbation_pairs.read_pairs`; None makes
             silver pairs of ``paths``.
-        paths: plain text files of whose sentences silver pairs are made; None where ``path`` is given.
+        paths: plain text files of whose sentences silver pairs are made; not read where ``path`` is given.
         axes: axes on which silver pairs are made, such as ``gender``.
         limit: number of pairs to measure, drawn with ``seed``, at least 2; None takes all.
         format: format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`; None takes the one it
@@ -51,7 +51,7 @@ class PerturberQuality:
         seed: seed of the draws.
 
     Raises:
-        FairlabError: none or both of ``path`` and ``paths`` are given, or a package is not installed.
+        FairlabError: neither ``path`` nor ``paths`` is given, or a package is not installed.
     """
 
     name = "perturber"
@@ -67,7 +67,7 @@ class PerturberQuality:
     ) -> None:
         if limit is not None and limit < 2:
             raise FairlabError(f"benchmark.perturber.limit must be at least 2, not {limit}")
-        if (path is None) == (paths is None):
+        if path is None and paths is None:
             raise FairlabError("give benchmark.perturber.path (pairs) or benchmark.perturber.paths (plain text)")
         need_extra("metrics", "benchmark=perturber", "sacrebleu", "rouge_score")
         self.path = path

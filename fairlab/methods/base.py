@@ -14,7 +14,8 @@ import lightning
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
-from torch.distributed.fsdp import FullyShardedDataParallel
+from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.tensor import DTensor
 from torch.optim.lr_scheduler import LRScheduler
 
 from fairlab.backbones.backbone import Backbone
@@ -91,6 +92,11 @@ class Trained(OfEncoder, lightning.LightningModule):
     seed: int
     clip: float | None = None
 
+    def configure_model(self) -> None:
+        """Divide the weights among the processes, where the trainer asks for it."""
+        if self.device_mesh is not None and not isinstance(self, FSDPModule):
+            fully_shard(self, mesh=self.device_mesh["data_parallel"])
+
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Seed the step."""
         torch.manual_seed(self.seed * 1_000_003 + batch_idx * self.trainer.world_size + self.global_rank)
@@ -138,10 +144,7 @@ class Trained(OfEncoder, lightning.LightningModule):
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
         """Clip the gradient's norm."""
-        sharded = self.trainer.strategy.model
-        if self.clip and isinstance(sharded, FullyShardedDataParallel):
-            sharded.clip_grad_norm_(self.clip)  # of the gradients in all processes
-        elif self.clip:
+        if self.clip:
             self.clip_gradients(optimizer, gradient_clip_val=self.clip, gradient_clip_algorithm="norm")
 
 
@@ -173,15 +176,21 @@ def scheduled(optimizer: torch.optim.Optimizer, scheduler: LRScheduler) -> Optim
 
 
 def gather_sharded_weights(method: lightning.LightningModule) -> None:
-    """Give a method that was trained in shards plain weights again, of the same shapes but without values."""
-    sharded = method.trainer.strategy.model
-    if not isinstance(sharded, FullyShardedDataParallel):
+    """Give a method that was trained in shards whole weights again, and make it the plain module that it was."""
+    if not isinstance(method, FSDPModule):
         return
-    plain: dict[int, nn.Parameter] = {}
-    with FullyShardedDataParallel.summon_full_params(sharded, writeback=False):
-        for module in list(method.modules()):
-            for name, value in list(module._parameters.items()):
-                if value is not None:  # tied weights stay tied
-                    copied = plain.setdefault(id(value), nn.Parameter(value.detach().clone(), value.requires_grad))
-                    plain[id(copied)] = copied
-                    module._parameters[name] = copied
+    method.reshard()
+    whole: dict[int, nn.Parameter] = {}
+    for module in list(method.modules()):
+        for name, value in list(module._parameters.items()):
+            if isinstance(value, DTensor):  # tied weights stay tied
+                if id(value) not in whole:
+                    whole[id(value)] = nn.Parameter(value.full_tensor().detach(), value.requires_grad)
+                module._parameters[name] = whole[id(value)]
+                module._load_state_dict_post_hooks.clear()
+    # What else fully_shard added: hooks, which would put the shards back, and a class before the method's own.
+    for hooks in (method._forward_pre_hooks, method._forward_hooks):
+        hooks.clear()
+    for hooks in (method._state_dict_pre_hooks, method._load_state_dict_pre_hooks):
+        hooks.clear()
+    method.__class__ = type(method).__mro__[2]

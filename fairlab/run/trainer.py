@@ -72,6 +72,10 @@ def make_trainer(
     every, compiled = hardware.pop("checkpoint_every"), hardware.pop("compile")
     most = hardware.pop("max_steps", None)
     del hardware["device_batch_size"]
+    if hardware.get("strategy") == "fsdp":
+        from fairlab.run.sharded import Sharded
+
+        hardware["strategy"] = Sharded()
     terminal = sys.stderr.isatty()
     loggers = [] if rank() else build_loggers(config.logger, record, sweep_of(record.folder))
     total_batches = data.total_batches

@@ -48,7 +48,7 @@ def values(outcome):
 def test_rewriters_side_by_side(backbone, path, monkeypatch):
     made = [PAIRS[0][3], PAIRS[1][0], PAIRS[2][3]]  # right, unchanged, right
     monkeypatch.setattr(Perturber, "rewrite", lambda *_, **__: made)
-    benchmark = PerturberQuality(path, None, [], None, format="paper")
+    benchmark = PerturberQuality(path, ["no/such/text.txt"], [], None, format="paper")  # a path is taken, not both
     outcome = benchmark.measure(backbone)
     found = values(outcome)
     assert found["perturber", "exact"] == pytest.approx(200 / 3)

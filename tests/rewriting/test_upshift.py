@@ -87,6 +87,17 @@ def test_fillers_are_the_models_likeliest_whole_words(upshift):
     assert found == [token for token in ranked if re.fullmatch(r"[a-z]{2,}", token)][:3]
 
 
+def test_fillers_of_a_model_with_a_second_head(tiny_folders):
+    backbone = load_backbone(str(tiny_folders["bert_pretraining"]), pooling="mean", normalize=False, max_length=32)
+    model = WordUpshift(backbone, held).model
+    ((found,),) = model.fillers([f"The cat {model.mask}."], top=2)
+    ids = torch.tensor([model.tokenize([f"The cat {model.mask}."])[0]])
+    with backbone.measuring():
+        logits = backbone.model(input_ids=ids).prediction_logits[0, ids[0].tolist().index(model.mask_id)]
+    ranked = backbone.tokenizer.convert_ids_to_tokens(logits.argsort(descending=True).tolist())
+    assert found == [token for token in ranked if re.fullmatch(r"[a-z]{2,}", token)][:2]
+
+
 def test_a_sentence_is_added(tiny_folders):
     backbone = load_backbone(str(tiny_folders["gpt2"]), pooling="mean", normalize=False, max_length=32)
     made = SentenceUpshift(backbone, held)(["The cat sat.", "The dog ran."])

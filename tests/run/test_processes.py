@@ -7,6 +7,7 @@ import lightning
 import pytest
 import torch
 from omegaconf import OmegaConf
+from torch.distributed.tensor import DTensor
 from transformers import AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertModel
 
 from fairlab.backbones.backbone import Backbone
@@ -23,6 +24,7 @@ from fairlab.distributed import (
     ranks,
     sum_over_ranks,
 )
+from fairlab.methods.base import gather_sharded_weights
 from fairlab.methods.ccd import CCD
 from fairlab.methods.debiasing.rew import ReW
 from fairlab.methods.mlm import MLM
@@ -31,6 +33,7 @@ from fairlab.methods.sequence_classifier import SequenceClassifier
 from fairlab.record import Outcome, Reading, Record
 from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.run.processes import count_of, refuse_other_count, run_in_processes
+from fairlab.run.sharded import Sharded
 from fairlab.types import CannotScore, FairlabError
 from tests.conftest import MINILM
 from tests.methods import test_ccd, test_mlm, test_perturber, test_sequence_classifier
@@ -81,13 +84,13 @@ def cases(tokenizer, folder):
     yield "weighted classifier", SequenceClassifier(backbone, **settings, debiasing=debiasing), data
 
 
-def train_all(folder, accumulate=1):
+def train_all(folder, strategy="ddp"):
     """The history of every method, trained by the processes there are."""
     tokenizer = AutoTokenizer.from_pretrained(find_weights(**MINILM))
     own = folder / str(rank())
     own.mkdir(parents=True)
     histories = {}
-    several = {"strategy": "ddp", "devices": ranks()} if ranks() > 1 else {}
+    several = {"devices": ranks()} if ranks() > 1 else {}
     for name, method, data in cases(tokenizer, own):
         history = History()
         checkpoints = Checkpoints(folder / name, 2, monitor=getattr(method, "monitor", "validation/loss"))
@@ -100,12 +103,18 @@ def train_all(folder, accumulate=1):
             callbacks=[history, checkpoints],
             default_root_dir=own,
             **QUIET,
-            **several,
+            **several | ({"strategy": Sharded() if strategy == "fsdp" else strategy} if several else {}),
         )
         (folder / name).mkdir(exist_ok=True)
         trainer.fit(method, data)
         histories[name] = history.rows
         assert (folder / name / "best.ckpt").is_file(), "a checkpoint is there for all processes once it is saved"
+        shapes, kind = {key: value.shape for key, value in method.state_dict().items()}, type(method)
+        gather_sharded_weights(method)
+        method.load_state_dict(torch.load(folder / name / "best.ckpt", weights_only=True)["state_dict"])
+        assert not any(isinstance(value, DTensor) for value in method.parameters())
+        assert {key: value.shape for key, value in method.state_dict().items()} == shapes
+        assert (type(method) is kind) == (strategy != "fsdp" or ranks() == 1)
     return histories
 
 
@@ -185,6 +194,28 @@ def test_two_processes_do_what_one_does(tmp_path, capfd):
     assert [reading.value for reading in first.readings] == [0, 1, 0, 0]  # e is the first of the third round
     assert [entry.reason for entry in first.not_run] == ["no head"]
     assert second.readings == first.readings, "comparisons need what other processes measured"
+
+
+def divided(folder):
+    histories = train_all(folder, "fsdp")
+    if rank() == 0:
+        (folder / "histories.json").write_text(json.dumps(histories))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_weights_divided_among_two_processes_train_as_whole_ones(tmp_path):
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    for folder in (alone, together):
+        folder.mkdir()
+    divided(alone)
+    run_in_processes(2, divided, together)
+    histories, shared = (json.loads((folder / "histories.json").read_text()) for folder in (alone, together))
+    assert len(histories) == 5
+    for name, rows in histories.items():
+        for row, other in zip(rows, shared[name], strict=True):
+            for key, value in row.items():
+                assert other[key] == pytest.approx(value, rel=1e-5, abs=1e-6), (name, key)
 
 
 PREFIX = "process {} of 2 ended before the run did: "

@@ -1,0 +1,32 @@
+"""Stored scores of three classifiers, of every text that the safety ensemble trains and is measured on."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from pathlib import Path
+
+OUTPUTS = {
+    "detoxify": ["toxicity", "severe_toxicity", "obscene", "threat", "insult", "identity_attack"],
+    "second": [f"second_{number}" for number in range(14)],  # the paper says neither their number nor their names
+    "third": [f"third_{number}" for number in range(14)],
+}
+
+
+def write_scores(folder: Path) -> None:
+    """Write a file for each classifier, with scores that depend on the text alone."""
+    from fairlab.augmentation.identity import Identity
+    from fairlab.data.safety import SafetyData
+
+    data = SafetyData(
+        name="counterfactual_safety", path=None, held_out=[], folds=5, repeats=1, seed=0, augmentation=Identity()
+    )
+    texts = dict.fromkeys(text.text for text in data.texts)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, outputs in OUTPUTS.items():
+        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as lines:
+            writer = csv.writer(lines)
+            writer.writerow(["text", *outputs])
+            for text in texts:
+                drawn = hashlib.sha256(f"{name} {text}".encode()).digest()
+                writer.writerow([text, *(round(byte / 255, 3) for byte in drawn[: len(outputs)])])

@@ -1,0 +1,187 @@
+"""Every row of every paper's matrix at paper scale on a simulated cluster: two workers of submitit's local executor.
+
+    python experiments/cluster/simulate.py            # into outputs/cluster; what is finished there is not run again
+    python experiments/cluster/simulate.py --write    # and keep what became of each run in record.json
+
+All values are those of ``scale=paper`` but the size of models and data: models are tiny, of random weights and the
+published architecture, under their published names in a cache of the hub's layout; data are a few rows in the published
+layout; a server that answers by rules stands for every language model. The commands are the plan's own. What they are
+for is that each has been through every line; no number that they measure means anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # run as a script, it has its own folder there alone
+from experiments.cluster.answers import server
+from experiments.cluster.matrices import PAPERS, SIZE_OF_DATA, TRIALS, write_matrix
+from fairlab.files import write_whole
+from fairlab.record import Record
+from fairlab.reporting.reproduction import read_matrix
+from fairlab.run.environment import environment
+from fairlab.run.folders import is_finished
+from fairlab.run.matrix_jobs import command_of, folder_of, job_name, making_of, places
+
+ROOT = Path(__file__).parents[2]
+RECORD = Path(__file__).with_name("record.json")
+SCALE, SEED = "paper", 42
+LAUNCHER = ["launcher=submitit_local", "launcher.n_jobs=2"]
+FINISHED, STARTED, NOT_BEGUN, STOPPED = "finished", "start", "not begun", "stopped"
+ENDED = re.compile(r"^(?P<name>.+?) (?:is done|failed: (?P<why>.*))$")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run, or of data that was made.
+
+    Attributes:
+        paper: name of the paper, or ``trials``.
+        run: id of the run; of data, ``data`` and its name.
+        stage: ``finished``, the last stage that was ended, ``start`` or ``not begun``.
+        seconds: of all its stages, which the machine's other work made longer; 0 of data.
+        why: why it failed; empty where it did not.
+        losses: of every training step of a trial, in all its attempts; empty elsewhere.
+    """
+
+    paper: str
+    run: str
+    stage: str
+    seconds: float
+    why: str
+    losses: list[float]
+
+
+def make_world(folder: Path, published: Path) -> None:
+    """Make models, data and scores, once."""
+    if (folder / "made").is_file():
+        return
+    from experiments.cluster.data import news, write_data, write_hub_data
+    from experiments.cluster.models import write_models
+    from experiments.cluster.scores import write_scores
+
+    write_data(folder / "data", published)
+    write_hub_data(folder / "datasets", published)
+    write_models(folder / "hub", news())
+    os.environ["FAIRLAB_DATA"] = str(folder / "data")
+    write_scores(folder / "scores")
+    (folder / "made").touch()
+
+
+def variables(folder: Path) -> dict[str, str]:
+    """The variables by which everything is found in the folder, and nothing elsewhere."""
+    return os.environ | {
+        "FAIRLAB_DATA": str(folder / "data"),
+        "HF_HUB_CACHE": str(folder / "hub"),
+        "HF_DATASETS_CACHE": str(folder / "datasets"),
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONPATH": str(ROOT),
+        "OPENAI_API_KEY": "simulated",
+        "GEMINI_API_KEY": "simulated",
+    }
+
+
+def reproduce(paper: str, folder: Path, more: list[str]) -> Iterator[tuple[str, str]]:
+    """Run what is missing of a paper; pieces as they end, each with why it failed or nothing.
+
+    Args:
+        paper: name of a matrix in the folder.
+        folder: the simulated world.
+        more: overrides of all trainings.
+    """
+    command = [sys.executable, "-m", "fairlab.reproduce", f"paper={paper}", f"scale={SCALE}", "seeds=1"]
+    command += [*LAUNCHER, f"overrides={more}"]
+    both: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=folder, env=variables(folder), **both) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            if found := ENDED.match(line.rstrip()):
+                yield found["name"], found["why"] or ""
+
+
+def stop_a_run(folder: Path) -> None:
+    """Begin the run that is to be stopped, and stop it once it has a checkpoint; ``reproduce`` then goes on with it."""
+    matrix = read_matrix(folder / f"experiments/{TRIALS}/matrix.yaml", SCALE)
+    output = Path(f"outputs/reproduce/{TRIALS}/{SCALE}")
+    place = folder / folder_of(STOPPED, SEED, output)
+    if (place / "record.json").is_file():
+        return
+    for name in matrix.made:
+        subprocess.run(making_of(name, matrix, output), cwd=folder, env=variables(folder), check=True)
+    process = subprocess.Popen(command_of(STOPPED, SEED, matrix, output), cwd=folder, env=variables(folder))
+    while process.poll() is None and not (place / "checkpoints" / "last.ckpt").is_file():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+
+
+def outcomes(paper: str, folder: Path, ended: dict[str, str]) -> list[Outcome]:
+    """What became of every piece of data and every run of a paper."""
+    place = folder / "outputs" / "reproduce" / paper / SCALE
+    matrix = read_matrix(folder / f"experiments/{paper}/matrix.yaml", SCALE)
+    asked = {row.of(column) for table in matrix.tables.values() for row in table.rows for column in table.columns}
+    runs = [name for name in matrix.runs if name in asked]
+    found = []
+    for name in dict.fromkeys(one for run in runs for one in places("made", run, matrix)):
+        data = place / "made" / name
+        stage = FINISHED if is_finished(data) else STARTED if data.is_dir() else NOT_BEGUN
+        found.append(Outcome(paper, f"data {name}", stage, 0.0, ended.get(f"data {name}", ""), []))
+    for name in runs:
+        run = folder_of(name, SEED, place)
+        if not (run / "record.json").is_file():
+            why = ended.get(job_name(name, SEED), "")
+            found.append(Outcome(paper, name, STARTED if why else NOT_BEGUN, 0.0, why, []))
+            continue
+        record = Record.load(run)
+        stages = record.provenance.get("stages", {})
+        stage = FINISHED if record.status == FINISHED else next(reversed(stages), STARTED)
+        why = "" if stage == FINISHED else record.reason or "not finished when this was written"
+        losses = [row["train/loss"] for row in record.history if "train/loss" in row] if paper == TRIALS else []
+        found.append(Outcome(paper, name, stage, round(sum(one["seconds"] for one in stages.values()), 1), why, losses))
+    return found
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--papers", nargs="*", default=[*PAPERS, TRIALS], choices=[*PAPERS, TRIALS])
+    parser.add_argument("--folder", type=Path, default=Path("outputs/cluster"))
+    parser.add_argument("--write", action="store_true", help=f"write {RECORD.name}")
+    parser.add_argument(
+        "--only-report", action="store_true", help="run nothing; say what became of runs that were done"
+    )
+    arguments = parser.parse_args()
+    folder = arguments.folder.absolute()
+    found: list[Outcome] = []
+    if not arguments.only_report:
+        make_world(folder, Path(os.environ["FAIRLAB_DATA"]))
+    with server() as address:
+        for paper in arguments.papers:
+            ended: dict[str, str] = {}
+            write_matrix(paper, folder / f"experiments/{paper}/matrix.yaml", address)
+            if not arguments.only_report:
+                if paper == TRIALS:
+                    stop_a_run(folder)
+                ended = dict(reproduce(paper, folder, [] if paper == TRIALS else [SIZE_OF_DATA]))
+            found += outcomes(paper, folder, ended)
+    for one in found:
+        print(f"{one.paper:12} {one.run:28} {one.stage:18} {one.seconds:7.1f} s  {one.why}")
+    if arguments.write:
+        content = {"machine": environment(), "outcomes": [asdict(one) for one in found]}
+        write_whole(RECORD, json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

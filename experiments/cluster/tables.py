@@ -1,0 +1,61 @@
+"""Tables of the page of the simulated cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from experiments.rendering import markdown
+
+RECORD = Path(__file__).with_name("record.json")
+TRIALS, FINISHED = "trials", "finished"
+FIRST = 20  # losses that are compared; later ones drift apart, as rounding is carried on by every step
+
+
+def record() -> dict[str, Any]:
+    """What became of all runs."""
+    return json.loads(RECORD.read_text(encoding="utf-8"))
+
+
+def summary() -> str:
+    """How many runs of each paper there are, and how many came through."""
+    outcomes = record()["outcomes"]
+    rows = []
+    for paper in dict.fromkeys(one["paper"] for one in outcomes):
+        of_paper = [one for one in outcomes if one["paper"] == paper]
+        data = [one for one in of_paper if one["run"].startswith("data ")]
+        runs = [one for one in of_paper if one not in data]
+        through = [sum(one["stage"] == FINISHED for one in some) for some in (data, runs)]
+        rows.append([paper, f"{through[0]} of {len(data)}", f"{through[1]} of {len(runs)}"])
+    return markdown(["paper", "data made", "runs finished"], rows)
+
+
+def outcomes() -> str:
+    """Every run: the stage that it reached, its seconds, and why it failed."""
+    rows = [
+        [one["paper"], one["run"], one["stage"], f"{one['seconds']:.0f}" if one["seconds"] else "", one["why"]]
+        for one in record()["outcomes"]
+    ]
+    return markdown(["paper", "run", "stage reached", "seconds", "why not further"], rows)
+
+
+def trials() -> str:
+    """Losses of the trials, and how far those in the same parts are from the run in one process."""
+    found = {one["run"]: one["losses"] for one in record()["outcomes"] if one["paper"] == TRIALS and one["losses"]}
+    parts = found.get("parts", [])
+    rows = [
+        [name, str(len(losses)), f"{losses[0]:.5f}", f"{losses[-1]:.5f}", apart(losses[:FIRST], parts[:FIRST])]
+        for name, losses in found.items()
+    ]
+    return markdown(["run", "losses", "first", "last", f"largest relative difference of the first {FIRST}"], rows)
+
+
+def apart(losses: list[float], others: list[float]) -> str:
+    """The largest relative difference; empty where the runs did not begin alike."""
+    if not others or abs(losses[0] - others[0]) > 1e-3 * abs(others[0]):
+        return ""
+    return f"{max(abs(a - b) / abs(b) for a, b in zip(losses, others, strict=False)):.1g}"
+
+
+PAGES = {"experiments/cluster/README.md": {"summary": summary, "trials": trials, "outcomes": outcomes}}

@@ -1,0 +1,100 @@
+"""Run the performance scripts, and fail where a ratio fell by more than a fifth against the committed one.
+
+    python perf/bench.py [SCRIPT ...] [--packages DIR] [--augly PYTHON] [--model DIR]
+
+Each script measures our way against the plain way in one run, so its ratios travel between machines; its figures go
+into a folder of their own, and those in perf/results stay. What needs something that is not given is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness import FOLDER, results
+from tables import SCRIPTS
+
+LEAST = 0.8  # share of the committed ratio
+# What a script takes beside --write, by the option that gives it.
+TAKES = {
+    "rewriting": ("augly", "--augly"),
+    "safety_scoring": ("packages",),
+    "safety_sources": ("packages",),
+    "safety_startup": ("packages",),
+    "safety_load": ("model",),
+}
+
+
+def ratios(result: Any, name: str = "") -> Iterator[tuple[str, float]]:
+    """Ratios of a script's figures by where they stand; of several repeats the median.
+
+    What stands as ``ratio`` is one, or one for each repeat; ``ratios`` counts where there is no ``ratio`` beside it.
+    """
+    if not isinstance(result, Mapping):
+        return
+    for key, value in result.items():
+        if key == "ratio" or (key == "ratios" and "ratio" not in result):
+            yield name or key, statistics.median(value) if isinstance(value, list) else float(value)
+        else:
+            yield from ratios(value, f"{name}, {key}" if name else str(key))
+
+
+def fallen(found: Mapping[str, Any], committed: Mapping[str, Any]) -> list[str]:
+    """Ratios of a script that fell by more than a fifth or are not measured any more, each in words."""
+    now = dict(ratios(found))
+    return [
+        f"{name} from {before:.3g} to {now[name]:.3g}" if name in now else f"{name}, which is not measured any more"
+        for name, before in ratios(committed)
+        if name not in now or not now[name] >= LEAST * before
+    ]
+
+
+def run(script: str, arguments: list[str], folder: Path) -> list[str]:
+    """Run a script and compare what it measured; what is wrong, in words."""
+    file = Path(__file__).with_name(f"{script}.py")
+    command = [sys.executable, str(file), *arguments, "--write"]
+    print(f"== {script}", flush=True)
+    if subprocess.run(command, env=os.environ | {FOLDER: str(folder)}, check=False).returncode:
+        return [f"{script} itself failed"]
+    found, committed = (
+        json.loads(one.read_text(encoding="utf-8")) for one in (folder / f"{script}.json", results(script))
+    )
+    return [f"{script}: {fall}" for fall in fallen(found, committed)]
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help=f"of {', '.join(SCRIPTS)}; all, if none is named")
+    parser.add_argument("--packages", help="folder of the unpacked packages tox_block and toxic_classifier")
+    parser.add_argument("--augly", help="the Python of an environment that has AugLy")
+    parser.add_argument("--model", help="folder of a run of safety_ensemble")
+    given = parser.parse_args()
+    if unknown := [name for name in given.scripts if name not in SCRIPTS]:
+        sys.exit(f"there is no script {unknown[0]}; there are: {', '.join(SCRIPTS)}")
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "results"
+        for one in (folder, folder.with_name("figures")):
+            one.mkdir()
+        for script in given.scripts or SCRIPTS:
+            option, *flag = TAKES.get(script, ("",))
+            if option and not getattr(given, option):
+                print(f"== {script} is left out; give --{option}", flush=True)
+                continue
+            wrong += run(script, [*flag, *([getattr(given, option)] if option else [])], folder)
+    if wrong:
+        sys.exit(f"{len(wrong)} fell by more than a fifth or failed: {'; '.join(wrong)}")
+    print("no ratio fell by more than a fifth")
+
+
+if __name__ == "__main__":
+    main()
