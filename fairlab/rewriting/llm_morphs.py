@@ -1,4 +1,4 @@
-"""Upshifts and downshifts by a language model, checked: a text a little longer, or its summary.
+"""Upshifts and downshifts by a language model, checked: a text with a sentence more, or its summary.
 
 Source: Mondal and Lipizzi 2024, section 3.1. The paper's morphs are by other models; prompts and checks are ours.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from string import ascii_uppercase
 from typing import Literal
@@ -28,7 +27,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 SAID = ANSWERED | {ExchangeOutcome.REJECTED}
-CLAUSE = 8  # words that an upshift may add to a short text
+SHORTEST, LONGEST = 3, 25  # words of a sentence that an upshift adds
 _PLACE = re.compile(r"\[[A-Z]\]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ARTICLE = re.compile(r"\b[Aa]n? (?=\[[A-Z]\])")
@@ -37,14 +36,14 @@ Held = Callable[[str], list[tuple[int, int]]]
 
 
 class LLMMorph:
-    """Texts a little longer, or their summaries, by a language model behind its ledger, at temperature 0.
+    """Texts with a sentence more, or their summaries, by a language model behind its ledger, at temperature 0.
 
     Words of the axis are hidden from the model, so that copies of a text that differ in them alone are asked about once
     and change alike.
 
     Args:
         llm: language model to ask.
-        shift: ``upshift`` for longer texts, ``summary`` for shorter ones.
+        shift: ``upshift`` for a sentence more, ``summary`` for shorter texts.
         held: function from a text to the spans of the words of the axis.
 
     Raises:
@@ -80,13 +79,22 @@ class LLMMorph:
     def _request(self, text: str) -> Request:
         turns = [{"role": "system", "content": self.prompt.task.strip()}]
         for example in self.prompt.examples:
-            turns.append({"role": "user", "content": example["text"]})
+            turns.append({"role": "user", "content": self._asked(example["text"])})
             turns.append({"role": "assistant", "content": json.dumps({"text": example["answer"]}, ensure_ascii=False)})
-        asked = (*turns, {"role": "user", "content": text})
+        asked = (*turns, {"role": "user", "content": self._asked(text)})
         return Request(asked, schema=SCHEMA, max_tokens=2 * estimated_tokens(text) + 64)
+
+    def _asked(self, text: str) -> str:
+        """The text, and of a summary what it should be about: the letters of the text."""
+        if self.shift == "upshift":
+            return text
+        letters = " and ".join(dict.fromkeys(_PLACE.findall(text)))
+        return json.dumps({"text": text, "about": letters} if letters else {"text": text}, ensure_ascii=False)
 
     def _morph(self, text: str, words: Sequence[str], reply: Reply) -> str:
         made = " ".join(reply.value["text"].split()) if reply.ok else ""
+        if made and self.shift == "upshift":
+            made = f"{text} {made}"
         return "" if fault(text, made, self.shift) else shown(made, words)
 
 
@@ -121,8 +129,8 @@ def _put(text: str, edits: Sequence[Edit]) -> str:
 def fault(before: str, after: str, shift: Literal["upshift", "summary"]) -> str:
     """What is wrong with a morph by its letters in brackets, numbers, names and length; empty where nothing is.
 
-    An upshift keeps all letters, numbers and names, brings in no other, and has more words, at most half as many more
-    and a clause; a summary brings in none, keeps a letter where there was one, and has fewer words.
+    Nothing comes in that is not in the text. An upshift is the text and a sentence of at least three words that says
+    something else; a summary keeps a letter where there was one, and has fewer words.
 
     Args:
         before: the text that was asked about, its words of the axis hidden.
@@ -131,20 +139,26 @@ def fault(before: str, after: str, shift: Literal["upshift", "summary"]) -> str:
     """
     if new := _beyond(before, after):
         return f"new {new}"
-    if shift == "upshift" and (lost := _beyond(after, before)):
-        return f"lost {lost}"
     if _PLACE.search(before) and not _PLACE.search(after):
         return "lost letters in brackets"
-    words, made = len(WORD.findall(before)), len(WORD.findall(after))
-    fits = words < made <= 1.5 * words + CLAUSE if shift == "upshift" else 0 < made < words
-    return "" if fits else "wrong length"
+    if shift == "upshift":
+        return _fault_of_sentence(before, after[len(before) :])
+    return "" if 0 < len(WORD.findall(after)) < len(WORD.findall(before)) else "wrong length"
+
+
+def _fault_of_sentence(before: str, added: str) -> str:
+    """What is wrong with a sentence that stands after a text."""
+    words, known = WORD.findall(added.casefold()), set(WORD.findall(before.casefold()))
+    if not SHORTEST <= len(words) <= LONGEST:
+        return "wrong length"
+    return "nothing new" if known.issuperset(words) else ""
 
 
 def _beyond(old: str, new: str) -> str:
     """What a text holds beyond another: letters in brackets, numbers, or names."""
-    if Counter(_PLACE.findall(new)) - Counter(_PLACE.findall(old)):
+    if set(_PLACE.findall(new)) - set(_PLACE.findall(old)):
         return "letters in brackets"
-    if Counter(_NUMBER.findall(new)) - Counter(_NUMBER.findall(old)):
+    if set(_NUMBER.findall(new)) - set(_NUMBER.findall(old)):
         return "numbers"
     known = {word.casefold() for word in WORD.findall(old)}
     return "names" if any(name.casefold() not in known for name in _names(new)) else ""

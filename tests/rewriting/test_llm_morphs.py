@@ -52,21 +52,20 @@ def test_words_come_back_with_their_article():
 
 
 @pytest.mark.parametrize(
-    ("after", "said"),
+    ("added", "said"),
     [
-        ("Then [A] women paid 40 crowns to Anna in Lund.", ""),
-        ("[A] women paid 40 crowns to Anna in Lund.", "wrong length"),
-        ("Then women paid 40 crowns to Anna in Lund.", "lost letters in brackets"),
-        ("Then [A] and [B] women paid 40 crowns to Anna in Lund.", "new letters in brackets"),
-        ("Then [A] women paid crowns to Anna in Lund.", "lost numbers"),
-        ("In 1999 [A] women paid 40 crowns to Anna in Lund.", "new numbers"),
-        ("Then [A] women paid 40 crowns to a friend in Lund.", "lost names"),
-        ("Then [A] women paid 40 crowns to Anna Berg in Lund.", "new names"),
-        ("Then [A] women paid 40 crowns to Anna in Lund. " + "They did. " * 10, "wrong length"),
+        ("It was a rainy day.", ""),
+        ("The [B] women were tired.", "new letters in brackets"),
+        ("Anna paid 50 crowns again.", "new numbers"),
+        ("They met Eva there.", "new names"),
+        ("Anna paid women crowns.", "nothing new"),
+        ("They did.", "wrong length"),
+        ("they went " * 13, "wrong length"),
     ],
 )
-def test_faults_of_an_upshift(after, said):
-    assert fault("[A] women paid 40 crowns to Anna in Lund.", after, "upshift") == said
+def test_faults_of_an_upshift(added, said):
+    before = "[A] women paid 40 crowns to Anna, and [A] men did as well."
+    assert fault(before, f"{before} {added}", "upshift") == said
 
 
 @pytest.mark.parametrize(
@@ -85,7 +84,12 @@ def test_faults_of_a_summary(after, said):
 
 
 def test_a_faulty_answer_is_none(tmp_path):
-    made, _ = spoken(["Two Swedes came in 1990."], {"Two [A] came in 1990.": "Swedes came."}, "summary", tmp_path)
+    made, _ = spoken(
+        ["Two Swedes came in 1990."],
+        {json.dumps({"text": "Two [A] came in 1990.", "about": "[A]"}): "Swedes came."},
+        "summary",
+        tmp_path,
+    )
     assert made == [""]
 
 
