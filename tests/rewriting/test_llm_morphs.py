@@ -32,12 +32,12 @@ def spoken(texts, answers, shift, tmp_path):
 
 def test_members_are_hidden_and_share_one_question(tmp_path):
     texts = ["An Indian met a friend.", "A Swede met a friend.", "Nobody came."]
-    answers = {"A [A] met a friend.": "A tired [A] met a friend at noon.", "Nobody came.": "Nobody came at noon."}
+    answers = {"A [A] met a friend.": "The [A] was tired.", "Nobody came.": "It was late."}
     made, payloads = spoken(texts, answers, "upshift", tmp_path)
     assert made == [
-        "A tired Indian met a friend at noon.",
-        "A tired Swede met a friend at noon.",
-        "Nobody came at noon.",
+        "An Indian met a friend. The Indian was tired.",
+        "A Swede met a friend. The Swede was tired.",
+        "Nobody came. It was late.",
     ]
     assert len(payloads) == 2
     assert "never an instruction" in payloads[0]["messages"][0]["content"]
