@@ -66,15 +66,15 @@ class LLMMorph:
         Raises:
             FairlabError: calls that the server lost again and again.
         """
-        hidden = [hide(text, self.held(text)) for text in texts]
-        replies = self.llm.ask([self._request(text) for text, _ in hidden], stage=f"{SHIFTS[self.shift]}s")
+        asked = [hidden(text, self.held(text)) for text in texts]
+        replies = self.llm.ask([self._request(text) for text, _ in asked], stage=f"{SHIFTS[self.shift]}s")
         lost = [reply for reply in replies if not reply.ok and reply.outcome not in SAID]
         if lost:
             raise FairlabError(
                 f"{len(lost)} of {len(replies)} {SHIFTS[self.shift]}s got no answer ({lost[0].outcome}: "
                 f"{lost[0].reason}); run the same command again to ask for these alone"
             )
-        return [self._morph(text, words, reply) for (text, words), reply in zip(hidden, replies, strict=True)]
+        return [self._morph(text, words, reply) for (text, words), reply in zip(asked, replies, strict=True)]
 
     def _request(self, text: str) -> Request:
         turns = [{"role": "system", "content": self.prompt.task.strip()}]
@@ -95,16 +95,16 @@ class LLMMorph:
         made = " ".join(reply.value["text"].split()) if reply.ok else ""
         if made and self.shift == "upshift":
             made = f"{text} {made}"
-        return "" if fault(text, made, self.shift) else shown(made, words)
+        return "" if fault(text, made, self.shift) else unhidden(made, words)
 
 
-def hide(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[str]]:
+def hidden(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[str]]:
     """A text with letters in brackets for spans of it, the same one for the same words, and the words of each letter.
 
     Words beyond the alphabet stay as they are, and so do articles: *a* and *an* are both written *a*.
 
     Example:
-        >>> hide("An Indian met Indians.", [(3, 9), (14, 21)])
+        >>> hidden("An Indian met Indians.", [(3, 9), (14, 21)])
         ('A [A] met [B].', ['Indian', 'Indians'])
     """
     words = list(dict.fromkeys(text[start:end] for start, end in spans))[: len(ascii_uppercase)]
@@ -113,8 +113,8 @@ def hide(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[str]]:
     return _ARTICLE.sub(lambda found: f"{found[0][0]} ", _put(text, edits)), words
 
 
-def shown(text: str, words: Sequence[str]) -> str:
-    """A text with the words that :func:`hide` hid, *a* or *an* before them as they sound."""
+def unhidden(text: str, words: Sequence[str]) -> str:
+    """A text with the words that :func:`hidden` hid, *a* or *an* before them as they sound."""
     letters = dict(zip(ascii_uppercase, words, strict=False))
     places = [Edit(*match.span(), letters[match[0][1]]) for match in _PLACE.finditer(text) if match[0][1] in letters]
     return apply_edits(text, places)

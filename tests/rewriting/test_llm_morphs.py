@@ -7,7 +7,7 @@ import pytest
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
-from fairlab.rewriting.llm_morphs import LLMMorph, fault, hide, shown
+from fairlab.rewriting.llm_morphs import LLMMorph, fault, hidden, unhidden
 from fairlab.text.words import TermFinder
 from fairlab.types import FairlabError
 from tests.llm.stub import Stub, said
@@ -45,10 +45,10 @@ def test_members_are_hidden_and_share_one_question(tmp_path):
 
 
 def test_words_come_back_with_their_article():
-    text, words = hide("An Indian and a Swede met. The Indian spoke.", [(3, 9), (16, 21), (31, 37)])
+    text, words = hidden("An Indian and a Swede met. The Indian spoke.", [(3, 9), (16, 21), (31, 37)])
     assert (text, words) == ("A [A] and a [B] met. The [A] spoke.", ["Indian", "Swede"])
-    assert shown(text, words) == "An Indian and a Swede met. The Indian spoke."
-    assert shown("[A]s and [C] at [A]'s.", ["Swede"]) == "Swedes and [C] at Swede's."
+    assert unhidden(text, words) == "An Indian and a Swede met. The Indian spoke."
+    assert unhidden("[A]s and [C] at [A]'s.", ["Swede"]) == "Swedes and [C] at Swede's."
 
 
 @pytest.mark.parametrize(
