@@ -56,7 +56,7 @@ def test_a_file_that_is_no_manifest_is_refused(tmp_path):
 def test_examples_keep_label_order_and_number():
     examples = [
         Example("It rained.", None, 0),
-        Example("His boat sank.", "The boat of the man sank.", 1),
+        Example("A man sank his boat.", "The man lost his boat.", 1),
         Example("A girl read.", "Who read?", 2, ("the girl", "the dog", "it", "all")),
     ]
     made = perturb_examples(examples, Perturbation(axes=["gender"], sampling="uniform"))
