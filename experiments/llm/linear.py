@@ -3,7 +3,7 @@
     python -m experiments.llm.linear OUT minilm_mlm mpnet
 
 writes OUT/BACKBONE_linear/ORIGIN/seed_SEED/record.json for the groups that the model made (``outputs/llm/groups``),
-those of rules from the same texts (``outputs/llm/groups_rules``), and those that were written. The setting is that of
+those of rules from the same draw (``outputs/llm/groups_rules``), and those that were written. The setting is that of
 ``conf/method/ccd_linear.yaml`` without short sentences, so that pronouns are learned from the groups. The encoder reads
 each text once for all maps; records that are there are kept.
 """

@@ -222,7 +222,6 @@ def morphs() -> str:
 TRAINED = {
     "minilm_mlm": "CCD in the encoder, MiniLM",
     "minilm_mlm_linear": "CCD as one linear map, MiniLM",
-    "mpnet": "CCD in the encoder, mpnet",
     "mpnet_linear": "CCD as one linear map, mpnet",
 }
 ORIGINS = {"llm": "groups by the model", "rules": "by rules", "written": "written"}

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Literal
 
+from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ANSWERED, ExchangeOutcome, Reply, Request, estimated_tokens
-from fairlab.rewriting.edits import Edit, apply_edits
+from fairlab.rewriting.edits import Edit, apply_edits, starts_sentence
 from fairlab.rewriting.prompt import load_prompt
-from fairlab.text.sentences import sentence_spans
 from fairlab.text.words import WORD
 from fairlab.types import FairlabError
 
@@ -28,6 +28,7 @@ SCHEMA = {
 }
 SAID = ANSWERED | {ExchangeOutcome.REJECTED}
 SHORTEST, LONGEST = 3, 25  # words of a sentence that an upshift adds
+STOPS = (".", "!", "?", '"', "”", "'", "’", ":", ";", ")")
 _PLACE = re.compile(r"\[[A-Z]\]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ARTICLE = re.compile(r"\b[Aa]n? (?=\[[A-Z]\])")
@@ -91,32 +92,34 @@ class LLMMorph:
         letters = " and ".join(dict.fromkeys(_PLACE.findall(text)))
         return json.dumps({"text": text, "about": letters} if letters else {"text": text}, ensure_ascii=False)
 
-    def _morph(self, text: str, words: Sequence[str], reply: Reply) -> str:
-        made = " ".join(reply.value["text"].split()) if reply.ok else ""
-        if made and self.shift == "upshift":
-            made = f"{text} {made}"
-        return "" if fault(text, made, self.shift) else unhidden(made, words)
+    def _morph(self, text: str, words: Mapping[str, str], reply: Reply) -> str:
+        answer = " ".join(reply.value["text"].split()) if reply.ok else ""
+        if fault(text, answer, self.shift) or self.held(answer):  # no member is named that was not hidden
+            return ""
+        stop = "" if self.shift == "summary" or text.rstrip().endswith(STOPS) else "."
+        return unhidden(answer if self.shift == "summary" else f"{text.rstrip()}{stop} {answer}", words)
 
 
-def hidden(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, list[str]]:
-    """A text with letters in brackets for spans of it, the same one for the same words, and the words of each letter.
+def hidden(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, dict[str, str]]:
+    """A text with a letter in brackets for each span of it, and the words that the letters stand for.
 
-    Words beyond the alphabet stay as they are, and so do articles: *a* and *an* are both written *a*.
+    Equal words have letters of their own, as other members' forms in their places need not be equal. Spans beyond the
+    alphabet stay as they are; *a* and *an* before a letter are both written *a*.
 
     Example:
         >>> hidden("An Indian met Indians.", [(3, 9), (14, 21)])
-        ('A [A] met [B].', ['Indian', 'Indians'])
+        ('A [A] met [B].', {'A': 'Indian', 'B': 'Indians'})
     """
-    words = list(dict.fromkeys(text[start:end] for start, end in spans))[: len(ascii_uppercase)]
-    letters = dict(zip(words, ascii_uppercase, strict=False))
-    edits = [Edit(start, end, f"[{letters[text[start:end]]}]") for start, end in spans if text[start:end] in letters]
+    free = (letter for letter in ascii_uppercase if f"[{letter}]" not in text)
+    places = dict(zip(free, sorted(spans), strict=False))
+    edits = [Edit(start, end, f"[{letter}]") for letter, (start, end) in places.items()]
+    words = {letter: text[start:end] for letter, (start, end) in places.items()}
     return _ARTICLE.sub(lambda found: f"{found[0][0]} ", _put(text, edits)), words
 
 
-def unhidden(text: str, words: Sequence[str]) -> str:
+def unhidden(text: str, words: Mapping[str, str]) -> str:
     """A text with the words that :func:`hidden` hid, *a* or *an* before them as they sound."""
-    letters = dict(zip(ascii_uppercase, words, strict=False))
-    places = [Edit(*match.span(), letters[match[0][1]]) for match in _PLACE.finditer(text) if match[0][1] in letters]
+    places = [Edit(*match.span(), words[match[0][1]]) for match in _PLACE.finditer(text) if match[0][1] in words]
     return apply_edits(text, places)
 
 
@@ -126,32 +129,27 @@ def _put(text: str, edits: Sequence[Edit]) -> str:
     return text
 
 
-def fault(before: str, after: str, shift: Literal["upshift", "summary"]) -> str:
-    """What is wrong with a morph by its letters in brackets, numbers, names and length; empty where nothing is.
+def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
+    """What is wrong with an answer by its letters in brackets, numbers, names and length; empty where nothing is.
 
-    Nothing comes in that is not in the text. An upshift is the text and a sentence of at least three words that says
-    something else; a summary keeps a letter where there was one, and has fewer words.
+    Nothing comes in that is not in the text. A sentence that is added says something else in 3 to 25 words; a summary
+    keeps a letter where there was one, and has fewer words.
 
     Args:
-        before: the text that was asked about, its words of the axis hidden.
-        after: the answer.
+        text: the text that was asked about, its words of the axis hidden.
+        answer: the sentence to be added, or the summary.
         shift: what was asked for.
     """
-    if new := _beyond(before, after):
+    if new := _beyond(text, answer):
         return f"new {new}"
-    if _PLACE.search(before) and not _PLACE.search(after):
-        return "lost letters in brackets"
+    words, known = WORD.findall(answer.casefold()), WORD.findall(text.casefold())
     if shift == "upshift":
-        return _fault_of_sentence(before, after[len(before) :])
-    return "" if 0 < len(WORD.findall(after)) < len(WORD.findall(before)) else "wrong length"
-
-
-def _fault_of_sentence(before: str, added: str) -> str:
-    """What is wrong with a sentence that stands after a text."""
-    words, known = WORD.findall(added.casefold()), set(WORD.findall(before.casefold()))
-    if not SHORTEST <= len(words) <= LONGEST:
-        return "wrong length"
-    return "nothing new" if known.issuperset(words) else ""
+        if not SHORTEST <= len(words) <= LONGEST:
+            return "wrong length"
+        return "nothing new" if set(known).issuperset(words) else ""
+    if _PLACE.search(text) and not _PLACE.search(answer):
+        return "lost letters in brackets"
+    return "" if 0 < len(words) < len(known) else "wrong length"
 
 
 def _beyond(old: str, new: str) -> str:
@@ -165,7 +163,9 @@ def _beyond(old: str, new: str) -> str:
 
 
 def _names(text: str) -> list[str]:
-    """Capitalised words that begin no sentence."""
-    starts = {start for start, _ in sentence_spans(text)}
-    words = [match for match in WORD.finditer(_PLACE.sub("   ", text)) if match.start() not in starts]
-    return [match[0] for match in words if match[0][:1].isupper() and len(match[0]) > 1]
+    """Capitalised words that begin no sentence, and first names that do."""
+    plain = _PLACE.sub("   ", text)
+    words = [match for match in WORD.finditer(plain) if match[0][:1].isupper() and len(match[0]) > 1]
+    return [
+        match[0] for match in words if not starts_sentence(plain, match.start()) or match[0].casefold() in load_names()
+    ]

@@ -44,11 +44,28 @@ def test_members_are_hidden_and_share_one_question(tmp_path):
     assert not any("Indian" in json.dumps(payload) for payload in payloads)
 
 
+def test_copies_are_asked_about_alike_whatever_their_forms(tmp_path):
+    """A Swede is no Swedish, but an Indian is Indian: letters go by place."""
+    asked = {hidden(text, held(text))[0] for text in ("An Indian team met an Indian.", "A Swedish team met a Swede.")}
+    assert asked == {"A [A] team met a [B]."}
+
+
 def test_words_come_back_with_their_article():
-    text, words = hidden("An Indian and a Swede met. The Indian spoke.", [(3, 9), (16, 21), (31, 37)])
-    assert (text, words) == ("A [A] and a [B] met. The [A] spoke.", ["Indian", "Swede"])
-    assert unhidden(text, words) == "An Indian and a Swede met. The Indian spoke."
-    assert unhidden("[A]s and [C] at [A]'s.", ["Swede"]) == "Swedes and [C] at Swede's."
+    text, words = hidden("An Indian and a Swede met.", [(3, 9), (16, 21)])
+    assert (text, words) == ("A [A] and a [B] met.", {"A": "Indian", "B": "Swede"})
+    assert unhidden(text, words) == "An Indian and a Swede met."
+    assert unhidden("[A]s and [C] at [A]'s.", {"A": "Swede"}) == "Swedes and [C] at Swede's."
+
+
+def test_brackets_that_a_text_has_stay(tmp_path):
+    made, _ = spoken(["[A]ll Swedes came"], {"[A]ll [B] came": "It was late."}, "upshift", tmp_path)
+    assert made == ["[A]ll Swedes came. It was late."]
+
+
+@pytest.mark.parametrize("answer", ["Indians were pleased.", "Robert was pleased.", "The garden pleased an Indian."])
+def test_an_answer_that_names_anybody_is_none(answer, tmp_path):
+    made, _ = spoken(["A Swede came."], {"A [A] came.": answer}, "upshift", tmp_path)
+    assert made == [""]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +82,7 @@ def test_words_come_back_with_their_article():
 )
 def test_faults_of_an_upshift(added, said):
     before = "[A] women paid 40 crowns to Anna, and [A] men did as well."
-    assert fault(before, f"{before} {added}", "upshift") == said
+    assert fault(before, added, "upshift") == said
 
 
 @pytest.mark.parametrize(
