@@ -96,8 +96,10 @@ class LLMMorph:
         answer = " ".join(reply.value["text"].split()) if reply.ok else ""
         if fault(text, answer, self.shift) or self.held(answer):  # no member is named that was not hidden
             return ""
-        stop = "" if self.shift == "summary" or text.rstrip().endswith(STOPS) else "."
-        return unhidden(answer if self.shift == "summary" else f"{text.rstrip()}{stop} {answer}", words)
+        if self.shift == "upshift":
+            stop = "" if text.rstrip().endswith(STOPS) else "."
+            answer = f"{text.rstrip()}{stop} {answer}"
+        return unhidden(answer, words)
 
 
 def hidden(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, dict[str, str]]:
@@ -112,21 +114,16 @@ def hidden(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, dict[str, 
     """
     free = (letter for letter in ascii_uppercase if f"[{letter}]" not in text)
     places = dict(zip(free, sorted(spans), strict=False))
-    edits = [Edit(start, end, f"[{letter}]") for letter, (start, end) in places.items()]
     words = {letter: text[start:end] for letter, (start, end) in places.items()}
-    return _ARTICLE.sub(lambda found: f"{found[0][0]} ", _put(text, edits)), words
+    for letter, (start, end) in reversed(places.items()):
+        text = f"{text[:start]}[{letter}]{text[end:]}"
+    return _ARTICLE.sub(lambda found: f"{found[0][0]} ", text), words
 
 
 def unhidden(text: str, words: Mapping[str, str]) -> str:
     """A text with the words that :func:`hidden` hid, *a* or *an* before them as they sound."""
     places = [Edit(*match.span(), words[match[0][1]]) for match in _PLACE.finditer(text) if match[0][1] in words]
     return apply_edits(text, places)
-
-
-def _put(text: str, edits: Sequence[Edit]) -> str:
-    for edit in sorted(edits, key=lambda one: -one.start):
-        text = text[: edit.start] + edit.new + text[edit.end :]
-    return text
 
 
 def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
