@@ -14,12 +14,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
 from torch import Tensor
 
 import fairlab
 from experiments.ccd.validation.bench import Embedded, gap, mapped
-from experiments.ccd.validation.search import KEPT, SETTINGS, matrix_of
+from experiments.ccd.validation.search import KEPT, matrix_of, settings_of_the_map
 from fairlab.backbones.projection import away_from
 from fairlab.benchmarks.cced import held_out_groups, turned
 from fairlab.data.groups import read_groups
@@ -32,7 +31,7 @@ def matrices(embedded: Embedded) -> Iterator[tuple[str, int, Tensor]]:
     """Name, seed and matrix (D, D) of every method that is one."""
     people = embedded.groups([group for group in read_groups("embedded/people") if group.extra["split"] == "train"])
     yield "SentenceDebias", 42, away_from(bias_subspace(people[:, 1:], 1)[0])
-    settings = yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3}
+    settings = settings_of_the_map()
     yield "lean taken away, not trained", 42, matrix_of(embedded, settings | {"epochs": 1, "lr": 1e-9})
     for seed in (42, 43, 44):
         yield "linear map", seed, matrix_of(embedded, settings, seed)

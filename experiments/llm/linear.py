@@ -13,10 +13,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import yaml
-
 from experiments.ccd.validation.measure import SEEDS, Measured
-from experiments.ccd.validation.search import SETTINGS, matrix_of, people
+from experiments.ccd.validation.search import matrix_of, people, settings_of_the_map
 from fairlab.data.groups import read_groups
 
 NUMBER = 1400  # groups, as in the runs in the encoder
@@ -25,7 +23,7 @@ ORIGINS = {"rules": "outputs/llm/groups_rules", "written": None, "llm": "outputs
 
 def main(out: Path, *backbones: str) -> None:
     """Measure every origin and seed on every backbone."""
-    settings = yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3, "short": None}
+    settings = settings_of_the_map() | {"short": None}
     for name in backbones:
         measured = Measured(name)
         for origin, path in ORIGINS.items():

@@ -1,8 +1,11 @@
-"""Methods that follow another one in the same run, each on what the ones before left: ``then=[inlp]``."""
+"""Methods that follow another one in the same run, each on what the ones before left.
+
+``then=[inlp]`` takes the settings of a method's file, ``then=[{ccd_linear: {lean: 1}}]`` others for some of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab.run import cli
 from fairlab.run.build import build, plain
-from fairlab.run.values import target_of
+from fairlab.run.values import TARGET, target_of
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
@@ -26,7 +29,8 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
         data: the training data, which all of them take.
 
     Raises:
-        FairlabError: there is no such method, it trains in steps, or the data is no counterfactual groups.
+        FairlabError: there is no such method, it has no such setting, it trains in steps, or the data is no
+            counterfactual groups.
     """
     if not config.get("then"):
         return []
@@ -36,13 +40,26 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
 
     scale = "paper" if config.scale == "paper" else "quickstart"
     found = []
-    for name in config.then:
-        settings = method_settings(str(name), scale)
+    for name, changed in map(_name_and_settings, plain(config)["then"]):
+        settings = method_settings(name, scale)
+        if unknown := changed.keys() - settings.keys():
+            known = ", ".join(key for key in settings if key != TARGET)
+            raise FairlabError(f"then={name} has no setting {min(unknown)}; there are {known}")
         if not issubclass(target_of(settings), Fitted):
             raise FairlabError(f"then={name} cannot follow another method, as it trains in steps; give it as method=")
         groups_of(data)
-        found.append(build(settings, encoder, seed=config.seed))
+        found.append(build(settings | changed, encoder, seed=config.seed))
     return found
+
+
+def _name_and_settings(one: Any) -> tuple[str, Mapping[str, Any]]:
+    """A method's name, and the settings that ``then`` gives it."""
+    if not isinstance(one, Mapping):
+        return str(one), {}
+    if len(one) != 1 or not isinstance(next(iter(one.values())), Mapping):
+        raise FairlabError(f"then must list methods such as inlp or {{ccd_linear: {{lean: 1}}}}, not {dict(one)}")
+    ((name, settings),) = one.items()
+    return str(name), settings
 
 
 def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, object]:

@@ -44,13 +44,27 @@ def test_settings_are_those_of_the_file_at_the_scale():
     assert quick < paper == 80
 
 
+def test_a_setting_may_be_another(tiny, tmp_path):
+    inlp, linear = further_methods(config({"inlp": {}}, {"ccd_linear": {"lean": 1}}), tiny, make_data(tiny, tmp_path))
+    assert isinstance(inlp, INLP)
+    assert linear.lean == 1 != method_settings("ccd_linear", "quickstart")["lean"]
+
+
 def test_nothing_follows_unless_asked(tiny):
     assert further_methods(config(), tiny, object()) == []
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("ccd", "then=ccd cannot follow another method"), ("inlq", "then=inlq names no method; there are adept, ")],
+    [
+        ("ccd", "then=ccd cannot follow another method"),
+        ("inlq", "then=inlq names no method; there are adept, "),
+        ({"ccd_linear": {"leen": 1}}, "then=ccd_linear has no setting leen; there are lean, drift, "),
+        ({"ccd_linear": {"lean": "most"}}, "lean"),
+        ({"ccd_linear": 1}, "then must list methods such as inlp or "),
+        ({"inlp": {}, "ccd_linear": {}}, "then must list methods such as inlp or "),
+        ({}, "then must list methods such as inlp or "),
+    ],
 )
 def test_what_makes_no_sense_is_refused(tiny, tmp_path, name, message):
     with pytest.raises(FairlabError, match=message):

@@ -1,41 +1,52 @@
 """Read trained encoders on the bench that settings are chosen by, and append each to ``encoder_trials.jsonl``.
 
-    python -m experiments.ccd.validation.encoders minilm_mlm outputs/ccd_bert/RUN ...
+    python -m experiments.ccd.validation.encoders minilm_mlm outputs/ccd_bert/RUN ... --set lean=0.8,1
 
-Folders are those of ``fairlab.train +experiment=ccd_bert backbone=minilm_mlm``; each is compared with that backbone.
+Folders are those of ``fairlab.train +experiment=ccd_bert backbone=minilm_mlm``; each is compared with that backbone,
+and so is each combination of settings of a linear map fitted to what the run left, as by ``then=[ccd_linear]``.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
-import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import fairlab
 from experiments.ccd.validation.bench import FOLDER, Bench, Embedded
-from experiments.ccd.validation.search import KEPT
+from experiments.ccd.validation.search import KEPT, asked_for, matrix_of, settings_of_the_map
 from fairlab.record import Record
 
-SETTINGS = ("neutral", "alignment", "last_layers", "beta")
+OPTIONS = ("neutral", "alignment", "last_layers", "beta")
 
 
-def trial(name: str, run: Path) -> dict[str, Any]:
-    """What a run's encoder reads, beside the one it began as."""
+def trials(name: str, run: Path, asked: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """What a run's encoder reads, beside the one it began as, and then what each linear map on it reads."""
     config = Record.load(run).config
     before = Bench(Embedded(fairlab.load(name), KEPT / f"{name}.pt"))
-    with tempfile.TemporaryDirectory() as folder:
-        after = Bench(Embedded(fairlab.load(str(run)), Path(folder) / "kept.pt"))
-    settings = {key: config["method"][key] for key in SETTINGS}
-    settings |= {"more": config["data"]["more"], "then": list(config.get("then") or {})}
-    return {"encoder": name, **settings, "seed": config["seed"], **before.compared(after.original)}
+    embedded = Embedded(fairlab.load(str(run)), KEPT / f"{run.name}.pt")
+    after = Bench(embedded)
+    row = {"encoder": name, **{key: config["method"][key] for key in OPTIONS}}
+    row |= {"more": config["data"]["more"], "then": list(config.get("then") or []), "seed": config["seed"]}
+    yield row | before.compared(after.original)
+    chosen = settings_of_the_map()
+    for values in product(*asked.values()) if asked else ():
+        settings = dict(zip(asked, values, strict=True))
+        matrix = matrix_of(embedded, chosen | settings, config["seed"])
+        yield row | {"then": [{"ccd_linear": settings}]} | before.compared(after.readings(matrix))
 
 
 if __name__ == "__main__":
-    backbone, *runs = sys.argv[1:]
-    for one in runs:
-        row = trial(backbone, Path(one))
-        with (FOLDER / "encoder_trials.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
-        print(row)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("backbone")
+    parser.add_argument("runs", nargs="+")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE,VALUE", dest="asked")
+    given = parser.parse_args()
+    for one in given.runs:
+        for trial in trials(given.backbone, Path(one), asked_for(given.asked)):
+            with (FOLDER / "encoder_trials.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(trial) + "\n")
+            print({name: value for name, value in trial.items() if name != "effects"}, flush=True)

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 from torch import Tensor
 
 import fairlab
 from experiments.ccd.tables import RECORDS
 from experiments.ccd.validation.bench import Embedded, mapped
-from experiments.ccd.validation.search import KEPT, SETTINGS, matrix_of
+from experiments.ccd.validation.search import KEPT, matrix_of, settings_of_the_map
 from fairlab.benchmarks.bias_ir import BiasIR
 from fairlab.benchmarks.cced import CCED
 from fairlab.benchmarks.runner import add
@@ -84,7 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("backbones", nargs="+")
     given = parser.parse_args()
-    settings = yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3}
+    settings = settings_of_the_map()
     for name in given.backbones:
         measured = Measured(name)
         for seed in SEEDS:

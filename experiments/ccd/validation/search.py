@@ -29,6 +29,11 @@ SETTINGS = Path("conf/method/ccd_linear.yaml")
 KEPT = Path("outputs/bench")
 
 
+def settings_of_the_map() -> dict[str, Any]:
+    """The settings of ``method=ccd_linear``."""
+    return yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3}  # YAML reads 1e-3 as text
+
+
 def people() -> list[Group]:
     """The passages that are trained on."""
     return [group for group in read_groups("embedded/people") if group.extra["split"] == "train"]
@@ -48,14 +53,19 @@ def matrix_of(
     return trained_map(torch.cat(kinds[: 1 + len(short)]), start, steps)[0]
 
 
+def asked_for(given: Sequence[str]) -> dict[str, list[Any]]:
+    """Settings and their values, of arguments such as ``lean=0.8,1``."""
+    return {name: yaml.safe_load(f"[{values}]") for name, _, values in (one.partition("=") for one in given)}
+
+
 def main() -> None:
     """Try what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("backbones", nargs="+")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE,VALUE", dest="asked")
     given = parser.parse_args()
-    chosen = yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3}
-    asked = {name: yaml.safe_load(f"[{values}]") for name, _, values in (one.partition("=") for one in given.asked)}
+    chosen = settings_of_the_map()
+    asked = asked_for(given.asked)
     for backbone in given.backbones:
         embedded = Embedded(fairlab.load(backbone), KEPT / f"{backbone}.pt")
         bench = Bench(embedded)
