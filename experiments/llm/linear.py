@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from experiments.ccd.validation.measure import SEEDS, Measured
+from experiments.ccd.measure import SEEDS, Measured
 from experiments.ccd.validation.search import matrix_of, people, settings_of_the_map
 from fairlab.data.groups import read_groups
 
@@ -36,7 +36,6 @@ def main(out: Path, *backbones: str) -> None:
                 measured.record(
                     matrix_of(measured.trained, settings, seed, groups), config, folder, f"linear.py {name}"
                 )
-                print(folder, flush=True)
 
 
 if __name__ == "__main__":

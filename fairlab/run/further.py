@@ -48,7 +48,7 @@ def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]
         if not issubclass(target_of(settings), Fitted):
             raise FairlabError(f"then={name} cannot follow another method, as it trains in steps; give it as method=")
         groups_of(data)
-        found.append(build(settings | changed, encoder, seed=config.seed))
+        found.append(build({**settings, **changed}, encoder, seed=config.seed))
     return found
 
 

@@ -15,9 +15,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import fairlab
-from experiments.ccd.validation.bench import FOLDER, Bench, Embedded
-from experiments.ccd.validation.search import KEPT, asked_for, matrix_of, settings_of_the_map
+from experiments.ccd.validation.bench import FOLDER, Bench
+from experiments.ccd.validation.search import asked_for, kept_embeddings, matrix_of, settings_of_the_map, trained_on
 from fairlab.record import Record
 
 OPTIONS = ("neutral", "alignment", "last_layers", "beta")
@@ -26,8 +25,7 @@ OPTIONS = ("neutral", "alignment", "last_layers", "beta")
 def trials(name: str, run: Path, asked: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     """What a run's encoder reads, beside the one it began as, and then what each linear map on it reads."""
     config = Record.load(run).config
-    before = Bench(Embedded(fairlab.load(name), KEPT / f"{name}.pt"))
-    embedded = Embedded(fairlab.load(str(run)), KEPT / f"{run.name}.pt")
+    before, embedded = Bench(kept_embeddings(name)), kept_embeddings(name, run)
     after = Bench(embedded)
     row = {"encoder": name, **{key: config["method"][key] for key in OPTIONS}}
     row |= {"more": config["data"]["more"], "then": list(config.get("then") or []), "seed": config["seed"]}
@@ -35,7 +33,7 @@ def trials(name: str, run: Path, asked: Mapping[str, Sequence[Any]]) -> Iterator
     chosen = settings_of_the_map()
     for values in product(*asked.values()) if asked else ():
         settings = dict(zip(asked, values, strict=True))
-        matrix = matrix_of(embedded, chosen | settings, config["seed"])
+        matrix = matrix_of(embedded, chosen | settings, config["seed"], trained_on(config))
         yield row | {"then": [{"ccd_linear": settings}]} | before.compared(after.readings(matrix))
 
 

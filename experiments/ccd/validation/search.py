@@ -23,6 +23,7 @@ import fairlab
 from experiments.ccd.validation.bench import FOLDER, Bench, Embedded
 from fairlab.data.groups import read_groups
 from fairlab.methods.ccd_linear import MapSettings, anchor_texts, lean_removed, trained_map
+from fairlab.record import Record
 from fairlab.types import Group
 
 SETTINGS = Path("conf/method/ccd_linear.yaml")
@@ -34,9 +35,22 @@ def settings_of_the_map() -> dict[str, Any]:
     return yaml.safe_load(SETTINGS.read_text(encoding="utf-8")) | {"lr": 1e-3}  # YAML reads 1e-3 as text
 
 
-def people() -> list[Group]:
-    """The passages that are trained on."""
-    return [group for group in read_groups("embedded/people") if group.extra["split"] == "train"]
+def kept_embeddings(name: str, run: Path | None = None, part: str = "") -> Embedded:
+    """Embeddings by a backbone, or by what a run made of it, in a file of its own for each encoder and part."""
+    encoder = fairlab.load(name if run is None else str(run))
+    weights = "" if run is None else f"_{Record.load(run).provenance['model_sha256'][:12]}"
+    return Embedded(encoder, KEPT / f"{name}{weights}{part}.pt")
+
+
+def people(split: str = "train") -> list[Group]:
+    """The passages that are trained on, or those of another split."""
+    return [group for group in read_groups("embedded/people") if group.extra["split"] == split]
+
+
+def trained_on(config: dict[str, Any] | None) -> list[Group]:
+    """The groups that a run was trained on, by its configuration; without a run the passages."""
+    more = [] if config is None else config["data"]["more"]
+    return [*people(), *(group for place in more for group in read_groups(place))]
 
 
 def matrix_of(
@@ -67,7 +81,7 @@ def main() -> None:
     chosen = settings_of_the_map()
     asked = asked_for(given.asked)
     for backbone in given.backbones:
-        embedded = Embedded(fairlab.load(backbone), KEPT / f"{backbone}.pt")
+        embedded = kept_embeddings(backbone)
         bench = Bench(embedded)
         for values in product(*asked.values()):
             changed = dict(zip(asked, values, strict=True))

@@ -1,0 +1,171 @@
+"""Measure encoders by the benchmarks that are reported, each followed by methods that are one matrix.
+
+    python -m experiments.ccd.measure minilm_mlm                           # the backbone as it is, for three seeds
+    python -m experiments.ccd.measure minilm_mlm outputs/ccd_bert/RUN ...  # what runs of CCD made of it
+
+writes records into ``records/composed/ENCODER/METHOD/THEN/seed_N``. The readings are those of
+``python -m fairlab.train ... then=[THEN]``: the same matrices and benchmarks, but an encoder reads each text once for
+all of them. Nothing here is for choosing; settings are chosen on the bench in ``validation/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from experiments.ccd.tables import RECORDS
+from experiments.ccd.validation.bench import Embedded, mapped
+from experiments.ccd.validation.search import kept_embeddings, matrix_of, people, settings_of_the_map, trained_on
+from fairlab.backbones.projection import away_from
+from fairlab.benchmarks.bias_ir import BiasIR
+from fairlab.benchmarks.cced import CCED
+from fairlab.benchmarks.runner import add
+from fairlab.benchmarks.seat import SEAT
+from fairlab.benchmarks.stsb import STSB
+from fairlab.methods.inlp import nullspace_directions
+from fairlab.methods.sentence_debias import bias_subspace
+from fairlab.record import Record
+from fairlab.run.environment import environment
+from fairlab.types import Group
+
+SEEDS = (42, 43, 44)
+TESTS = ("6", "6b", "7", "7b", "8", "8b")
+CLASSIFIERS = 20  # of INLP at quickstart scale
+Matrix = Callable[[Embedded, Sequence[Group], int], Tensor]
+
+
+class Mapped:
+    """An encoder whose kept embeddings are multiplied by a matrix: what benchmarks ask of a backbone."""
+
+    def __init__(self, embedded: Embedded, matrix: Tensor) -> None:
+        self.embedded = embedded
+        self.matrix = matrix
+
+    def embed(self, texts: Sequence[str], **_: Any) -> Tensor:
+        """Embeddings (N, D) of texts, of unit length."""
+        return mapped(self.embedded(texts), self.matrix)
+
+
+def sentence_debias(embedded: Embedded, groups: Sequence[Group], seed: int) -> Tensor:
+    """The projection of ``method=sentence_debias`` at its default of one component."""
+    return away_from(bias_subspace(embedded.groups(groups)[:, 1:], 1)[0])
+
+
+def inlp(embedded: Embedded, groups: Sequence[Group], seed: int) -> Tensor:
+    """The projection of ``method=inlp`` at quickstart scale."""
+    parts = [embedded.groups(part).flatten(0, 1).double().numpy() for part in (groups, people("validation"))]
+    train, held_out = parts
+    versions = np.arange(len(groups[0].texts))
+    labels, held_out_labels = (np.tile(versions, len(part) // len(versions)) for part in parts)
+    directions = nullspace_directions(
+        train, labels, CLASSIFIERS, seed, held_out=held_out, held_out_labels=held_out_labels
+    )[0]
+    return away_from(torch.from_numpy(directions).float())
+
+
+def linear_map(**changed: Any) -> Matrix:
+    """The matrix of ``method=ccd_linear``, with settings other than those of its file."""
+    return lambda embedded, groups, seed: matrix_of(embedded, settings_of_the_map() | changed, seed, groups)
+
+
+THEN: dict[str, Matrix] = {
+    "none": lambda embedded, groups, seed: torch.eye(embedded.backbone.width),
+    "sentence_debias": sentence_debias,
+    "inlp": inlp,
+    "ccd_linear": linear_map(),
+    "ccd_linear_lean_1": linear_map(lean=1),
+}
+
+
+@cache
+def benchmarks() -> list[Any]:
+    """The benchmarks that every encoder is measured by."""
+    return [
+        CCED(sets=["embedded", "winogender"]),
+        SEAT(tests=TESTS),
+        BiasIR(document="title_and_document"),
+        STSB(),
+    ]
+
+
+class Measured:
+    """An encoder with matrices that its embeddings are multiplied by, read beside its backbone as that was before.
+
+    Args:
+        name: name of the backbone.
+        run: folder of the run that trained it; None for the backbone itself.
+    """
+
+    def __init__(self, name: str, run: Path | None = None) -> None:
+        self.name = name
+        self.trained, self.tested = (kept_embeddings(name, run, part) for part in ("", "_test"))
+        self.before = originals(name)
+
+    def record(
+        self, matrix: Tensor, config: dict[str, Any], folder: Path, command: str, facts: Mapping[str, Any] | None = None
+    ) -> None:
+        """Measure what a matrix makes of the encoder, and write the record of it, with further facts."""
+        changed = Mapped(self.tested, matrix)
+        folder.mkdir(parents=True, exist_ok=True)
+        record = Record(folder, {"backbone": self.name, **config}, command)
+        for benchmark, earlier in zip(benchmarks(), self.before, strict=True):
+            found = benchmark.measure(changed, earlier.items)
+            add(earlier, "before", record)
+            add(found, "after", record)
+        record.provenance, record.status = environment() | dict(facts or {}), "finished"
+        record.save()
+        print(folder, flush=True)
+
+
+@cache
+def originals(name: str) -> list[Any]:
+    """What the benchmarks find of a backbone that nothing has changed."""
+    tested = kept_embeddings(name, part="_test")
+    return [benchmark.measure(Mapped(tested, torch.eye(tested.backbone.width))) for benchmark in benchmarks()]
+
+
+def measure_run(name: str, run: Path, asked: Sequence[str]) -> None:
+    """Measure what a run made of a backbone, followed by methods that are one matrix."""
+    record, measured = Record.load(run), Measured(name, run)
+    config = record.config
+    facts = {"training": {key: record.provenance[key] for key in ("revision", "method", "wall_seconds")}}
+    method = "ccd_aligned" if config["method"]["alignment"] else "ccd"
+    for then in asked:
+        matrix = THEN[then](measured.trained, trained_on(config), config["seed"])
+        settings = {"method": config["method"], "then": then, "seed": config["seed"]}
+        folder = RECORDS / "composed" / name / method / then / f"seed_{config['seed']}"
+        measured.record(matrix, settings, folder, f"measure.py {name} RUN", facts)
+
+
+def measure_backbone(name: str, asked: Sequence[str]) -> None:
+    """Measure a backbone followed by methods that are one matrix; without one it stands in every record as before."""
+    measured = Measured(name)
+    for then, seed in product((one for one in asked if one != "none"), SEEDS):
+        folder = RECORDS / "composed" / name / "original" / then / f"seed_{seed}"
+        matrix = THEN[then](measured.trained, people(), seed)
+        measured.record(matrix, {"then": then, "seed": seed}, folder, f"measure.py {name}")
+
+
+def main() -> None:
+    """Measure the backbone of the command line, or runs of it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("backbone")
+    parser.add_argument("runs", nargs="*", type=Path)
+    parser.add_argument("--then", nargs="+", default=list(THEN), choices=list(THEN))
+    given = parser.parse_args()
+    for run in given.runs:
+        measure_run(given.backbone, run, given.then)
+    if not given.runs:
+        measure_backbone(given.backbone, given.then)
+
+
+if __name__ == "__main__":
+    main()
