@@ -1,7 +1,7 @@
 """The table of encoders followed by methods that are one matrix, from ``records/composed``, against what was aimed at.
 
-Gap and SEAT are to fall by 90 and 35 %, no association is to turn over or to grow, documents of neither gender are to come first
-beyond chance, Bias-IR's deviation is to be at most .11, and STS-B is to lose at most half a point.
+Gap and SEAT are to fall by 90 and 35 %, no association is to turn over or to grow, documents of neither gender are to
+come first beyond chance, Bias-IR's deviation is to be at most .11, and STS-B is to lose at most half a point.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Real sentences that hold a word of gender, for groups made by rules, of which CCD is trained on more and more.
 
     FAIRLAB_DATA=... python -m experiments.ccd.sizes outputs/sizes/texts.jsonl
-    python -m fairlab.augment +augmentation=counterfactual_groups axis=gender \\
-        input=outputs/sizes/texts.jsonl output=outputs/sizes/groups
 
 writes all such sentences of the sources that the language model's were drawn from, in random order, so that the first
-400 groups are a sample of the first 16,000.
+400 groups are a sample of the first 16,000. Groups are made of them by ``fairlab.augment
++augmentation=counterfactual_groups``.
 """
 
 from __future__ import annotations
