@@ -1,9 +1,9 @@
 """Measure encoders by the benchmarks that are reported, each followed by methods that are one matrix.
 
     python -m experiments.ccd.measure minilm_mlm                           # the backbone as it is, for three seeds
-    python -m experiments.ccd.measure minilm_mlm outputs/ccd_bert/RUN ...  # what runs of CCD made of it
+    python -m experiments.ccd.measure minilm_mlm outputs/ccd_bert/RUN ... --name ccd  # what runs of a method made of it
 
-writes records into ``records/composed/ENCODER/METHOD/THEN/seed_N``. The readings are those of
+writes records into ``records/composed/ENCODER/NAME/THEN/seed_N``. The readings are those of
 ``python -m fairlab.train ... then=[THEN]``: the same matrices and benchmarks, but an encoder reads each text once for
 all of them. Nothing here is for choosing; settings are chosen on the bench in ``validation/``.
 """
@@ -132,14 +132,14 @@ def originals(name: str) -> list[Any]:
     return [benchmark.measure(Mapped(tested, torch.eye(tested.backbone.width))) for benchmark in benchmarks()]
 
 
-def measure_run(name: str, run: Path, asked: Sequence[str]) -> None:
+def measure_run(name: str, run: Path, method: str, asked: Sequence[str]) -> None:
     """Measure what a run made of a backbone, followed by methods that are one matrix."""
     record, measured = Record.load(run), Measured(name, run)
     config = record.config
     facts = {"training": {key: record.provenance[key] for key in ("revision", "method", "wall_seconds")}}
-    method = "ccd_aligned" if config["method"]["alignment"] else "ccd"
     for then in asked:
-        matrix = THEN[then](measured.trained, trained_on(config), config["seed"])
+        groups = [] if then == "none" else trained_on(config)
+        matrix = THEN[then](measured.trained, groups, config["seed"])
         settings = {"method": config["method"], "then": then, "seed": config["seed"]}
         folder = RECORDS / "composed" / name / method / then / f"seed_{config['seed']}"
         measured.record(matrix, settings, folder, f"measure.py {name} RUN", facts)
@@ -159,10 +159,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("backbone")
     parser.add_argument("runs", nargs="*", type=Path)
+    parser.add_argument("--name", default="original", help="what the method of the runs is called")
     parser.add_argument("--then", nargs="+", default=list(THEN), choices=list(THEN))
     given = parser.parse_args()
     for run in given.runs:
-        measure_run(given.backbone, run, given.then)
+        measure_run(given.backbone, run, given.name, given.then)
     if not given.runs:
         measure_backbone(given.backbone, given.then)
 
