@@ -26,6 +26,7 @@ def run(folder, *, seat=0.5, effect=(0.4, 0.1, 0.7), first=(5, 6), deviation=0.1
             reading(phase, "bias_ir", "average", "deviation", values[4]),
             reading(phase, "stsb", "dev", "spearman", values[5]),
         ]
+    folder.mkdir(exist_ok=True)
     Record(folder, {}, "", status="finished", readings=readings).save()
     return composed.readings(folder)
 

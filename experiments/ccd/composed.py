@@ -23,7 +23,8 @@ METHODS = {"original": "none", "ccd": "CCD", "ccd_aligned": "CCD, aligned"}
 THEN = {
     "none": "none",
     "sentence_debias": "SentenceDebias",
-    "inlp": "INLP",
+    "inlp_5": "INLP, 5 classifiers",
+    "inlp": "INLP, 20 classifiers",
     "ccd_linear": "linear map",
     "ccd_linear_lean_1": "linear map, lean 1",
 }

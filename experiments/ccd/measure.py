@@ -38,7 +38,6 @@ from fairlab.types import Group
 
 SEEDS = (42, 43, 44)
 TESTS = ("6", "6b", "7", "7b", "8", "8b")
-CLASSIFIERS = 20  # of INLP at quickstart scale
 Matrix = Callable[[Embedded, Sequence[Group], int], Tensor]
 
 
@@ -59,16 +58,20 @@ def sentence_debias(embedded: Embedded, groups: Sequence[Group], seed: int) -> T
     return away_from(bias_subspace(embedded.groups(groups)[:, 1:], 1)[0])
 
 
-def inlp(embedded: Embedded, groups: Sequence[Group], seed: int) -> Tensor:
-    """The projection of ``method=inlp`` at quickstart scale."""
-    parts = [embedded.groups(part).flatten(0, 1).double().numpy() for part in (groups, people("validation"))]
-    train, held_out = parts
-    versions = np.arange(len(groups[0].texts))
-    labels, held_out_labels = (np.tile(versions, len(part) // len(versions)) for part in parts)
-    directions = nullspace_directions(
-        train, labels, CLASSIFIERS, seed, held_out=held_out, held_out_labels=held_out_labels
-    )[0]
-    return away_from(torch.from_numpy(directions).float())
+def inlp(classifiers: int) -> Matrix:
+    """The projection of ``method=inlp`` with so many classifiers."""
+
+    def found(embedded: Embedded, groups: Sequence[Group], seed: int) -> Tensor:
+        parts = [embedded.groups(part).flatten(0, 1).double().numpy() for part in (groups, people("validation"))]
+        versions = np.arange(len(groups[0].texts))
+        labels, held_out_labels = (np.tile(versions, len(part) // len(versions)) for part in parts)
+        train, held_out = parts
+        directions, _ = nullspace_directions(
+            train, labels, classifiers, seed, held_out=held_out, held_out_labels=held_out_labels
+        )
+        return away_from(torch.from_numpy(directions).float())
+
+    return found
 
 
 def linear_map(**changed: Any) -> Matrix:
@@ -79,7 +82,8 @@ def linear_map(**changed: Any) -> Matrix:
 THEN: dict[str, Matrix] = {
     "none": lambda embedded, groups, seed: torch.eye(embedded.backbone.width),
     "sentence_debias": sentence_debias,
-    "inlp": inlp,
+    "inlp_5": inlp(5),
+    "inlp": inlp(20),  # as many as the method takes at quickstart scale
     "ccd_linear": linear_map(),
     "ccd_linear_lean_1": linear_map(lean=1),
 }
@@ -137,6 +141,7 @@ def measure_run(name: str, run: Path, method: str, asked: Sequence[str]) -> None
     record, measured = Record.load(run), Measured(name, run)
     config = record.config
     facts = {"training": {key: record.provenance[key] for key in ("revision", "method", "wall_seconds")}}
+    facts["training"]["losses"] = [record.history[0], record.history[-1]]
     for then in asked:
         groups = [] if then == "none" else trained_on(config)
         matrix = THEN[then](measured.trained, groups, config["seed"])
