@@ -26,7 +26,7 @@ THEN = {
     "inlp_5": "INLP, 5 classifiers",
     "inlp": "INLP, 20 classifiers",
     "ccd_linear": "linear map",
-    "ccd_linear_lean_1": "linear map, lean 1",
+    "ccd_linear_drift_32": "linear map, drift 32",
 }
 
 Readings = dict[str, Reading]

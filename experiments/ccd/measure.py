@@ -85,7 +85,7 @@ THEN: dict[str, Matrix] = {
     "inlp_5": inlp(5),
     "inlp": inlp(20),  # as many as the method takes at quickstart scale
     "ccd_linear": linear_map(),
-    "ccd_linear_lean_1": linear_map(lean=1),
+    "ccd_linear_drift_32": linear_map(drift=32),
 }
 
 
