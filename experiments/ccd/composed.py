@@ -27,6 +27,7 @@ THEN = {
     "inlp": "INLP, 20 classifiers",
     "ccd_linear": "linear map",
     "ccd_linear_drift_32": "linear map, drift 32",
+    "ccd_linear_lean_1": "linear map, drift 32, lean 1",
 }
 
 Readings = dict[str, Reading]

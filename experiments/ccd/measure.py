@@ -86,6 +86,7 @@ THEN: dict[str, Matrix] = {
     "inlp": inlp(20),  # as many as the method takes at quickstart scale
     "ccd_linear": linear_map(),
     "ccd_linear_drift_32": linear_map(drift=32),
+    "ccd_linear_lean_1": linear_map(lean=1, drift=32),
 }
 
 
@@ -150,10 +151,10 @@ def measure_run(name: str, run: Path, method: str, asked: Sequence[str]) -> None
         measured.record(matrix, settings, folder, f"measure.py {name} RUN", facts)
 
 
-def measure_backbone(name: str, asked: Sequence[str]) -> None:
+def measure_backbone(name: str, asked: Sequence[str], seeds: Sequence[int]) -> None:
     """Measure a backbone followed by methods that are one matrix; without one it stands in every record as before."""
     measured = Measured(name)
-    for then, seed in product((one for one in asked if one != "none"), SEEDS):
+    for then, seed in product((one for one in asked if one != "none"), seeds):
         folder = RECORDS / "composed" / name / "original" / then / f"seed_{seed}"
         matrix = THEN[then](measured.trained, people(), seed)
         measured.record(matrix, {"then": then, "seed": seed}, folder, f"measure.py {name}")
@@ -165,12 +166,13 @@ def main() -> None:
     parser.add_argument("backbone")
     parser.add_argument("runs", nargs="*", type=Path)
     parser.add_argument("--name", default="original", help="what the method of the runs is called")
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="of what follows the backbone itself")
     parser.add_argument("--then", nargs="+", default=list(THEN), choices=list(THEN))
     given = parser.parse_args()
     for run in given.runs:
         measure_run(given.backbone, run, given.name, given.then)
     if not given.runs:
-        measure_backbone(given.backbone, given.then)
+        measure_backbone(given.backbone, given.then, given.seeds)
 
 
 if __name__ == "__main__":

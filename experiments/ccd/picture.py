@@ -1,48 +1,98 @@
-"""The picture of the CCD page: the gap on Winogender against the turn of the direction between the genders.
+"""The pictures of the CCD pages, of ``records/composed``.
 
     python -m experiments.ccd.picture
 
-One point a method and seed. The values are those of ``records/turn.json``, and of the record of CCD in the encoder.
+``turn.svg`` holds the gap on Winogender against the turn of the direction between the genders, one point a seed, and
+``tradeoff.svg`` what is left of SEAT's average against what STS-B loses, one point a combination, the mean over seeds.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
-from fairlab.record import Record
+from experiments.ccd.composed import GAP, METHODS, SEAT, STS, THEN, change, combinations
 
 FOLDER = Path(__file__).parent
-FILE = FOLDER / "turn.svg"
-WIDTH, HEIGHT, LEFT, TOP = 640, 300, 60, 30
-COLOURS = {
-    "CCD in the encoder": "#1764ab",
-    "SentenceDebias": "#999",
-    "lean taken away, not trained": "#2a8a4a",
-    "linear map": "#c8501e",
-}
+WIDTH, HEIGHT, LEFT, TOP = 720, 280, 60, 30
+LEGEND = 260  # width of the column that says what colours are
 STYLE = "text{font:12px sans-serif;fill:#555}.head{font-weight:bold}.axis{stroke:#888}.grid{stroke:#ddd}"
+COLOURS = {  # of what follows the method; a method has a shade
+    "none": "#1764ab",
+    "sentence_debias": "#8a8a8a",
+    "inlp_5": "#c9a227",
+    "inlp": "#7a5c00",
+    "ccd_linear": "#c8501e",
+    "ccd_linear_drift_32": "#2a8a4a",
+    "ccd_linear_lean_1": "#8d3fa8",
+}
+SHADES = {"original": 0.25, "ccd": 0.55, "ccd_aligned": 1.0}
 
 
-def points() -> list[dict[str, Any]]:
-    """Every method and seed with its gap, as a share of the gap before, and the cosine of its direction."""
-    found: list[dict[str, Any]] = json.loads((FOLDER / "records" / "turn.json").read_text(encoding="utf-8"))
-    for folder in sorted((FOLDER / "records" / "turn").glob("seed_*")):
-        values = {one.key: one.value for one in Record.load(folder).readings}
-        start = "after/cced/winogender"
-        row = {"encoder": "minilm_mlm", "method": "CCD in the encoder", "seed": int(folder.name.removeprefix("seed_"))}
-        row["gap_kept"] = values[f"{start}/gap_kept"]
-        row |= {name: values[f"{start}/direction_{name}"] for name in ("cosine", "length_kept")}
-        found.append(row)
-    return found
+@dataclass(frozen=True)
+class Point:
+    """A point of a panel, and what it stands for."""
+
+    encoder: str
+    method: str
+    then: str
+    x: float
+    y: float
+    said: str
 
 
-def picture() -> str:
-    """The SVG, one panel an encoder."""
-    found = points()
-    encoders = list(dict.fromkeys(one["encoder"] for one in found))
+def turns() -> Iterator[Point]:
+    """Every seed of every combination: the cosine of its direction to the original, and the share of the gap kept."""
+    start = "after/cced/winogender"
+    for encoder, method, then, runs in combinations():
+        for run in runs:
+            cosine, kept = run[f"{start}/direction_cosine"].value, run[f"{start}/gap_kept"].value
+            said = f"{called(method, then)}: gap kept {kept:.1%}, cosine {cosine:.2f}"
+            yield Point(encoder, method, then, cosine, kept, said)
+
+
+def trade() -> Iterator[Point]:
+    """Every combination: what STS-B loses in points, and SEAT's average as a share of that before."""
+    for encoder, method, then, runs in combinations():
+        (seat, seat_now), (sts, sts_now), (gap, gap_now) = (change(runs, key) for key in (SEAT, STS, GAP))
+        said = f"{called(method, then)}: SEAT {seat_now / seat - 1:+.0%}, STS-B {sts_now - sts:+.2f}, "
+        yield Point(encoder, method, then, sts - sts_now, seat_now / seat, said + f"gap {gap_now / gap - 1:+.0%}")
+
+
+def called(method: str, then: str) -> str:
+    """What a combination is called in words."""
+    return METHODS[method] if then == "none" else f"{METHODS[method]}, then {THEN[then]}"
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The upper ends of both axes, their steps, and how their marks are written."""
+
+    title: str
+    right: float
+    top: float
+    marks: tuple[Callable[[float], str], Callable[[float], str]]
+
+
+PICTURES: dict[str, tuple[Callable[[], Iterator[Point]], Axes]] = {
+    "turn.svg": (
+        turns,
+        Axes("share of the gap kept, against the cosine", 1.0, 0.5, ("{:.1f}".format, "{:.0%}".format)),
+    ),
+    "tradeoff.svg": (
+        trade,
+        Axes("share of SEAT kept, against points lost on STS-B", 1.5, 1.25, ("{:.1f}".format, "{:.0%}".format)),
+    ),
+}
+
+
+def picture(name: str) -> str:
+    """The SVG of a name, one panel an encoder; what lies beyond an axis is drawn at its end."""
+    found, axes = PICTURES[name]
+    points = list(found())
+    encoders = list(dict.fromkeys(one.encoder for one in points))
     panel = HEIGHT + 2 * TOP
     root = ElementTree.Element(
         "svg", {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {WIDTH} {len(encoders) * panel + 10}"}
@@ -50,37 +100,40 @@ def picture() -> str:
     ElementTree.SubElement(root, "style").text = STYLE
     ElementTree.SubElement(root, "rect", {"width": "100%", "height": "100%", "fill": "#fff"})
     for number, encoder in enumerate(encoders):
-        _panel(root, number * panel + TOP, encoder, [one for one in found if one["encoder"] == encoder])
+        of_encoder = [one for one in points if one.encoder == encoder]
+        _panel(root, number * panel + TOP, encoder, of_encoder, axes)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _panel(root: ElementTree.Element, top: float, encoder: str, found: list[dict[str, Any]]) -> None:
-    def x(cosine: float) -> float:
-        return LEFT + cosine * (WIDTH - LEFT - 190)
+def _panel(root: ElementTree.Element, top: float, encoder: str, points: Sequence[Point], axes: Axes) -> None:
+    wide = WIDTH - LEFT - LEGEND
 
-    def y(kept: float) -> float:
-        return top + HEIGHT - kept * 2 * HEIGHT  # half of the gap kept is the upper end
+    def place(x: float, y: float) -> tuple[float, float]:
+        right, up = (min(max(value, 0.0), end) / end for value, end in ((x, axes.right), (y, axes.top)))
+        return LEFT + right * wide, top + HEIGHT * (1 - up)
 
-    _text(
-        root, LEFT, top - 10, f"{encoder}: gap on Winogender, share kept, against the cosine of the direction", "head"
-    )
+    _text(root, LEFT, top - 10, f"{encoder}: {axes.title}", "head")
     for step in range(6):
-        share = step / 5
-        line = {"class": "grid", "x1": str(x(0)), "x2": str(x(1)), "y1": f"{y(share / 2)}", "y2": f"{y(share / 2)}"}
+        across, up = place(axes.right * step / 5, axes.top * step / 5)
+        line = {"class": "grid", "x1": f"{LEFT}", "x2": f"{LEFT + wide}", "y1": f"{up:.1f}", "y2": f"{up:.1f}"}
         ElementTree.SubElement(root, "line", line)
-        _text(root, LEFT - 34, y(share / 2) + 4, f"{share / 2:.0%}")
-        _text(root, x(share) - 8, top + HEIGHT + 16, f"{share:.1f}")
-    for one in found:
-        place = {"cx": f"{x(one['cosine']):.1f}", "cy": f"{y(min(one['gap_kept'], 0.5)):.1f}", "r": "5"}
-        dot = ElementTree.SubElement(root, "circle", place | {"fill": COLOURS[one["method"]], "fill-opacity": "0.8"})
-        said = f"{one['method']}, seed {one['seed']}: gap kept {one['gap_kept']:.1%}, cosine {one['cosine']:.3f}"
-        ElementTree.SubElement(dot, "title").text = said
-    for row, method in enumerate(method for method in COLOURS if any(one["method"] == method for one in found)):
-        at = top + 10 + 18 * row
-        ElementTree.SubElement(
-            root, "circle", {"cx": f"{WIDTH - 176}", "cy": f"{at}", "r": "5", "fill": COLOURS[method]}
-        )
-        _text(root, WIDTH - 166, at + 4, method)
+        _text(root, LEFT - 42, up + 4, axes.marks[1](axes.top * step / 5))
+        _text(root, across - 8, top + HEIGHT + 16, axes.marks[0](axes.right * step / 5))
+    for one in points:
+        x, y = place(one.x, one.y)
+        _dot(root, x, y, one.method, one.then, one.said)
+    shown = list(dict.fromkeys((one.method, one.then) for one in points))
+    for row, (method, then) in enumerate(shown):
+        at = top + 6 + 15 * row
+        _dot(root, WIDTH - LEGEND + 16, at, method, then, called(method, then))
+        _text(root, WIDTH - LEGEND + 26, at + 4, called(method, then).replace("none, then ", ""))
+
+
+def _dot(root: ElementTree.Element, x: float, y: float, method: str, then: str, said: str) -> None:
+    place = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": "5"}
+    style = {"fill": COLOURS[then], "fill-opacity": f"{SHADES[method]}", "stroke": COLOURS[then]}
+    dot = ElementTree.SubElement(root, "circle", place | style)
+    ElementTree.SubElement(dot, "title").text = said
 
 
 def _text(root: ElementTree.Element, x: float, y: float, said: str, kind: str = "") -> None:
@@ -88,4 +141,5 @@ def _text(root: ElementTree.Element, x: float, y: float, said: str, kind: str = 
 
 
 if __name__ == "__main__":
-    FILE.write_text(picture(), encoding="utf-8")
+    for name in PICTURES:
+        (FOLDER / name).write_text(picture(name), encoding="utf-8")
