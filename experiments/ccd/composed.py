@@ -1,4 +1,4 @@
-"""The table of encoders followed by methods that are one matrix, from ``records/composed``, against what was aimed at.
+"""Tables of encoders followed by methods that are one matrix, from ``records/composed``, against what was aimed at.
 
 Gap and SEAT are to fall by 90 and 35 %, no association is to turn over or to grow, documents of neither gender are to
 come first beyond chance, Bias-IR's deviation is to be at most .11, and STS-B is to lose at most half a point.
@@ -12,7 +12,7 @@ from statistics import fmean
 
 from scipy.stats import binomtest
 
-from experiments.rendering import markdown
+from experiments.rendering import interval, markdown
 from fairlab.record import Reading, Record
 
 FOLDER = Path(__file__).parent / "records" / "composed"
@@ -30,6 +30,9 @@ THEN = {
     "ccd_linear_lean_1": "linear map, drift 32, lean 1",
 }
 
+COMPARED = [("original", "ccd_linear"), ("ccd_aligned", "none"), ("ccd_aligned", "ccd_linear_drift_32")]
+MARGIN = "change/bias_ir/average/margin"
+
 Readings = dict[str, Reading]
 
 
@@ -41,6 +44,13 @@ def combinations() -> Iterator[tuple[str, str, str, list[Readings]]]:
                 runs = sorted((FOLDER / encoder / method / then).glob("seed_*"))
                 if runs:
                     yield encoder, method, then, [readings(run) for run in runs]
+
+
+def called(method: str, then: str) -> str:
+    """What a combination is called in words."""
+    if method == "original":
+        return THEN[then]
+    return METHODS[method] if then == "none" else f"{METHODS[method]}, then {THEN[then]}"
 
 
 def readings(folder: Path) -> Readings:
@@ -127,3 +137,46 @@ def composed() -> str:
         )
     header = ["encoder", "method", "then", "seeds", "gap, Winogender", "SEAT", "turned over or grown"]
     return markdown([*header, "men's document first", "deviation", "STS-B", "aims reached"], rows)
+
+
+def by_test() -> str:
+    """Effect size of each of SEAT's tests before, and after with its interval by seed."""
+    rows = []
+    for encoder, method, then, runs in combinations():
+        if (method, then) not in COMPARED:
+            continue
+        for test in TESTS:
+            key = f"seat/{test}/effect_size"
+            after = ", ".join(interval(run[f"after/{key}"], 2) for run in runs)
+            rows.append([encoder, called(method, then), test, interval(runs[0][f"before/{key}"], 2), after])
+    return markdown(["encoder", "method", "test", "before", "after, by seed"], rows)
+
+
+def searches() -> str:
+    """How many queries of Bias-IR prefer a man's document, and how the signed margin moved, by seed."""
+    rows = []
+    for encoder, method, then, runs in combinations():
+        if (method, then) not in COMPARED:
+            continue
+        folders = sorted((FOLDER / encoder / method / then).glob("seed_*"))
+        moved = [next(one for one in Record.load(folder).comparisons if one.key == MARGIN) for folder in folders]
+        for folder, run, change_of_margin in zip(folders, runs, moved, strict=True):
+            first = [f"{count} of {queries}" for count, queries in (men_first(run, "before"), men_first(run))]
+            said = f"{change_of_margin.difference:+.4f} (p {change_of_margin.p:.3f})"
+            seed = folder.name.removeprefix("seed_")
+            rows.append([encoder, called(method, then), seed, *first, f"{even(run):.2f}", said])
+    header = ["encoder", "method", "seed", "men's document first, before", "after", "p of an even choice"]
+    return markdown([*header, "change of the margin"], rows)
+
+
+def turns() -> str:
+    """How far every combination turned the direction between the genders, and what is left of its length, by seed."""
+    start = "after/cced/winogender"
+    rows = []
+    for encoder, method, then, runs in combinations():
+        cells = [
+            ", ".join(f"{run[f'{start}/{name}'].value:{form}}" for run in runs)
+            for name, form in (("gap_kept", ".1%"), ("direction_cosine", ".2f"), ("direction_length_kept", ".0%"))
+        ]
+        rows.append([encoder, called(method, then), *cells])
+    return markdown(["encoder", "method", "gap kept, Winogender", "cosine to the original", "length kept"], rows)

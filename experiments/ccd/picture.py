@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from experiments.ccd.composed import GAP, METHODS, SEAT, STS, THEN, change, combinations
+from experiments.ccd.composed import GAP, SEAT, STS, called, change, combinations
 
 FOLDER = Path(__file__).parent
 WIDTH, HEIGHT, LEFT, TOP = 720, 280, 60, 30
@@ -59,11 +59,6 @@ def trade() -> Iterator[Point]:
         (seat, seat_now), (sts, sts_now), (gap, gap_now) = (change(runs, key) for key in (SEAT, STS, GAP))
         said = f"{called(method, then)}: SEAT {seat_now / seat - 1:+.0%}, STS-B {sts_now - sts:+.2f}, "
         yield Point(encoder, method, then, sts - sts_now, seat_now / seat, said + f"gap {gap_now / gap - 1:+.0%}")
-
-
-def called(method: str, then: str) -> str:
-    """What a combination is called in words."""
-    return METHODS[method] if then == "none" else f"{METHODS[method]}, then {THEN[then]}"
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import yaml
 
-from experiments.ccd.picture import points
+from experiments.ccd import composed
+from experiments.ccd.composed import GAP, SEAT, STS, called, change, combinations, men_first
 from experiments.rendering import ideal, interval, markdown, matrix_table, significant
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title, titled
@@ -24,7 +24,7 @@ BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
 MARGIN = "change/bias_ir/average/margin"
-GLANCE = ["cced/winogender/gap", "seat/average/absolute_effect_size", "stsb/dev/spearman"]
+GLANCE = {("original", "ccd_linear"), ("ccd_aligned", "none"), ("ccd_aligned", "ccd_linear_drift_32")}
 AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
 
 
@@ -59,68 +59,6 @@ def quickstart() -> str:
     return markdown(["reading", "before", "after, mean of three seeds", "seed 42 on two processors", "n"], rows)
 
 
-def linear() -> str:
-    """The linear map on every encoder that has records: the mean of the original over seeds, and of what came after."""
-    keys = {
-        "cced/winogender/gap": 4,
-        "cced/embedded/gap": 4,
-        "seat/average/absolute_effect_size": 3,
-        "bias_ir/average/deviation": 3,
-        "stsb/dev/spearman": 2,
-        "cced/winogender/direction_cosine": 3,
-        "cced/winogender/direction_length_kept": 3,
-    }
-    folders = {folder.name: sorted(folder.iterdir()) for folder in sorted((RECORDS / "linear").iterdir())}
-    header, rows = ["reading"], []
-    found = {name: [readings(f"linear/{name}/{run.name}") for run in runs] for name, runs in folders.items()}
-    for name, runs in found.items():
-        header += [f"{name}: before", f"after, by seed ({len(runs)})", "change of the mean"]
-    for key, digits in keys.items():
-        cells = [title(next(iter(found.values()))[0][f"after/{key}"])]
-        for runs in found.values():
-            if f"before/{key}" not in runs[0]:
-                cells += ["", ", ".join(f"{run[f'after/{key}'].value:.{digits}f}" for run in runs), ""]
-                continue
-            before, after = runs[0][f"before/{key}"].value, [run[f"after/{key}"].value for run in runs]
-            change = fmean(after) - before
-            relative = (
-                f"{change / before:+.1%}" if "stsb" not in key and "bias_ir" not in key else f"{change:+.{digits}f}"
-            )
-            cells += [f"{before:.{digits}f}", ", ".join(f"{value:.{digits}f}" for value in after), relative]
-        rows.append(cells)
-    return markdown(header, rows)
-
-
-def linear_tests() -> str:
-    """Effect size of every association test before the linear map and after it, by seed."""
-    rows = []
-    for folder in sorted((RECORDS / "linear").iterdir()):
-        runs = [readings(f"linear/{folder.name}/{run.name}") for run in sorted(folder.iterdir())]
-        for test in ("6", "6b", "7", "7b", "8", "8b"):
-            key = f"seat/{test}/effect_size"
-            after = ", ".join(interval(run[f"after/{key}"], 2) for run in runs)
-            rows.append([folder.name, test, interval(runs[0][f"before/{key}"], 2), after])
-    return markdown(["encoder", "test", "before", "after, by seed"], rows)
-
-
-def linear_retrieval() -> str:
-    """How many queries of Bias-IR prefer the man's document, and the margin, with the linear map."""
-    rows = []
-    for folder in sorted((RECORDS / "linear").iterdir()):
-        for run in sorted(folder.iterdir()):
-            name = f"linear/{folder.name}/{run.name}"
-            cells = [folder.name, run.name.removeprefix("seed_")]
-            for phase in ("before", "after"):
-                found = ratios_by_field(readings(name), phase)
-                cells.append(f"{sum(one.value * one.n for one in found):.0f} of {sum(one.n for one in found)}")
-            changes = {comparison.key: comparison for comparison in Record.load(RECORDS / name).comparisons}
-            cells.append(
-                f"{readings(name)['after/bias_ir/average/margin'].value:+.4f} (change p {changes[MARGIN].p:.3f})"
-            )
-            rows.append(cells)
-    return markdown(["encoder", "seed", "men's document first, before", "after", "margin after"], rows)
-
-
 def trials() -> str:
     """Readings on data for choosing, of every setting tried on the bench."""
     rows = []
@@ -135,8 +73,16 @@ def encoder_trials() -> str:
     rows = []
     for one in tried("encoder_trials.jsonl"):
         options = f"neutral={one['neutral']}, alignment={one['alignment']:g}, more={','.join(one['more'])}"
-        rows.append([one["encoder"], options, ", ".join(one["then"]) or "none", *bench_readings(one)])
+        rows.append([one["encoder"], options, ", ".join(map(follower, one["then"])) or "none", *bench_readings(one)])
     return markdown(["encoder", "CCD with", "then", *BENCH], rows)
+
+
+def follower(one: str | dict[str, Any]) -> str:
+    """A method that followed another, with the settings that it was given."""
+    if isinstance(one, str):
+        return one
+    ((name, settings),) = one.items()
+    return f"{name} with {', '.join(f'{key} {value:g}' for key, value in settings.items())}"
 
 
 BENCH = [f"gap, {name}" for name in ("pronouns", "clauses", "passages")]
@@ -273,17 +219,6 @@ STUDY = {
 }
 
 
-def ratios_by_field(found: dict[str, Reading], phase: str) -> list[Reading]:
-    """The share of queries that prefer a man's document, of each field of Bias-IR."""
-    return [one for key, one in found.items() if re.fullmatch(rf"{phase}/bias_ir/(?!average/).*/male_ratio", key)]
-
-
-def men_first(found: dict[str, Reading], phase: str) -> str:
-    """The queries of Bias-IR, pooled over its fields, for which a man's document comes before a woman's."""
-    ratios = ratios_by_field(found, phase)
-    return f"{sum(one.value * one.n for one in ratios):.0f}"
-
-
 def retrieval() -> str:
     """Which gender's document a search prefers, with its sign, seed by seed."""
     rows = []
@@ -294,64 +229,52 @@ def retrieval() -> str:
             for seed in SEEDS
         ]
         moved = [f"{one.difference:+.4f} (p {one.p:.3f})" for one in changes]
-        queries = sum(one.n for one in ratios_by_field(found[0], "after"))
-        before = f"{men_first(found[0], 'before')} of {queries}"
-        rows.append([label, before, ", ".join(men_first(one, "after") for one in found), ", ".join(moved)])
+        before = " of ".join(map(str, men_first(found[0], "before")))
+        rows.append([label, before, ", ".join(str(men_first(one)[0]) for one in found), ", ".join(moved)])
     return markdown(["method", "men's document first, before", "after, seed 42, 43, 44", "change of the margin"], rows)
 
 
 def at_a_glance() -> str:
-    """Every method of the study and the linear map: means over seeds of what each of the four goals is measured by."""
-    runs = {label: [f"study/{run}/{seed}" for seed in SEEDS] for label, run in STUDY.items() if run != "adept"}
-    for folder in sorted((RECORDS / "linear").iterdir()):
-        runs[f"linear map, {folder.name}"] = [f"linear/{folder.name}/{seed}" for seed in SEEDS]
+    """Every method of the study, and what was measured beside: means over seeds of what the goals are measured by."""
+    shown = [
+        ["minilm_mlm", label, [readings(f"study/{run}/{seed}") for seed in SEEDS]]
+        for label, run in STUDY.items()
+        if run != "adept"
+    ]
+    shown += [
+        [encoder, called(method, then), runs]
+        for encoder, method, then, runs in combinations()
+        if (method, then) in GLANCE
+    ]
     rows = []
-    for label, names in runs.items():
-        found = [readings(name) for name in names]
-        before, after = (
-            {key: fmean(one[f"{phase}/{key}"].value for one in found) for key in GLANCE}
-            for phase in ("before", "after")
-        )
-        first, second = list(GLANCE)[:2]
+    for encoder, label, runs in shown:
+        (gap, gap_now), (seat, seat_now), (sts, sts_now) = (change(runs, key) for key in (GAP, SEAT, STS))
+        first = ", ".join(str(men_first(run)[0]) for run in runs)
         rows.append(
             [
+                encoder,
                 label,
-                f"{after[first] / before[first] - 1:+.0%}",
-                f"{after[second] / before[second] - 1:+.0%}",
-                f"{men_first(found[0], 'before')}: {', '.join(men_first(one, 'after') for one in found)}",
-                f"{after[GLANCE[2]] - before[GLANCE[2]]:+.2f}",
+                f"{gap_now / gap - 1:+.0%}",
+                f"{seat_now / seat - 1:+.0%}",
+                f"{men_first(runs[0], 'before')[0]}: {first}",
+                f"{sts_now - sts:+.2f}",
             ]
         )
-    return markdown(["method", "gap, Winogender", "SEAT", "men's document first: before, after", "STS-B"], rows)
-
-
-def turns() -> str:
-    """How far every method turned the direction between the genders, and what is left of its length."""
-    rows = [
-        [
-            one["encoder"],
-            one["method"],
-            str(one["seed"]),
-            f"{one['gap_kept'] - 1:+.1%}",
-            f"{one['cosine']:.3f}",
-            f"{one['length_kept']:.0%}",
-        ]
-        for one in points()
-    ]
-    return markdown(["encoder", "method", "seed", "gap, Winogender", "cosine to the original", "length kept"], rows)
+    header = ["encoder", "method", "gap, Winogender", "SEAT", "men's document first: before, after", "STS-B"]
+    return markdown(header, rows)
 
 
 PAGES = {
-    "docs/what_ccd_does.md": {"glance": at_a_glance, "turns": turns},
+    "docs/what_ccd_does.md": {"glance": at_a_glance, "turns": composed.turns},
     "README.md": {"quickstart": quickstart},
     "experiments/ccd/README.md": {
         "seeds": seeds,
         "betas": lambda: comparison(BETAS),
         "augmentation": lambda: comparison(DATA),
         "full": full,
-        "linear": linear,
-        "linear_tests": linear_tests,
-        "linear_retrieval": linear_retrieval,
+        "composed": composed.composed,
+        "composed_tests": composed.by_test,
+        "composed_searches": composed.searches,
         "trials": trials,
         "encoder_trials": encoder_trials,
         "published": published,
