@@ -58,8 +58,9 @@ def test_an_effect_within_chance_of_none_has_not_turned_over(tmp_path):
     assert composed.astray([run(tmp_path, effect=(-0.2, -0.6, 0.3))]) == []
 
 
-def test_seeds_are_averaged_but_every_one_must_prefer_neither(tmp_path):
+def test_seeds_are_averaged(tmp_path):
     runs = [run(tmp_path / "a", gap=0.004), run(tmp_path / "b", gap=0.008, first=(0, 1))]
     assert composed.change(runs, composed.GAP) == (0.1, pytest.approx(0.006))
     assert composed.even(runs[1]) == pytest.approx(2 * 21 / 2**20)  # 1 + 20 of 2^20 sequences, on either side
-    assert composed.reached(runs) == "4 of 5: not documents"
+    assert composed.even(*runs) == pytest.approx(composed.even(run(tmp_path / "c", first=(3, 3))))
+    assert composed.reached(runs) == "5 of 5"

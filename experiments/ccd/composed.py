@@ -89,9 +89,10 @@ def men_first(run: Readings, phase: str = "after") -> tuple[int, int]:
     return round(sum(one.value * one.n for one in ratios)), sum(one.n for one in ratios)
 
 
-def even(run: Readings) -> float:
-    """P-value, two-sided, of so many preferences for men's documents where both are as likely."""
-    return float(binomtest(*men_first(run), 0.5).pvalue)
+def even(*runs: Readings) -> float:
+    """P-value, two-sided, of the mean number of preferences for men's documents where both are as likely."""
+    counts, queries = zip(*map(men_first, runs), strict=True)
+    return float(binomtest(round(fmean(counts)), queries[0], 0.5).pvalue)
 
 
 def reached(runs: Sequence[Readings]) -> str:
@@ -100,7 +101,7 @@ def reached(runs: Sequence[Readings]) -> str:
     marks = [
         gap_now <= 0.1 * gap,
         seat_now <= 0.65 * seat and not astray(runs),
-        all(even(run) >= 0.05 for run in runs),
+        even(*runs) >= 0.05,
         change(runs, DEVIATION)[1] <= 0.11,
         sts - sts_now <= 0.5,
     ]

@@ -40,8 +40,9 @@ class CCD(Trained):
         encoder: the backbone to debias, trained in place.
         beta: weight of the representation loss (equation 4), >= 0.
         rho: bandwidth of the kernel, see :func:`fairlab.losses.ccd.bandwidth`.
-        neutral: what attributes are compared with: ``own``, the group's neutral text, or ``batch``, in a second term of
-            the same weight also those of the other groups of a device's batch.
+        neutral: what attributes are compared with: ``own``, the group's neutral text, or ``batch``, in a second term
+            also those of the other groups of a device's batch.
+        others: weight of that second term, >= 0.
         alignment: weight of the distance between a group's attributes, >= 0; see
             :func:`fairlab.losses.ccd.alignment_loss`.
         last_layers: number of layers that are trained, from the last one back; None trains the whole encoder.
@@ -71,6 +72,7 @@ class CCD(Trained):
         beta: float,
         rho: Bandwidth,
         neutral: Literal["own", "batch"] = "own",
+        others: float = 1.0,
         alignment: float = 0.0,
         last_layers: int | None = None,
         lr: float,
@@ -80,7 +82,7 @@ class CCD(Trained):
         seed: int,
     ) -> None:
         super().__init__()
-        refuse_below(0, beta=beta, alignment=alignment)
+        refuse_below(0, beta=beta, others=others, alignment=alignment)
         refuse_unless_above_zero(lr=lr)
         refuse_below(1, epochs=epochs, validate_every=validate_every)
         if not isinstance(rho, str) and rho <= 0:
@@ -91,6 +93,7 @@ class CCD(Trained):
         self.beta = beta
         self.rho_mode = rho
         self.neutral = neutral
+        self.others = others
         self.alignment = alignment
         self.lr = lr
         self.epochs = epochs
@@ -138,7 +141,7 @@ class CCD(Trained):
             parts["bias_loss_to_others"] = mean_or_zero(
                 bias_loss_to_others(attributes_BAD, neutral_BD, self.rho_others)
             )
-            loss = loss + parts["bias_loss_to_others"]
+            loss = loss + self.others * parts["bias_loss_to_others"]
         if self.alignment:
             parts["alignment_loss"] = mean_or_zero(alignment_loss(attributes_BAD))
             loss = loss + self.alignment * parts["alignment_loss"]
