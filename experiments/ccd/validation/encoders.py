@@ -19,7 +19,7 @@ from experiments.ccd.validation.bench import FOLDER, Bench
 from experiments.ccd.validation.search import asked_for, kept_embeddings, matrix_of, settings_of_the_map, trained_on
 from fairlab.record import Record
 
-OPTIONS = ("neutral", "alignment", "last_layers", "beta")
+OPTIONS = ("neutral", "others", "alignment", "last_layers", "beta")
 
 
 def trials(name: str, run: Path, asked: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
