@@ -74,9 +74,16 @@ def with_classifier(backbone: Backbone, labels: Sequence[str]) -> PreTrainedMode
     that the head needs and the encoder lacks is new, too.
 
     Raises:
-        FairlabError: transformers knows no sequence classifier of this architecture.
+        FairlabError: transformers knows no sequence classifier of this architecture, or the encoder's embeddings are
+            multiplied by a matrix, which would be lost.
     """
     model = backbone.model
+    if backbone.projection is not None:
+        raise FairlabError(
+            "a classifier starts from hidden states, and what debiases this encoder is a projection or linear map "
+            "behind them, which the classifier would lose, so that it would be the original encoder's; give an encoder "
+            "whose own weights were trained"
+        )
     if type(model.config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
         raise FairlabError(
             f"there is no sequence classifier of the architecture {model.config.model_type}; take another backbone"
