@@ -41,7 +41,7 @@ def with_tasks(row: Any, columns: Sequence[str], content: Mapping[str, Any]) -> 
     They are those of the row's ``encoder``, or of the encoder with the name of its run; a row with neither stays as it
     is.
     """
-    of_row = {"run": row} if isinstance(row, str) else dict(row)
+    of_row: dict[str, Any] = {"run": row} if isinstance(row, str) else dict(row)
     encoder = of_row.pop("encoder", of_row.get("run"))
     if encoder not in content.get("encoders", {}):
         return of_row
