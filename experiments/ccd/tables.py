@@ -11,10 +11,11 @@ import yaml
 
 from experiments.ccd import composed
 from experiments.ccd.composed import GAP, SEAT, STS, called, change, combinations, men_first
-from experiments.rendering import ideal, interval, markdown, matrix_table, significant
+from experiments.rendering import ideal, interval, markdown, matrix_table, measured, significant
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title, titled
 from fairlab.reporting.report import PUBLISHED
+from fairlab.reporting.reproduction import shown_cell
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
@@ -264,6 +265,30 @@ def at_a_glance() -> str:
     return markdown(header, rows)
 
 
+def fine_tuned(runs: str = "records/finetuning") -> str:
+    """Tasks fine-tuned on what each method left, a row for each method, and what the commonest label reaches."""
+    table, rows = measured(FOLDER, "finetuning", runs)
+    titles = [titled(column) for column in table.columns]
+    lines = [
+        [row.name, *(shown_cell(cell) for cell in of_row)]
+        for row, of_row in zip(table.rows, rows, strict=True)
+        if any(cell.value is not None for cell in of_row)
+    ]
+    if not lines:
+        return "No run of this table is recorded yet."
+    commonest = [commonest_label(table.rows[0].of(column), column, FOLDER / runs) for column in table.columns]
+    return markdown(["method", *titles], [*lines, ["commonest label", *commonest]])
+
+
+def commonest_label(run: str, column: str, runs: Path) -> str:
+    """What the commonest label reaches, by the first record of a run; empty without one."""
+    place, _, quantity = column.rpartition("/")
+    key = f"after/{place}/majority" + ("" if quantity == "accuracy" else f"_{quantity}")
+    for folder in sorted((runs / run).glob("seed_*")):
+        return next((interval(one, 1) for one in Record.load(folder).readings if one.key == key), "")
+    return ""
+
+
 PAGES = {
     "docs/what_ccd_does.md": {"glance": at_a_glance, "turns": composed.turns},
     "README.md": {"quickstart": quickstart},
@@ -278,6 +303,7 @@ PAGES = {
         "trials": trials,
         "encoder_trials": encoder_trials,
         "published": published,
+        "finetuning": fine_tuned,
         "study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
         "retrieval": retrieval,
         "provenance": provenance,

@@ -74,9 +74,11 @@ def with_classifier(backbone: Backbone, labels: Sequence[str]) -> PreTrainedMode
     that the head needs and the encoder lacks is new, too.
 
     Raises:
-        FairlabError: transformers knows no sequence classifier of this architecture.
+        FairlabError: transformers knows no sequence classifier of this architecture, or the encoder's embeddings are
+            multiplied by a matrix, which would be lost.
     """
     model = backbone.model
+    refuse_projection(backbone)
     if type(model.config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
         raise FairlabError(
             f"there is no sequence classifier of the architecture {model.config.model_type}; take another backbone"
@@ -90,6 +92,16 @@ def with_classifier(backbone: Backbone, labels: Sequence[str]) -> PreTrainedMode
     classifier = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
     classifier.base_model.load_state_dict(model.base_model.state_dict(), strict=False)  # strict: but for the pooler
     return classifier.to(model.device, model.dtype).train(model.training)
+
+
+def refuse_projection(backbone: Backbone) -> None:
+    """Raise where what debiases an encoder is a matrix behind its hidden states, which a new head would not read."""
+    if backbone.projection is not None:
+        raise FairlabError(
+            "a classifier starts from hidden states, and what debiases this encoder is a projection or linear map "
+            "behind them, which the classifier would lose, so that it would be the original encoder's; give an encoder "
+            "whose own weights were trained"
+        )
 
 
 class Classifier:

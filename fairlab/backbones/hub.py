@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
 from fairlab.fetching.reach import hub_unreachable
-from fairlab.fetching.table import standing_for
+from fairlab.fetching.table import NEAR_COPY, standing_for
 from fairlab.types import FairlabError
 
 OFFLINE_COMMAND = "python -m fairlab.train +experiment=ccd_bert backbone=minilm"
@@ -33,9 +33,7 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
         if cached is None and file == WEIGHTS:
             cached = try_to_load_from_cache(name, INDEX, revision=revision)
     except ValueError as error:  # no name the hub could have
-        raise FairlabError(
-            f"{name} is neither a folder nor a hub name; offline, this runs: {OFFLINE_COMMAND}"
-        ) from error
+        raise FairlabError(f"{name} is neither a folder nor a hub name; {_remedy(name)}") from error
     if isinstance(cached, str):
         check_model_folder(Path(cached).parent)
         return Path(cached).parent
@@ -59,6 +57,8 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
 
 def _remedy(name: str) -> str:
     """What brings the weights, or else what runs without them."""
+    if Path(name).name == NEAR_COPY:
+        return "make it with: python experiments/ccd/distilbert_from_int8.py"
     model = standing_for(name)
     return f"bring them with: fairlab fetch {model.name}" if model else f"offline, this runs: {OFFLINE_COMMAND}"
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
+from fairlab.data.counterfactual import hold_out
 from fairlab.data.groups import read_groups
 from fairlab.data.published.sources import locate
 from fairlab.data.published.winogender import read_winogender
@@ -22,7 +23,7 @@ from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import RESAMPLES, mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
 from fairlab.record import NotRun, Outcome
-from fairlab.types import DataUnavailable, FairlabError, Group, Texts
+from fairlab.types import DataUnavailable, FairlabError, Group, NotNegative, Texts
 
 DISTANCE = "embedding distance"
 
@@ -44,6 +45,8 @@ class CCED:
         sets: names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with
             fairlab), or files of groups, of which the groups of the split ``test`` are used, or all where there are no
             splits. Give none you train on.
+        test: of a set without splits, number of groups, or a fraction below 1, to measure on: the same that
+            ``data.test`` holds out of it in training; None takes all.
         limit: most groups of each set, spread evenly over it; None takes all.
 
     Attributes:
@@ -52,8 +55,9 @@ class CCED:
 
     name = "cced"
 
-    def __init__(self, sets: Texts, limit: int | None = None) -> None:
+    def __init__(self, sets: Texts, test: NotNegative | None = None, limit: int | None = None) -> None:
         self.limit = limit
+        self.test = test
         self.sets = list(sets)
         self.own: dict[str, list[Group]] = {}
         refuse_same_names(self.sets)
@@ -68,7 +72,7 @@ class CCED:
         return found
 
     def _groups(self, name: str) -> list[Group]:
-        return self.own[name] if name in self.own else held_out_groups(name)
+        return self.own[name] if name in self.own else held_out_groups(name, self.test)
 
     def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
         """Measure every set; ``before`` holds the ``items`` of an earlier measurement."""
@@ -112,18 +116,18 @@ def refuse_same_names(sets: Sequence[str]) -> None:
         raise FairlabError(f"two of the sets {', '.join(sets)} have the same name in results; rename a file")
 
 
-def held_out_groups(name: str) -> list[Group]:
-    """The groups of a set.
+def held_out_groups(name: str, held_out: float | None = None) -> list[Group]:
+    """The groups of a set, or of a file without splits those that ``data.test=held_out`` takes out of training.
 
     Raises:
         DataUnavailable: the set cannot be had.
-        FairlabError: it has splits and none of them is ``test``.
+        FairlabError: it has splits and none of them is ``test``, or has no groups to hold out so many.
     """
     if name == "winogender":
         return read_winogender(locate("winogender/all_sentences.tsv"))
     groups = read_groups("embedded/people" if name == "embedded" else name)
     if not any("split" in group.extra for group in groups):
-        return groups
+        return groups if held_out is None else hold_out(groups, held_out, 0, name)[1]
     test = [group for group in groups if group.extra.get("split") == "test"]
     if not test:
         raise FairlabError(f"{name} has splits, but no group of the split 'test' to measure on; mark some")

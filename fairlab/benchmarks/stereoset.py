@@ -112,8 +112,9 @@ class StereoSet:
             (25 of the intrasentence task).
         path: path of StereoSet's file; None takes ``FAIRLAB_DATA`` or a download.
         seen_in: data that a method trains on (as ``data.path``); every domain then has a second subset, such as
-            ``gender_seen_targets``, of the examples whose target term occurs there. The authors of ADEPT filtered
-            StereoSet so, by their repository's README, and CCD followed them.
+            ``gender_seen_targets``, of the examples whose target term occurs there, and so have all domains of a task
+            together, such as ``intrasentence_seen_targets``. The authors of ADEPT filtered StereoSet so, by their
+            repository's README, and CCD followed them.
         limit: most examples of each domain of each task, spread evenly over the file; None takes all.
 
     Raises:
@@ -291,6 +292,10 @@ def stereoset_quantities(
                 found += _of_subset(f"{prefix}{domain}_seen_targets", examples, scores[task][kept], headline=False)
         if every:
             found += _of_subset(task, by_task[task], scores[task], headline=len(tasks) == 1)
+        if every and seen is not None:
+            kept = [k for k, example in enumerate(by_task[task]) if example.target.casefold() in seen]
+            examples = [by_task[task][k] for k in kept]
+            found += _of_subset(f"{task}_seen_targets", examples, scores[task][kept], headline=False)
     if every and len(tasks) == len(TASKS):
         pooled = [example for task in tasks for example in by_task[task]]
         found += _of_subset(OVERALL, pooled, np.concatenate([scores[task] for task in tasks]), headline=True)

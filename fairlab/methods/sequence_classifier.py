@@ -19,7 +19,7 @@ from transformers import get_linear_schedule_with_warmup
 
 from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remove_adapters, save_adapters
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.classification import SCORE, outputs, with_classifier
+from fairlab.backbones.classification import SCORE, outputs, refuse_projection, with_classifier
 from fairlab.data.labelled_tasks import LabelledBatch, LabelledTexts
 from fairlab.data.published.tasks import Task
 from fairlab.distributed import BatchShare, empty_share_output, gather_over_ranks
@@ -51,7 +51,8 @@ class SequenceClassifier(Trained):
         debiasing: a debiasing that keeps the classifier from learning shortcuts; None trains by cross-entropy alone.
 
     Raises:
-        FairlabError: a value is out of range; in training, when the loss is not finite.
+        FairlabError: a value is out of range, or the backbone's embeddings are multiplied by a matrix, which would be
+            lost; in training, when the loss is not finite.
     """
 
     title = "fine-tuning on a labelled task"
@@ -84,6 +85,7 @@ class SequenceClassifier(Trained):
             raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
         refuse_below(0, weight_decay=weight_decay)
         refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience, rank=rank)
+        refuse_projection(encoder)
         self.encoder = encoder
         self.rank = rank
         self.lr = lr

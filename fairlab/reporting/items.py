@@ -145,7 +145,7 @@ def _parts(name: str, settings: Mapping[str, Any]) -> list[ItemsPart]:
     """
     match name.partition("@")[0]:
         case "cced":
-            return [part for given in settings["sets"] if (part := _groups(given)) is not None]
+            return [part for given in settings["sets"] if (part := _groups(given, settings.get("test"))) is not None]
         case "crows_pairs":
             return [_crows_pairs(name, settings)]
         case "stereoset":
@@ -159,12 +159,12 @@ def _parts(name: str, settings: Mapping[str, Any]) -> list[ItemsPart]:
     return []
 
 
-def _groups(given: str) -> ItemsPart | None:
+def _groups(given: str, held_out: float | None) -> ItemsPart | None:
     from fairlab.benchmarks.cced import held_out_groups, set_name
     from fairlab.types import DataUnavailable
 
     try:
-        groups = held_out_groups(given)
+        groups = held_out_groups(given, held_out)
     except DataUnavailable:
         return None
     subset = set_name(given)

@@ -53,12 +53,13 @@ def embedded(record: Record) -> Embedded | None:
     if not all(file.exists() for file in files):
         return None
     before, after = (load_file(file) for file in files)
-    name = next((name for name in record.config["benchmark"]["cced"]["sets"] if set_name(name) in after), None)
+    settings = record.config["benchmark"]["cced"]
+    name = next((name for name in settings["sets"] if set_name(name) in after), None)
     if name is None:
         return None
     return Embedded(
         set_name(name),
-        evenly(held_out_groups(name), len(after[set_name(name)])),
+        evenly(held_out_groups(name, settings.get("test")), len(after[set_name(name)])),
         before[set_name(name)],
         after[set_name(name)],
     )

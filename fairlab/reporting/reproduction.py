@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.fine_tuned import task_runs, with_tasks
 from fairlab.reporting.headlines import titled
 from fairlab.results.marks import marked, marks_of_runs
 from fairlab.types import FairlabError
@@ -28,7 +29,7 @@ class TableRow:
         name: name of the row as published, or ours where the paper has no such row.
         run: id of a run; empty where none can be had, or where every column has its own.
         runs: ids of runs by column, where one model is trained for every task.
-        phase: phase of the run's readings; ``before`` is the model it started from.
+        phase: phase of the run's readings; ``before`` is the model it started from. Of runs by column it is ``after``.
         reason: why there is no run.
     """
 
@@ -56,6 +57,7 @@ class Table:
         recomputed: what a printed value should be by the paper's own other numbers, where it is something else.
         tolerance: for each quantity (the last part of a column), the distance that counts as a match.
         against: the key in which its rows differ, to draw the columns against; empty where there is none.
+        averages: for a column that is the mean of others, those others.
     """
 
     id: str
@@ -68,6 +70,7 @@ class Table:
     recomputed: dict[str, dict[str, float]] = field(default_factory=dict)
     tolerance: dict[str, float] = field(default_factory=dict)
     against: str = ""
+    averages: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -149,12 +152,7 @@ def read_matrix(file: Path, scale: str) -> Matrix:
     paper = file.parent.name
     published = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))
     options = content["options"].get(scale, [])
-    runs = {
-        name: [*run[scale], *(options if run.get("options", True) else [])]
-        for name, run in content["runs"].items()
-        if isinstance(run.get(scale), list)
-    }
-    unavailable = {name: str(run.get(scale, "")) for name, run in content["runs"].items() if name not in runs}
+    found = content["runs"] | task_runs(content, scale)
     tables = {}
     for id_, table in content["tables"].items():
         if "published" in table and table["published"] not in published:
@@ -162,15 +160,31 @@ def read_matrix(file: Path, scale: str) -> Matrix:
                 f"{file}: table {id_} names the published table '{table['published']}', which is not there"
             )
         printed = published[table["published"]] if "published" in table else table | {"rows": {}}
-        rows = {name: row.get(scale, row) if isinstance(row, dict) else row for name, row in table["rows"].items()}
-        tables[str(id_)] = read_table(str(id_), table | {"rows": rows}, printed, content.get("tolerance", {}))
+        ours = table | {name: of_scale(table[name], scale) for name in ("columns",) if name in table}
+        columns = list(ours.get("columns", printed["columns"]))
+        keys = list(ours["columns"].values()) if isinstance(ours.get("columns"), dict) else columns
+        rows = {name: with_tasks(of_scale(row, scale), keys, content) for name, row in table["rows"].items()}
+        tables[str(id_)] = read_table(str(id_), ours | {"rows": rows}, printed, content.get("tolerance", {}))
         for row in tables[str(id_)].rows:
             for run in filter(None, [row.run, *row.runs.values()]):
-                if run not in content["runs"]:
+                if run not in found:
                     raise FairlabError(f"{file}: table {id_} names the run '{run}', which is not among runs")
+    named = {run for table in tables.values() for row in table.rows for run in row.runs.values()}
+    found = {name: run for name, run in found.items() if name in content["runs"] or name in named}
+    runs = {
+        name: [*run[scale], *(options if run.get("options", True) else [])]
+        for name, run in found.items()
+        if isinstance(run.get(scale), list)
+    }
+    unavailable = {name: str(run.get(scale, "")) for name, run in found.items() if name not in runs}
     before, made = content.get("before", {}).get(scale, ""), content.get("made", {})
-    evaluations = frozenset(name for name, run in content["runs"].items() if run.get("entry") == "evaluate")
+    evaluations = frozenset(name for name, run in found.items() if run.get("entry") == "evaluate")
     return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made, evaluations)
+
+
+def of_scale(value: Any, scale: str) -> Any:
+    """What stands under a scale's name, or the value itself where it is one for all scales."""
+    return value.get(scale, value) if isinstance(value, dict) else value
 
 
 def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:
@@ -183,7 +197,11 @@ def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], to
         by_column = dict(zip(printed["columns"], values, strict=True))
         published[name] = {key: by_column[column] for column, key in keys.items() if column in by_column}
     where, setting = printed.get("where", "Ours"), printed.get("setting", "")
-    more = {"recomputed": printed.get("recomputed", {}), "against": ours.get("against", "")}
+    recomputed = {
+        name: {key: values[column] for column, key in keys.items() if column in values}
+        for name, values in printed.get("recomputed", {}).items()
+    }
+    more = {"recomputed": recomputed, "against": ours.get("against", ""), "averages": ours.get("averages", {})}
     return Table(
         id_, printed["title"], where, setting, list(keys.values()), rows, published, tolerance=dict(tolerance), **more
     )
@@ -197,16 +215,18 @@ def cells(table: Table, matrix: Matrix, records: Mapping[str, Mapping[int, Recor
         matrix: the paper's matrix, whose scale says whether numbers may be compared at all.
         records: records of finished runs, by run id and seed.
     """
-    return [
-        [_cell(table, row, column, matrix, records.get(row.of(column), {})) for column in table.columns]
-        for row in table.rows
-    ]
+    return [[_cell(table, row, column, matrix, records) for column in table.columns] for row in table.rows]
 
 
-def _cell(table: Table, row: TableRow, column: str, matrix: Matrix, of_run: Mapping[int, Record]) -> Cell:
+def _cell(
+    table: Table, row: TableRow, column: str, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]
+) -> Cell:
+    if column in table.averages:
+        return _average(table, row, column, matrix, records)
     printed = table.published.get(row.name, {}).get(column)
     recomputed = table.recomputed.get(row.name, {}).get(column)
     run = row.of(column)
+    of_run, phase = records.get(run, {}), "after" if column in row.runs else row.phase
     if reason := row.reason or matrix.unavailable.get(run, ""):
         return Cell(NOT_REPRODUCIBLE, printed, recomputed, reason=reason)
     if not run:
@@ -214,11 +234,11 @@ def _cell(table: Table, row: TableRow, column: str, matrix: Matrix, of_run: Mapp
     missing = [seed for seed in matrix.seeds if seed not in of_run]
     if missing:
         return Cell(NOT_RUN, printed, recomputed, reason=f"seed {', '.join(map(str, missing))} of {run}")
-    found = [_reading(of_run[seed], f"{row.phase}/{column}") for seed in matrix.seeds]
+    found = [_reading(of_run[seed], f"{phase}/{column}") for seed in matrix.seeds]
     readings = [reading for reading in found if reading is not None]
     if len(readings) < len(matrix.seeds):
-        return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], row.phase, column))
-    changes = [_change(of_run[seed], column) for seed in matrix.seeds] if row.phase == "after" else []
+        return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], phase, column))
+    changes = [_change(of_run[seed], column) for seed in matrix.seeds] if phase == "after" else []
     values = [reading.value for reading in readings]
     value, deviation = fmean(values), stdev(values) if len(values) > 1 else None
     low, high = min(reading.low for reading in readings), max(reading.high for reading in readings)
@@ -228,6 +248,23 @@ def _cell(table: Table, row: TableRow, column: str, matrix: Matrix, of_run: Mapp
     verdict = _verdict(matrix.scale, said, value, low, high, near)
     marks = marks_of_runs([(of_run[seed], reading) for seed, reading in zip(matrix.seeds, readings, strict=True)])
     return Cell(verdict, printed, recomputed, value, low, high, moved, deviation=deviation, marks=marks)
+
+
+def _average(
+    table: Table, row: TableRow, column: str, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]
+) -> Cell:
+    """The mean of other cells of a row, each of another model; its bounds are the mean of theirs, a little too wide."""
+    printed = table.published.get(row.name, {}).get(column)
+    recomputed = table.recomputed.get(row.name, {}).get(column)
+    parts = [_cell(table, row, part, matrix, records) for part in table.averages[column]]
+    for part in parts:
+        if part.value is None:
+            return replace(part, published=printed, recomputed=recomputed)
+    value, low, high = (fmean(getattr(part, bound) for part in parts) for bound in ("value", "low", "high"))
+    near = table.tolerance.get(column.rpartition("/")[2], 0.0)
+    verdict = _verdict(matrix.scale, printed if recomputed is None else recomputed, value, low, high, near)
+    marks = tuple(dict.fromkeys(mark for part in parts for mark in part.marks))
+    return Cell(verdict, printed, recomputed, value, low, high, marks=marks)
 
 
 def _verdict(scale: str, printed: float | None, value: float, low: float, high: float, near: float) -> str:

@@ -91,7 +91,7 @@ def run_missing(
         ]
     first = job_name(matrix.before, matrix.seeds[0])
     ahead = jobs_of([matrix.before], replace(matrix, seeds=matrix.seeds[:1])) if first in runs else []
-    later = [job for job in runs.values() if ahead and job not in ahead and job[0] not in matrix.evaluations]
+    later = [job for job in runs.values() if ahead and job not in ahead and takes_over(job[0], matrix)]
     after = {job_name(*job): [first] for job in later}
 
     def make(name: str) -> Job:
@@ -105,6 +105,11 @@ def run_missing(
         return Job(folder, command_of(*runs[name], matrix, output), True, Path.cwd(), environment)
 
     return run_jobs(needs, make, after=after, logs=output, **launcher)
+
+
+def takes_over(run: str, matrix: Matrix) -> bool:
+    """Whether a run may take over readings before training: not where it trains nothing, or measures none of them."""
+    return run not in matrix.evaluations and "measure_before=false" not in matrix.runs[run]
 
 
 def job_name(run: str, seed: int) -> str:
@@ -144,7 +149,7 @@ def command_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
     command = [sys.executable, "-m", f"fairlab.{'evaluate' if evaluates else 'train'}", *overrides]
     before = folder_of(matrix.before, matrix.seeds[0], output)
     is_new = not (folder / "record.json").exists()
-    if is_new and matrix.before and folder != before and is_finished(before) and not evaluates:
+    if is_new and matrix.before and folder != before and is_finished(before) and takes_over(run, matrix):
         command.append(f"before={before}")
     return command
 

@@ -9,6 +9,7 @@ from fairlab.backbones.adapters import FILE, add_adapters, merge_adapters, remov
 from fairlab.backbones.backbone import pad
 from fairlab.backbones.classification import SCORE, Classifier, encode, outputs, with_classifier
 from fairlab.backbones.loading import load_backbone
+from fairlab.backbones.projection import away_from, project
 from fairlab.types import CannotScore, FairlabError
 
 HOW = {"pooling": "mean", "max_length": 32, "normalize": False}
@@ -58,6 +59,12 @@ def test_the_pooler_is_the_encoders_where_it_has_one(tiny_folders):
     lacking = load_backbone(str(tiny_folders["bert_mlm"]), **HOW)
     assert lacking.transformer.pooler is None
     assert with_classifier(lacking, LABELS).bert.pooler.dense.weight.shape == pooler.shape
+
+
+def test_an_encoder_under_a_projection_is_no_start_of_a_classifier(tiny):
+    project(tiny, away_from(torch.eye(tiny.width)[:1]))
+    with pytest.raises(FairlabError, match="a projection or linear map behind them, which the classifier would lose"):
+        with_classifier(tiny, LABELS)
 
 
 def test_an_architecture_without_a_sequence_classifier(tiny):

@@ -4,6 +4,8 @@ import torch
 
 from fairlab.benchmarks.cced import CCED, cced_quantities, direction_kept, held_out_groups, kept, set_name
 from fairlab.benchmarks.readings import outcome
+from fairlab.data.counterfactual import hold_out
+from fairlab.data.groups import read_groups
 from fairlab.types import DataUnavailable, FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -148,6 +150,15 @@ def test_sets_that_cannot_be_told_apart_or_have_no_test_split(tmp_path):
     path = write_rows(tmp_path / "mine.jsonl", [row(group) | {"split": "train"} for group in make_groups(2)])
     with pytest.raises(FairlabError, match="no group of the split 'test' to measure on"):
         held_out_groups(path)
+
+
+def test_groups_held_out_of_a_file_are_those_that_training_leaves_out(tmp_path):
+    path = write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(20)])
+    _, out = hold_out(read_groups(path), 6, 0, path)
+    assert [group.id for group in held_out_groups(path, 6)] == [group.id for group in out]
+    assert len(out) == 6
+    assert len(CCED([path], test=6)._groups(path)) == 6
+    assert len(held_out_groups("embedded", 6)) == 300  # its splits say what is held out
 
 
 def test_names_of_sets():

@@ -156,6 +156,19 @@ def test_scores_by_hand():
     assert seen["gender_seen_targets", "lms"].n == 4
 
 
+def test_targets_seen_in_training_over_all_domains_of_a_task():
+    pro, anti = [3.0, 2.0, 1.0], [2.0, 3.0, 1.0]
+    within = [example("gender", "he"), example("gender", "he"), example("gender", "she"), example("race", "Thai")]
+    within += [example("religion", "Quran"), example("profession", "baker")]
+    scores = {"intrasentence": np.array([pro, anti, anti, pro, anti, pro])}
+    by_task = {"intrasentence": within}
+    readings = by_place(outcome("x", stereoset_quantities(by_task, DOMAINS, scores, seen={"he", "thai"})))
+    # Of the terms he 1/2 and Thai 1/1; of all five 1/2, 0, 1, 0 and 1.
+    assert readings["intrasentence_seen_targets", "ss"].value == pytest.approx(75)
+    assert readings["intrasentence_seen_targets", "ss"].n == 3
+    assert readings["intrasentence", "ss"].value == pytest.approx(50)
+
+
 def test_overall_pools_both_tasks_before_it_averages_over_terms():
     pro, anti = [3.0, 2.0, 1.0], [2.0, 3.0, 1.0]
     within = [example(domain, domain) for domain in DOMAINS]
