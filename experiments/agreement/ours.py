@@ -34,7 +34,7 @@ def write_groups(file: Path) -> None:
 def projected(kind: str, model: Path, folder: Path) -> tuple[Backbone, dict[str, Any]]:
     """The model with the projection of a kind, and how far it is from the official one in the folder."""
     groups = json.loads((folder / "groups.json").read_text(encoding="utf-8"))
-    encoder = fairlab.load(str(model))
+    encoder = fairlab.load(str(model), normalize=False)  # as bias-bench has them; classifiers see the length
     versions = {version: encoder.embed([group[version] for group in groups]) for version in VERSIONS}
     if kind == "sentence_debias":
         found, _ = bias_subspace(torch.stack([versions["man"], versions["woman"]], dim=1), 1)
