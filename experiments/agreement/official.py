@@ -97,7 +97,8 @@ def sentence_debias(checkout: Path, model: str, data: Path, types: list[str]) ->
 def inlp(checkout: Path, model: str, data: Path, types: list[str], intercept: bool = False) -> dict[str, float]:
     """Effect sizes of SEAT without what bias-bench's classifiers see, with its parameters for them.
 
-    Its outermost function takes embeddings of 768 numbers alone, so those that it calls are called here.
+    Its outermost function takes embeddings of 768 numbers alone, so those that it calls are called here. The embeddings
+    are written beside.
     """
     from bias_bench.debias.inlp import context_nullspace_projection, debias
     from sklearn.svm import LinearSVC
@@ -105,6 +106,7 @@ def inlp(checkout: Path, model: str, data: Path, types: list[str], intercept: bo
     encoder, tokenizer = loaded(transformers.AutoModel, model)
     sentences = [[group[version] for group in groups()] for version in ("man", "woman", "neutral")]
     features = context_nullspace_projection._extract_gender_features(encoder, tokenizer, *sentences)
+    numpy.save("embeddings.npy", numpy.stack(features))
     x_train, x_dev, _, y_train, y_dev, _ = context_nullspace_projection._split_gender_dataset(*features)
     settings = {"fit_intercept": intercept, "class_weight": None, "dual": False, "random_state": 0}
     width = x_train.shape[1]

@@ -66,8 +66,10 @@ def projections() -> str:
             one = found["projections"]
             theirs, ours = one["dimensions"]
             name = OFFICIAL[kind].removesuffix(", then SEAT")
-            rows.append([model, name, str(theirs), str(ours), f"{one['degrees']:.1g}", f"{one['entry']:.1g}"])
+            own = f"{one['own_degrees']:.1g}" if "own_degrees" in one else ""
+            rows.append([model, name, str(theirs), str(ours), f"{one['degrees']:.1g}", f"{one['entry']:.1g}", own])
     header = ["model", "official code", "dimensions, official", "fairlab", "largest angle, degrees", "largest entry"]
+    header.append("angle to ours on our own embeddings")
     return markdown(header, rows)
 
 
