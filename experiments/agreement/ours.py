@@ -71,8 +71,8 @@ def apart(official: NDArray[np.float64], ours: NDArray[np.float64]) -> dict[str,
         many dimensions as the smaller has; ``entry``: the largest absolute difference of an entry.
     """
     theirs, mine = removed(official), removed(ours)
-    smaller, larger = sorted((theirs, mine), key=len)
-    sine = np.linalg.norm(smaller - smaller @ larger.T @ larger, ord=2)
+    smaller, larger = (theirs, mine) if len(theirs) <= len(mine) else (mine, theirs)
+    sine = float(np.linalg.norm(smaller - smaller @ larger.T @ larger, ord=2))
     return {
         "dimensions": [len(theirs), len(mine)],
         "degrees": float(np.degrees(np.arcsin(min(1.0, sine)))),

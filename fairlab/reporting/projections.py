@@ -86,7 +86,8 @@ def embedding_sections(record: Record) -> list[Section]:
     remaining = [[found.groups[k].texts[0], *(f"{value:.3f}" for value in later[k])] for k in worst]
     drawn = evenly(range(len(found.groups)), MOST_DRAWN)
     texts = [found.groups[k].texts for k in drawn]
-    shares = projection(found.attributes, *(points[drawn] for points in offsets(found.before, found.after)), texts)
+    before, after = (points[drawn] for points in offsets(found.before, found.after))
+    shares = projection(found.attributes, before, after, texts)
     few = f" {len(drawn):,} of {len(found.groups):,} groups are drawn." if len(drawn) < len(found.groups) else ""
     of_map = f"versions of {min(MAX_PROJECTED, len(found.groups))} groups, before and after together."
     of_version = "f(version) - f(neutral), on its first two principal components before; neutral is the origin."
