@@ -83,7 +83,7 @@ def table(result: dict) -> str:
     lines = [
         f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}; differences in nats.",
         "",
-        "| model | benchmark | items | mean difference | largest | mean distance of the two compared | verdicts changed "
+        "| model | benchmark | items | mean difference | largest | distance of the two compared | verdicts changed "
         "| times as fast |",
         "|---|---|---|---|---|---|---|---|",
     ]
