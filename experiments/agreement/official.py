@@ -98,7 +98,7 @@ def inlp(checkout: Path, model: str, data: Path, types: list[str], intercept: bo
     """Effect sizes of SEAT without what bias-bench's classifiers see, with its parameters for them.
 
     Its outermost function takes embeddings of 768 numbers alone, so those that it calls are called here. The embeddings
-    are written beside.
+    are written beside, and the projection of the first classifier alone.
     """
     from bias_bench.debias.inlp import context_nullspace_projection, debias
     from sklearn.svm import LinearSVC
@@ -110,9 +110,10 @@ def inlp(checkout: Path, model: str, data: Path, types: list[str], intercept: bo
     x_train, x_dev, _, y_train, y_dev, _ = context_nullspace_projection._split_gender_dataset(*features)
     settings = {"fit_intercept": intercept, "class_weight": None, "dual": False, "random_state": 0}
     width = x_train.shape[1]
-    projection, _, _ = debias.get_debiasing_projection(
+    projection, seen, _ = debias.get_debiasing_projection(
         LinearSVC, settings, CLASSIFIERS, width, True, 0, x_train, y_train, x_dev, y_dev
     )
+    numpy.save("first.npy", numpy.eye(width) - seen[0])
     return seat_projected(torch.tensor(projection, dtype=torch.float32), checkout, encoder, tokenizer)
 
 

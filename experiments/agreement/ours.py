@@ -34,8 +34,8 @@ def write_groups(file: Path) -> None:
 def projected(kind: str, model: Path, folder: Path) -> tuple[Backbone, dict[str, Any]]:
     """The model with the projection of a kind, and how far it is from the official one in the folder.
 
-    Classifiers are given the official embeddings. How far the projection is from that of our own, which differ in the
-    seventh digit, is told by ``own_degrees``.
+    Classifiers are given the official embeddings. ``first_degrees`` tells how far the first one alone is from the
+    official, ``own_degrees`` how far all are from all on our own embeddings, which differ in the seventh digit.
     """
     groups = json.loads((folder / "groups.json").read_text(encoding="utf-8"))
     encoder = fairlab.load(str(model), normalize=False)  # as bias-bench has them; classifiers see the length
@@ -44,23 +44,27 @@ def projected(kind: str, model: Path, folder: Path) -> tuple[Backbone, dict[str,
     if kind == "sentence_debias":
         found, _ = bias_subspace(own[:2].transpose(0, 1), 1)
     else:
-        found = directions_of_classifiers(np.load(folder / "embeddings.npy"))
-        again = away_from(directions_of_classifiers(own.numpy()))
-        more["own_degrees"] = apart(away_from(found).double().numpy(), again.double().numpy())["degrees"]
+        embeddings = np.load(folder / "embeddings.npy")
+        found = directions_of_classifiers(embeddings, CLASSIFIERS)
+        first, again = directions_of_classifiers(embeddings, 1), directions_of_classifiers(own.numpy(), CLASSIFIERS)
+        more["first_degrees"] = apart(np.load(folder / "first.npy"), projection_of(first))["degrees"]
+        more["own_degrees"] = apart(projection_of(found), projection_of(again))["degrees"]
     project(encoder, away_from(found))
-    official = np.load(folder / "projection.npy").astype(np.float64)
-    return encoder, apart(official, away_from(found).double().numpy()) | more
+    return encoder, apart(np.load(folder / "projection.npy").astype(np.float64), projection_of(found)) | more
 
 
-def directions_of_classifiers(versions_VGD: NDArray[np.float32]) -> Tensor:
+def projection_of(directions_KD: Tensor) -> NDArray[np.float64]:
+    """The projection (D, D) onto what is orthogonal to directions."""
+    return away_from(directions_KD).double().numpy()
+
+
+def directions_of_classifiers(versions_VGD: NDArray[np.float32], count: int) -> Tensor:
     """Directions of INLP on the part of the sentences that bias-bench trains on: 0.7 of 0.7 of them."""
     embeddings = np.concatenate(versions_VGD.astype(np.float64))
     labels = np.repeat(np.arange(len(versions_VGD)), versions_VGD.shape[1])
     x, _, y, _ = train_test_split(embeddings, labels, test_size=0.3, random_state=0)
     x, x_dev, y, y_dev = train_test_split(x, y, test_size=0.3, random_state=0)
-    return torch.from_numpy(
-        nullspace_directions(x, y, CLASSIFIERS, 0, held_out=x_dev, held_out_labels=y_dev)[0]
-    ).float()
+    return torch.from_numpy(nullspace_directions(x, y, count, 0, held_out=x_dev, held_out_labels=y_dev)[0]).float()
 
 
 def apart(official: NDArray[np.float64], ours: NDArray[np.float64]) -> dict[str, Any]:

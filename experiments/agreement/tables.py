@@ -66,10 +66,10 @@ def projections() -> str:
             one = found["projections"]
             theirs, ours = one["dimensions"]
             name = OFFICIAL[kind].removesuffix(", then SEAT")
-            own = f"{one['own_degrees']:.1g}" if "own_degrees" in one else ""
-            rows.append([model, name, str(theirs), str(ours), f"{one['degrees']:.1g}", f"{one['entry']:.1g}", own])
-    header = ["model", "official code", "dimensions, official", "fairlab", "largest angle, degrees", "largest entry"]
-    header.append("angle to ours on our own embeddings")
+            degrees = [f"{one[key]:.1g}" if key in one else "" for key in ("first_degrees", "degrees", "own_degrees")]
+            rows.append([model, name, str(theirs), str(ours), *degrees, f"{one['entry']:.1g}"])
+    header = ["model", "official code", "dimensions, official", "fairlab", "degrees, first classifier", "degrees, all"]
+    header += ["degrees, ours on our own embeddings", "largest entry"]
     return markdown(header, rows)
 
 
