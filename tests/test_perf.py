@@ -204,6 +204,8 @@ def test_precision_counts_verdicts_that_change(monkeypatch):
 @pytest.mark.data
 def test_precision_of_a_masked_and_of_a_causal_model(monkeypatch, tiny_folders):
     precision = load("likelihood_precision", monkeypatch)
+    settings = {"pooling": "mean", "max_length": 64, "normalize": False}
+    monkeypatch.setattr(precision.fairlab, "load", lambda name, dtype: load_backbone(name, dtype=dtype, **settings))
     result = precision.measure([str(tiny_folders[name]) for name in ("bert_mlm", "gpt2")], pairs=3, examples=4)
     for tasks in result["models"].values():
         assert [row["items"] for row in tasks.values()] == [3, 4]
