@@ -66,7 +66,7 @@ def projections() -> str:
             one = found["projections"]
             theirs, ours = one["dimensions"]
             name = OFFICIAL[kind].removesuffix(", then SEAT")
-            degrees = [f"{one[key]:.1g}" if key in one else "" for key in ("first_degrees", "degrees", "own_degrees")]
+            degrees = [f"{one[key]:.2g}" if key in one else "" for key in ("first_degrees", "degrees", "own_degrees")]
             rows.append([model, name, str(theirs), str(ours), *degrees, f"{one['entry']:.1g}"])
     header = ["model", "official code", "dimensions, official", "fairlab", "degrees, first classifier", "degrees, all"]
     header += ["degrees, ours on our own embeddings", "largest entry"]
