@@ -30,7 +30,7 @@ RESULTS = results("growth")
 FIGURES = RESULTS.parents[1] / "figures"
 WIDE, HIGH = 230, 130  # of a panel
 STYLE = "text{font:11px sans-serif;fill:#555}.grid{stroke:#ddd}.line{fill:none;stroke:#1764ab}.point{fill:#1764ab}"
-WIDTH, COMPARED = 384, 5_000
+WIDTH, NARROW, COMPARED = 384, 32, 5_000
 NAMES = ("Robert", "Mary", "Thomas", "Sarah")
 ABOVE = 0.2  # seconds more than the smallest size that count for the fit
 
@@ -91,12 +91,40 @@ def runs(size: int, folder: Path) -> Callable[[], object]:
     return lambda: fairlab.runs(folder / "runs").table()
 
 
+def report(size: int, folder: Path) -> Callable[[], object]:
+    """The report of a run of so many steps that was measured on so many groups."""
+    from safetensors.numpy import save_file
+
+    from fairlab.record import Record
+    from fairlab.reporting.report import write_report
+
+    group = '{{"id": "{0}", "axis": "gender", "versions": {{"neutral": "They left {0}.", "man": "He left {0}.", '
+    group += '"woman": "She left {0}."}}}}\n'
+    (folder / "groups.jsonl").write_text("".join(group.format(k) for k in range(size)), encoding="utf-8")
+    config = {
+        "seed": 0,
+        "scale": {"name": "quickstart"},
+        "backbone": {"name": "x", "stands_for": ""},
+        "benchmark": {"cced": {"sets": [str(folder / "groups.jsonl")]}},
+        "method": {"_target_": "fairlab.methods.ccd.CCD"},
+    }
+    record = Record(folder, config, "train", status="finished")
+    record.history = [{"step": k, "train/loss": 1 / (1 + k)} for k in range(size)]
+    rng = np.random.default_rng(0)
+    for phase in ("before", "after"):
+        (folder / "items" / phase).mkdir(parents=True)
+        vectors = rng.normal(size=(size, 3, NARROW)).astype(np.float32)
+        save_file({"groups": vectors}, folder / "items" / phase / "cced.safetensors")
+    return lambda: write_report(record)
+
+
 SYSTEMS: dict[str, tuple[Callable[[int, Path], Callable[[], object]], str, tuple[int, ...]]] = {
     "augmentation": (augmentation, "sentences", (1_000, 10_000, 100_000, 300_000)),
     "gamma": (gamma, "documents", (1_000, 10_000, 100_000, 1_000_000)),
     "db_index": (db_index, "entries", (1_000, 10_000, 100_000, 1_000_000)),
     "pretraining": (pretraining, "kilobytes", (1_000, 10_000, 100_000)),
     "runs": (runs, "runs", (10, 100, 1_000, 10_000)),
+    "report": (report, "steps and groups", (1_000, 10_000, 100_000, 1_000_000)),
 }
 
 

@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fairlab.backbones.loading import load_backbone
@@ -185,3 +186,28 @@ def test_choosing_words_holds_no_more_of_a_larger_file(monkeypatch):
     perturbation = load("perturbation", monkeypatch)
     small, large = (perturbation.peak_megabytes(size)[0] for size in (1_000_000, 10_000_000))
     assert large < small + 50
+
+
+def test_precision_counts_verdicts_that_change(monkeypatch):
+    precision = load("likelihood_precision", monkeypatch)
+    exact = np.array([[-1.0, -2.0, 0.0], [-3.0, -3.5, 0.0], [-4.0, -1.0, 0.0], [-2.0, -2.0, 0.0]])
+    rounded = exact + np.array([[0.5, 0, 0], [-1.0, 0, 0], [0, 0, 0.1], [0, 0, 0]])
+    found = precision.apart(exact, rounded)
+    assert found["items"] == 4
+    assert found["largest"] == 1.0
+    assert found["mean"] == pytest.approx(1.6 / 12)
+    assert found["between"] == pytest.approx((1 + 0.5 + 3 + 0) / 4)
+    assert found["changed"] == 0.25  # the second: -4 and -3.5
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_precision_of_a_masked_and_of_a_causal_model(monkeypatch, tiny_folders):
+    precision = load("likelihood_precision", monkeypatch)
+    settings = {"pooling": "mean", "max_length": 64, "normalize": False}
+    monkeypatch.setattr(precision.fairlab, "load", lambda name, dtype: load_backbone(name, dtype=dtype, **settings))
+    result = precision.measure([str(tiny_folders[name]) for name in ("bert_mlm", "gpt2")], pairs=3, examples=4)
+    for tasks in result["models"].values():
+        assert [row["items"] for row in tasks.values()] == [3, 4]
+        assert all(0 < row["mean"] <= row["largest"] for row in tasks.values())
+    assert "| CrowS-Pairs | 3 | " in precision.table(result)

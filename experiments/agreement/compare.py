@@ -3,8 +3,8 @@
     python experiments/agreement/compare.py NAME MODEL --python OFFICIAL_PYTHON --checkouts FOLDER --kinds seat ...
 
 ``MODEL`` is a folder of transformers, as ``models.py`` writes it, ``OFFICIAL_PYTHON`` an interpreter that has what
-``official.py`` says, and ``FOLDER`` holds checkouts of McGill-NLP/bias-bench, W4ngatang/sent-bias, nyu-mll/crows-pairs
-and moinnadeem/StereoSet. What a record holds of other kinds stays.
+``official.py`` says, and ``FOLDER`` holds the checkouts that ``COMMITS`` names. What a record holds of other kinds
+stays. ``holistic_bias`` needs no model.
 """
 
 from __future__ import annotations
@@ -19,11 +19,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import ours
+
 import fairlab
 from fairlab.data.published.stereoset import LABELS, read_stereoset
 from fairlab.files import write_whole
+from fairlab.run.environment import environment
 
 HERE = Path(__file__).parent
+COMMITS = {  # what is compared with: another commit may say something else
+    "bias-bench": "291426aab926f78ecfc7bd040b531429ee8123e0",
+    "crows-pairs": "8aaac11c485473159ec9328a65253a5be9a479dc",
+    "sent-bias": "e3559fb669ca4832743b42fee715994c15c7f1af",
+    "StereoSet": "ead7d086a64a192a1eca88e0dd2fd163de375218",
+    "ResponsibleNLP": "0ec714eb084217f44cd9ac466d9e988c795302f9",
+    "wefe": "1998132a3e809481a7456d952f7473d191990946",
+}
+PROJECTIONS = ("sentence_debias", "inlp", "inlp_intercept")
 
 
 @dataclass(frozen=True)
@@ -38,12 +50,17 @@ class Asked:
 KINDS = {
     "seat": Asked("bias-bench", "seat"),
     "seat_p": Asked("sent-bias", "seat"),
+    "wefe": Asked("wefe", "seat", {"seat.tests": ["weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b"]}),
     "crows_pairs": Asked("crows-pairs", "crows_pairs"),
     "crows_pairs_meade": Asked("bias-bench", "crows_pairs", {"crows_pairs.protocol": "meade"}),
     "stereoset": Asked("StereoSet", "stereoset", {"stereoset.task": ["intrasentence"]}),
     "stereoset_meade": Asked(
         "bias-bench", "stereoset", {"stereoset.protocol": "meade", "stereoset.task": ["intrasentence"]}
     ),
+    "sentence_debias": Asked("bias-bench", "seat"),
+    "inlp": Asked("bias-bench", "seat"),
+    "inlp_intercept": Asked("bias-bench", "seat"),
+    "holistic_bias": Asked("ResponsibleNLP", ""),
 }
 PART = {"crows_pairs": "crows_pairs.bias_types", "stereoset": "stereoset.domains"}  # what --types is called there
 
@@ -52,13 +69,16 @@ def main() -> None:
     """Compare and write ``NAME.json`` among the records."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name")
-    parser.add_argument("model", type=Path)
+    parser.add_argument("model", type=Path, nargs="?")
     parser.add_argument("--python", required=True, type=Path)
     parser.add_argument("--checkouts", required=True, type=Path)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--types", nargs="+", default=[], help="bias types of CrowS-Pairs, domains of StereoSet")
     parser.add_argument("--records", type=Path, default=HERE / "records")
     given = parser.parse_args()
+    if given.model is None and given.kinds != ["holistic_bias"]:
+        parser.error("give the folder of a model; holistic_bias alone needs none")
+    given.records.mkdir(parents=True, exist_ok=True)
     file = given.records / f"{given.name}.json"
     record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"model": given.name, "kinds": {}}
     for kind in given.kinds:
@@ -72,33 +92,52 @@ def compared(kind: str, given: argparse.Namespace) -> dict[str, Any]:
     """Both codes' values and seconds, and the commit of the official code."""
     asked = KINDS[kind]
     checkout = (given.checkouts / asked.checkout).resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        official = official_values(kind, checkout, given, Path(folder))
+    commit = head(checkout)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        official = official_values(kind, checkout, given, folder)
+        started = time.perf_counter()
+        values, more = our_values(kind, checkout, given, folder)
+        seconds = round(time.perf_counter() - started, 1)
+    for key in set(official["values"]) - set(values):
+        values[key] = values[key.split(" with ")[0]]
+    return {
+        "repository": asked.checkout,
+        "commit": commit,
+        "fairlab": environment()["revision"],
+        "types": given.types if asked.benchmark in PART else [],
+        "seconds": [official["seconds"], seconds],
+        "values": {key: [value, values[key]] for key, value in official["values"].items()},
+        **more,
+    }
+
+
+def our_values(
+    kind: str, checkout: Path, given: argparse.Namespace, folder: Path
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """What fairlab says, and what a record holds of it beside the values."""
+    asked = KINDS[kind]
+    if kind == "holistic_bias":
+        return ours.generated(checkout, folder), {}
     settings = dict(asked.settings)
     if given.types and asked.benchmark in PART:
         settings[PART[asked.benchmark]] = given.types
-    started = time.perf_counter()
-    found = fairlab.evaluate(str(given.model), [asked.benchmark], settings=settings)
-    seconds = round(time.perf_counter() - started, 1)
-    ours = found.record.metrics() | {
-        f"{one.benchmark}/{one.subset}/p": one.p for one in found.readings if one.p is not None
-    }
-    return {
-        "repository": asked.checkout,
-        "commit": head(checkout),
-        "fairlab": found.record.provenance["revision"],
-        "types": given.types if asked.benchmark in PART else [],
-        "seconds": [official["seconds"], seconds],
-        "values": {key: [value, ours[key]] for key, value in official["values"].items()},
-    }
+    model: Any = str(given.model)
+    more: dict[str, Any] = {}
+    if kind in PROJECTIONS:
+        model, more["projections"] = ours.projected(kind, given.model, folder)
+    found = fairlab.evaluate(model, [asked.benchmark], settings=settings)
+    p = {f"{one.benchmark}/{one.subset}/p": one.p for one in found.readings if one.p is not None}
+    return found.record.metrics() | p, more
 
 
 def official_values(kind: str, checkout: Path, given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """What the official code says, from a process of its own."""
     output, data = folder / f"{kind}.json", Path(os.environ["FAIRLAB_DATA"]).resolve()
-    command = [given.python.absolute(), HERE.resolve() / "official.py", kind, checkout, given.model.resolve()]
-    command += [data, ",".join(given.types), output]
+    command = [given.python.absolute(), HERE.resolve() / "official.py", kind, checkout]
+    command += ["" if given.model is None else given.model.resolve(), data, ",".join(given.types), output]
     write_examples(data, given.types, folder / "stereoset.json")
+    ours.write_groups(folder / "groups.json")
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
     done = subprocess.run([str(part) for part in command], cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -135,15 +174,25 @@ def head(checkout: Path) -> str:
     """The commit of a checkout.
 
     Raises:
-        SystemExit: code or stimuli in it are not as the commit has them.
+        SystemExit: there is none, it is of another commit than ``COMMITS`` has, or code or data in it are changed.
     """
     asked = ["git", "-C", str(checkout)]
+    found = subprocess.run([*asked, "rev-parse", "HEAD"], capture_output=True, text=True)
+    wanted = COMMITS[checkout.name]
+    if found.returncode:
+        raise SystemExit(f"{checkout} is no checkout; clone {checkout.name} there, and check out {wanted}")
+    if (commit := found.stdout.strip()) != wanted:
+        raise SystemExit(
+            f"{checkout} is at {commit[:12]}, and the comparison is with {wanted[:12]}; "
+            f"git -C {checkout} checkout {wanted}"
+        )
+    files = ["*.py", "*.jsonl", "holistic_bias/dataset"]
     changed = subprocess.run(
-        [*asked, "diff", "--name-only", "HEAD", "--", "*.py", "*.jsonl"], capture_output=True, text=True, check=True
-    ).stdout.split()
-    if changed:
-        raise SystemExit(f"{checkout / changed[0]} is not as its commit has it; check it out anew")
-    return subprocess.run([*asked, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+        [*asked, "diff", "--name-only", "HEAD", "--", *files], capture_output=True, text=True, check=True
+    )
+    if names := changed.stdout.split():
+        raise SystemExit(f"{checkout / names[0]} is not as its commit has it; check it out anew")
+    return commit
 
 
 if __name__ == "__main__":

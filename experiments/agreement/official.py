@@ -1,30 +1,40 @@
 """Run one benchmark by the official code, in a process and an environment of its own; writes its values as JSON.
 
 Nothing of the official code is here: it is imported from a checkout. Called by ``compare.py``; it needs torch,
-transformers before 5, numpy before 2 and pandas before 2, which is what that code was written for.
+transformers before 5, numpy before 2 and pandas before 2, which is what that code was written for (WEFE: pandas 2).
 """
 
+import collections
 import csv
 import json
+import math
 import runpy
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
 import torch
 import transformers
 
 SEAT = ("6", "6b", "7", "7b", "8", "8b")
 PERMUTATIONS = 20_000  # sent-bias draws them one by one
+DRAWS = 2_000  # WEFE takes some milliseconds for each
+CLASSIFIERS = 10  # as bias-bench has it for GPT-2; its 80 for 768 dimensions would leave nothing of smaller models
 
 
 def seat(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
     """Effect sizes of the six gender tests by bias-bench, which averages the last layer over all tokens."""
+    return seat_of(*loaded(transformers.AutoModel, model), checkout)
+
+
+def seat_of(encoder: Any, tokenizer: Any, checkout: Path) -> dict[str, float]:
+    """The same of a loaded model."""
     from bias_bench.benchmark.seat import SEATRunner
 
     tests = [f"sent-weat{name}" for name in SEAT]
-    encoder, tokenizer = loaded(transformers.AutoModel, model)
     runner = SEATRunner(encoder, tokenizer, tests, str(checkout / "data" / "seat"), "", n_samples=100, parametric=True)
     return {f"seat/{one['test'][9:]}/effect_size": float(one["effect_size"]) for one in runner()}
 
@@ -33,12 +43,7 @@ def seat_p(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str
     """Effect sizes and p-values by sent-bias, on the mean of the last layer; its own encoders cannot be installed."""
     from sentbias.weat import run_test
 
-    encoder, tokenizer = loaded(transformers.AutoModel, model)
-
-    def encoded(text: str) -> Any:
-        with torch.no_grad():
-            return encoder(**tokenizer(text, return_tensors="pt"))["last_hidden_state"][0].mean(dim=0).numpy()
-
+    encoded = mean_of_last_layer(model)
     found = {}
     for name in SEAT:
         sets = json.loads((checkout / "tests" / f"sent-weat{name}.jsonl").read_text(encoding="utf-8"))
@@ -46,6 +51,101 @@ def seat_p(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str
             one["encs"] = {text: encoded(text) for text in one["examples"]}
         effect, p = run_test(sets, n_samples=PERMUTATIONS)
         found |= {f"seat/{name}/effect_size": float(effect), f"seat/{name}/p": float(p)}
+    return found
+
+
+def wefe(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
+    """Effect sizes and p-values of the word tests by WEFE, on the mean of the last layer.
+
+    Also the effect sizes as they are when the standard deviation's divisor is the sample's.
+    """
+    from gensim.models import KeyedVectors
+    from wefe.metrics import WEAT
+    from wefe.query import Query
+    from wefe.word_embedding_model import WordEmbeddingModel
+
+    encoded, found = mean_of_last_layer(model), {}
+    for name in SEAT:
+        sets = json.loads((data / "seat" / f"weat{name}.jsonl").read_text(encoding="utf-8"))
+        targets, attributes = ([sets[part + side]["examples"] for side in "12"] for part in ("targ", "attr"))
+        words = sorted({word for part in (*targets, *attributes) for word in part})
+        vectors = numpy.stack([encoded(word) for word in words])
+        embeddings = KeyedVectors(vectors.shape[1])
+        embeddings.add_vectors(words, vectors)
+        result = WEAT().run_query(
+            Query(targets, attributes), WordEmbeddingModel(embeddings), calculate_p_value=True, p_value_iterations=DRAWS
+        )
+        size, n = float(result["effect_size"]), sum(map(len, targets))
+        found |= {
+            f"seat/weat{name}/effect_size": size,
+            f"seat/weat{name}/effect_size with n - 1": size * math.sqrt((n - 1) / n),
+            f"seat/weat{name}/p": float(result["p_value"]),
+        }
+    return found
+
+
+def sentence_debias(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
+    """Effect sizes of SEAT without the direction that bias-bench finds in pairs of sentences."""
+    from bias_bench.debias import compute_gender_subspace
+
+    encoder, tokenizer = loaded(transformers.AutoModel, model)
+    pairs_ = [{"male_example": group["man"], "female_example": group["woman"]} for group in groups()]
+    direction = compute_gender_subspace(pairs_, encoder, tokenizer)
+    return seat_projected(torch.eye(len(direction)) - torch.outer(direction, direction), checkout, encoder, tokenizer)
+
+
+def inlp(checkout: Path, model: str, data: Path, types: list[str], intercept: bool = False) -> dict[str, float]:
+    """Effect sizes of SEAT without what bias-bench's classifiers see, with its parameters for them.
+
+    Its outermost function takes embeddings of 768 numbers alone, so those that it calls are called here. The embeddings
+    are written beside, and the projection of the first classifier alone.
+    """
+    from bias_bench.debias.inlp import context_nullspace_projection, debias
+    from sklearn.svm import LinearSVC
+
+    encoder, tokenizer = loaded(transformers.AutoModel, model)
+    sentences = [[group[version] for group in groups()] for version in ("man", "woman", "neutral")]
+    features = context_nullspace_projection._extract_gender_features(encoder, tokenizer, *sentences)
+    numpy.save("embeddings.npy", numpy.stack(features))
+    x_train, x_dev, _, y_train, y_dev, _ = context_nullspace_projection._split_gender_dataset(*features)
+    settings = {"fit_intercept": intercept, "class_weight": None, "dual": False, "random_state": 0}
+    width = x_train.shape[1]
+    projection, seen, _ = debias.get_debiasing_projection(
+        LinearSVC, settings, CLASSIFIERS, width, True, 0, x_train, y_train, x_dev, y_dev
+    )
+    numpy.save("first.npy", numpy.eye(width) - seen[0])
+    return seat_projected(torch.tensor(projection, dtype=torch.float32), checkout, encoder, tokenizer)
+
+
+def inlp_intercept(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
+    """The same with classifiers that have an intercept."""
+    return inlp(checkout, model, data, types, intercept=True)
+
+
+def seat_projected(projection: Any, checkout: Path, encoder: Any, tokenizer: Any) -> dict[str, float]:
+    """Effect sizes after a projection of every token's last hidden state; the projection is written beside."""
+    numpy.save("projection.npy", projection.numpy())
+
+    def projected(module: Any, given: Any, output: Any) -> Any:
+        output["last_hidden_state"] = output["last_hidden_state"] @ projection.T
+        return output
+
+    encoder.register_forward_hook(projected)
+    return seat_of(encoder, tokenizer, checkout)
+
+
+def holistic_bias(checkout: Path, model: str, data: Path, types: list[str]) -> dict[str, float]:
+    """How many sentences HolisticBias generates, for each axis; the different ones are written beside."""
+    from holistic_bias.src.sentences import HolisticBiasSentenceGenerator
+
+    found: dict[str, float] = {}
+    for version in ("1.0", "1.1"):
+        sentences = HolisticBiasSentenceGenerator(version, f"v{version}").sentences
+        different = sorted({one["text"] for one in sentences})
+        Path(f"sentences-{version}.json").write_text(json.dumps(different), encoding="utf-8")
+        counts = collections.Counter(one["axis"] for one in sentences)
+        found |= {f"{version}/sentences": len(sentences), f"{version}/different sentences": len(different)}
+        found |= {f"{version}/{'no axis' if axis == 'null' else axis}": n for axis, n in sorted(counts.items())}
     return found
 
 
@@ -143,6 +243,22 @@ def loaded(kind: Any, model: str) -> tuple[Any, Any]:
     return kind.from_pretrained(model).eval(), transformers.AutoTokenizer.from_pretrained(model)
 
 
+def mean_of_last_layer(model: str) -> Callable[[str], Any]:
+    """A function from a text to the mean of the last layer over its tokens."""
+    encoder, tokenizer = loaded(transformers.AutoModel, model)
+
+    def encoded(text: str) -> Any:
+        with torch.no_grad():
+            return encoder(**tokenizer(text, return_tensors="pt"))["last_hidden_state"][0].mean(dim=0).numpy()
+
+    return encoded
+
+
+def groups() -> list[dict[str, str]]:
+    """The counterfactual groups that projections are fitted on, as ``compare.py`` wrote them."""
+    return list(json.loads(Path("groups.json").read_text(encoding="utf-8")))
+
+
 def is_causal(model: str) -> bool:
     """Whether a model writes from left to right."""
     return str(transformers.AutoConfig.from_pretrained(model).architectures[0]).endswith(("CausalLM", "LMHeadModel"))
@@ -177,7 +293,22 @@ def pairs(data: Path, types: list[str]) -> str:
     return str(part)
 
 
-KINDS = {one.__name__: one for one in (seat, seat_p, crows_pairs, crows_pairs_meade, stereoset, stereoset_meade)}
+KINDS = {
+    one.__name__: one
+    for one in (
+        seat,
+        seat_p,
+        wefe,
+        crows_pairs,
+        crows_pairs_meade,
+        stereoset,
+        stereoset_meade,
+        sentence_debias,
+        inlp,
+        inlp_intercept,
+        holistic_bias,
+    )
+}
 
 if __name__ == "__main__":
     kind, folder, weights, published, asked, output = sys.argv[1:]

@@ -10,21 +10,27 @@ from typing import Any
 from experiments.rendering import markdown
 
 RECORDS = Path(__file__).parent / "records"
-MODELS = ("minilm_mlm", "mpnet", "smollm2", "tiny_mlm", "tiny_causal")
+MODELS = ("minilm_mlm", "mpnet", "smollm2", "tiny_mlm", "tiny_causal", "no model")
 OFFICIAL = {
     "seat": "bias-bench, SEAT",
     "seat_p": "sent-bias, SEAT",
+    "wefe": "WEFE, WEAT",
     "crows_pairs": "CrowS-Pairs, metric.py",
     "crows_pairs_meade": "bias-bench, CrowS-Pairs",
     "stereoset": "StereoSet",
     "stereoset_meade": "bias-bench, StereoSet",
+    "sentence_debias": "bias-bench, SentenceDebias, then SEAT",
+    "inlp": "bias-bench, INLP, then SEAT",
+    "inlp_intercept": "bias-bench, INLP with intercepts, then SEAT",
+    "holistic_bias": "HolisticBias, sentences",
 }
 
 
 def comparisons() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Model, kind, and what was found, of every record."""
     for model in MODELS:
-        record = json.loads((RECORDS / f"{model}.json").read_text(encoding="utf-8"))
+        file = RECORDS / f"{model.replace(' ', '_')}.json"
+        record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"kinds": {}}
         for kind in OFFICIAL:
             if kind in record["kinds"]:
                 yield model, kind, record["kinds"][kind]
@@ -52,6 +58,21 @@ def summary() -> str:
     return markdown(header, rows)
 
 
+def projections() -> str:
+    """How far apart the projections of INLP and SentenceDebias are."""
+    rows = []
+    for model, kind, found in comparisons():
+        if "projections" in found:
+            one = found["projections"]
+            theirs, ours = one["dimensions"]
+            name = OFFICIAL[kind].removesuffix(", then SEAT")
+            degrees = [f"{one[key]:.2g}" if key in one else "" for key in ("first_degrees", "degrees", "own_degrees")]
+            rows.append([model, name, str(theirs), str(ours), *degrees, f"{one['entry']:.1g}"])
+    header = ["model", "official code", "dimensions, official", "fairlab", "degrees, first classifier", "degrees, all"]
+    header += ["degrees, ours on our own embeddings", "largest entry"]
+    return markdown(header, rows)
+
+
 def cells() -> str:
     """Every value, official and ours, with the difference."""
     rows = [
@@ -66,7 +87,9 @@ def counted() -> str:
     """How many values there are, and of how many models."""
     found = list(comparisons())
     values = sum(len(one["values"]) for _, _, one in found)
-    return f"{values} values of {len({model for model, _, _ in found})} models."
+    models = {model for model, _, _ in found}
+    of_sentences = ", and of sentences that no model is asked for" if "no model" in models else ""
+    return f"{values} values of {len(models - {'no model'})} models{of_sentences}."
 
 
 def commits() -> str:
@@ -77,5 +100,11 @@ def commits() -> str:
 
 
 PAGES = {
-    "experiments/agreement/README.md": {"summary": summary, "counted": counted, "cells": cells, "commits": commits}
+    "experiments/agreement/README.md": {
+        "summary": summary,
+        "projections": projections,
+        "counted": counted,
+        "cells": cells,
+        "commits": commits,
+    }
 }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fairlab.backbones.published import Published
 
 TOKENS_PER_BATCH = 2048
+REMEMBERED = 2**26  # numbers in embeddings that are remembered; 256 MiB
 
 
 def pad(token_ids: Sequence[Sequence[int]], padding_id: int) -> tuple[Tensor, Tensor]:
@@ -92,6 +93,7 @@ class Backbone(nn.Module):
         self.entries: int | None = None
         self.padding_id = int(tokenizer.pad_token_id or 0)
         self.subtraction: Subtraction | None = None
+        self._remembered: dict[str, Tensor] | None = None
         self.train(model.training)  # one mode for both, so that embed restores what it found
 
     @property
@@ -167,6 +169,15 @@ class Backbone(nn.Module):
         finally:
             self.train(was_training)
 
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Inside, a text that was embedded is not embedded again, as far as memory goes; weights must stay the same."""
+        found, self._remembered = self._remembered, {}
+        try:
+            yield
+        finally:
+            self._remembered = found
+
     def embed(self, texts: Sequence[str], *, budget: int = TOKENS_PER_BATCH, progress: str = "") -> Tensor:
         """Embeddings (N, D) of texts in input order: float32, on the CPU, dropout off, each distinct text once.
 
@@ -177,13 +188,23 @@ class Backbone(nn.Module):
         """
         distinct = list(dict.fromkeys(texts))
         token_ids = self.tokenize_to_embed(distinct) if distinct else []
-        batches = list(batches_by_tokens([len(ids) for ids in token_ids], budget))
+        known = {} if self._remembered is None else self._remembered
+        new = [position for position, text in enumerate(distinct) if text not in known]
+        batches = [
+            [new[k] for k in batch]
+            for batch in batches_by_tokens([len(token_ids[position]) for position in new], budget)
+        ]
         embeddings = torch.empty(len(distinct), self.width)
+        for position, text in enumerate(distinct):
+            if text in known:
+                embeddings[position] = known[text]
         with self.measuring():
             for batch in batch_progress(batches, progress):
                 input_ids, attention_mask = pad([token_ids[position] for position in batch], self.padding_id)
                 embedded = self(input_ids.to(self.device), attention_mask.to(self.device))
                 embeddings[batch] = embedded.float().cpu()
+        if self._remembered is not None and (len(known) + len(new)) * self.width <= REMEMBERED:
+            self._remembered.update({distinct[position]: embeddings[position] for position in new})
         row = {text: position for position, text in enumerate(distinct)}
         return embeddings[[row[text] for text in texts]]
 

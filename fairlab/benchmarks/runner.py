@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -55,7 +56,8 @@ def measure(
     for benchmark in benchmarks:
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
         tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on)
-    _keep(tasks, phase, record, change)
+    with _remembering(backbone):
+        _keep(tasks, phase, record, change)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
 
@@ -152,6 +154,13 @@ def _validity(backbone: object) -> Validity:
     from fairlab.benchmarks.validity import Validity, validity
 
     return validity(backbone) if isinstance(backbone, Backbone) else Validity()
+
+
+def _remembering(backbone: object) -> AbstractContextManager[None]:
+    """Inside, no benchmark embeds a text that one before it had embedded."""
+    from fairlab.backbones.backbone import Backbone
+
+    return backbone.remembering() if isinstance(backbone, Backbone) else nullcontext()
 
 
 def _beside(

@@ -18,6 +18,7 @@ from fairlab.types import NEUTRAL, Group
 
 MAX_PROJECTED = 150
 MOST_REMAINING = 8
+MOST_DRAWN = 2_000  # groups with a point each, which a browser draws in a second
 Array = NDArray[np.floating]
 
 
@@ -84,14 +85,20 @@ def embedding_sections(record: Record) -> list[Section]:
     earlier, later = distances(found.before), distances(found.after)
     worst = np.argsort(-np.ptp(later, axis=1))[:MOST_REMAINING]
     remaining = [[found.groups[k].texts[0], *(f"{value:.3f}" for value in later[k])] for k in worst]
-    shares = projection(found.attributes, *offsets(found.before, found.after), found.texts)
+    drawn = evenly(range(len(found.groups)), MOST_DRAWN)
+    texts = [found.groups[k].texts for k in drawn]
+    before, after = (points[drawn] for points in offsets(found.before, found.after))
+    shares = projection(found.attributes, before, after, texts)
+    few = f" {len(drawn):,} of {len(found.groups):,} groups are drawn." if len(drawn) < len(found.groups) else ""
     of_map = f"versions of {min(MAX_PROJECTED, len(found.groups))} groups, before and after together."
     of_version = "f(version) - f(neutral), on its first two principal components before; neutral is the origin."
+    of_version += few
     return [
         Section(
             f"Distances to neutral, {found.subset}",
             [
-                distance_figure(found.attributes, earlier, later, [row[0] for row in found.texts]),
+                *([Text(few.strip(), "note")] if few else []),
+                distance_figure(found.attributes, earlier[drawn], later[drawn], [row[0] for row in texts]),
                 Text("Largest remaining gaps (neutral version; distance of each attribute after):"),
                 PageTable([PageCell("text"), *found.attributes], remaining),
             ],

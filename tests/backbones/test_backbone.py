@@ -103,3 +103,49 @@ def test_the_digest_is_of_what_makes_embeddings(tiny, tiny_folders):
     assert masked.digest() != before
     plain = Backbone(masked.transformer, masked.tokenizer, pooling="mean", max_length=32, normalize=False)
     assert plain.digest() == masked.digest()
+
+
+def rows_given(backbone):
+    """The rows of token ids that the transformer is given from now on, without padding."""
+    rows = []
+
+    def keep(_, __, given):
+        masks = given["attention_mask"].bool()
+        rows.extend(tuple(ids[mask].tolist()) for ids, mask in zip(given["input_ids"], masks, strict=True))
+
+    backbone.transformer.register_forward_pre_hook(keep, with_kwargs=True)
+    return rows
+
+
+def test_a_text_is_embedded_once_while_it_is_remembered(tiny):
+    alone = tiny.embed(TEXTS)
+    rows = rows_given(tiny)
+    with tiny.remembering():
+        first = tiny.embed(TEXTS[:3])
+        torch.testing.assert_close(tiny.embed([*TEXTS, "a river"])[:-1], alone, atol=1e-5, rtol=0)
+        assert torch.equal(tiny.embed(TEXTS[:3]), first)
+    assert len(rows) == len(set(rows)) == len({*TEXTS, "a river"})
+    tiny.embed(TEXTS[:1])
+    assert len(rows) == len({*TEXTS, "a river"}) + 1
+
+
+def test_other_weights_are_not_given_what_is_remembered(tiny):
+    with tiny.remembering():
+        before = tiny.embed(TEXTS)
+    with torch.no_grad():
+        tiny.model.get_input_embeddings().weight.mul_(1.5)
+    with tiny.remembering():
+        assert not torch.allclose(tiny.embed(TEXTS), before, atol=1e-3)
+
+
+def test_no_more_is_remembered_than_memory_is_meant_for(tiny, monkeypatch):
+    monkeypatch.setattr("fairlab.backbones.backbone.REMEMBERED", 2 * tiny.width)
+    rows = rows_given(tiny)
+    with tiny.remembering():
+        for text in ("a", "the clock", "a river"):
+            tiny.embed([text, "a"])
+    assert len(rows) == 3  # a and the clock, and a river, which no longer fits
+    with tiny.remembering():
+        tiny.embed(TEXTS)
+        tiny.embed(TEXTS)
+    assert len(rows) == 3 + 2 * len(set(TEXTS))

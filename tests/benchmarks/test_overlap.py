@@ -55,3 +55,21 @@ def test_other_texts_get_no_note(tiny, tmp_path, record):
     mine = write_rows(tmp_path / "mine.jsonl", [row(group) for group in groups[:10]])
     measure([CCED([mine])], tiny, "", record, trained_on=of(text for group in groups[10:] for text in group.texts))
     assert record.notes == []
+
+
+def test_a_text_is_embedded_once_over_all_benchmarks_and_told_of_in_each(tiny, tmp_path, record):
+    groups = make_groups(40)
+    mine = write_rows(tmp_path / "mine.jsonl", [row(group) for group in groups[:10]])
+    more = write_rows(tmp_path / "more.jsonl", [row(group) for group in groups[:12]])
+    second = CCED([more])
+    second.name = "again"
+    rows = []
+    tiny.transformer.register_forward_pre_hook(lambda _, __, given: rows.extend(given["input_ids"]), with_kwargs=True)
+    trained = of(text for group in groups for text in group.texts)
+    measure([CCED([mine])], tiny, "alone", record, trained_on=trained)
+    alone = len(rows)
+    rows.clear()
+    measure([CCED([mine]), second], tiny, "both", record, trained_on=trained)
+    new = {text for group in groups[:12] for text in group.texts} - {t for g in groups[:10] for t in g.texts}
+    assert len(rows) == alone + len(new)
+    assert [note.text[:8] for note in record.notes if note.benchmark == "again"] == ["36 of 36"]

@@ -74,6 +74,16 @@ def test_a_run_without_embeddings_still_has_a_report(record):
     assert "No training step" in write_report(record).read_text()
 
 
+def test_of_many_groups_some_are_drawn_and_the_page_says_how_many(record, monkeypatch):
+    monkeypatch.setattr(projections, "MOST_DRAWN", 5)
+    page = write_report(record).read_text(encoding="utf-8")
+    assert page.count("5 of 12 groups are drawn.") == 2
+    distances = page.partition("<h2>Distances to neutral")[2].partition("<h2>")[0]
+    assert distances.count("<circle") == 2 + 2 * 5  # of the legend, and before and after
+    monkeypatch.setattr(projections, "MOST_DRAWN", 12)
+    assert "groups are drawn" not in write_report(record).read_text(encoding="utf-8")
+
+
 def test_a_language_model_stands_beside_the_four_of_the_paper(record):
     record.readings = [Reading("mb_index", "all", "mb_index", 0.25, "", 0.0, 9, 0.125, 0.5, phase="after")]
     page = write_report(record).read_text()

@@ -12,7 +12,7 @@ import pytest
 
 from fairlab.record import Record
 from fairlab.run import sweeps as launching
-from fairlab.run.jobs import Job
+from fairlab.run.jobs import Job, run_jobs
 from fairlab.run.sweeps import SweepRun, launch
 from fairlab.types import FairlabError
 from hydra_plugins.fairlab_launcher import outcome
@@ -230,3 +230,12 @@ def test_what_a_run_prints_holds_no_secret(jobs, start, monkeypatch):
     (made,) = jobs("finish")
     start([made])
     assert made.job.log.read_text().startswith("<SOME_API_KEY>")
+
+
+@pytest.mark.parametrize(("over", "extra"), [("submitit", "slurm"), ("ray", "ray")])
+def test_a_launcher_without_its_package_is_one_sentence_before_anything_runs(tmp_path, monkeypatch, over, extra):
+    monkeypatch.setitem(sys.modules, over, None)
+    settings = {key: value for key, value in SETTINGS[over].items() if key != "threads"}
+    with pytest.raises(FairlabError, match=rf"^this launcher needs the extra {extra}: pip install"):
+        run_jobs({"one": []}, pytest.fail, over=over, logs=tmp_path / "logs", **settings)
+    assert list(tmp_path.iterdir()) == []
