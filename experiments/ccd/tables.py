@@ -73,7 +73,9 @@ def encoder_trials() -> str:
     """The same of encoders that were trained with options of CCD."""
     rows = []
     for one in tried("encoder_trials.jsonl"):
-        options = f"neutral={one['neutral']}, alignment={one['alignment']:g}, more={','.join(one['more'])}"
+        others = f", others={one['others']:g}" if one.get("others", 1) != 1 else ""
+        more = ",".join(one["more"])
+        options = f"neutral={one['neutral']}{others}, alignment={one['alignment']:g}, more={more}"
         rows.append([one["encoder"], options, ", ".join(map(follower, one["then"])) or "none", *bench_readings(one)])
     return markdown(["encoder", "CCD with", "then", *BENCH], rows)
 
@@ -84,6 +86,27 @@ def follower(one: str | dict[str, Any]) -> str:
         return one
     ((name, settings),) = one.items()
     return f"{name} with {', '.join(f'{key} {value:g}' for key, value in settings.items())}"
+
+
+def lean_trials() -> str:
+    """The lowest association that each way of taking lean away reached, at no more than half a point of STS-B."""
+    ways = {
+        "1 direction a kind": lambda one: one["directions_a_kind"] == 1 and not isinstance(one["lean"], dict),
+        "2 to 10 directions a kind": lambda one: one["directions_a_kind"] > 1,
+        "a share for each kind": lambda one: isinstance(one["lean"], dict),
+    }
+    found = tried("lean_trials.jsonl")
+    rows = []
+    for encoder in dict.fromkeys(one["encoder"] for one in found):
+        for way, is_so in ways.items():
+            tested = [one for one in found if one["encoder"] == encoder and is_so(one)]
+            best = min((one for one in tested if one["sts_train"] >= -0.5), key=lambda one: one["association"])
+            names = fmean(abs(value) for name, value in best["effects"].items() if "names" in name)
+            cells = [f"{best['association_before']:.2f} to {best['association']:.2f}", f"{names:.2f}"]
+            cells += [f"{best['lowest_effect']:+.2f}", f"{best['male_first']:.2f}", f"{best['sts_train']:+.2f}"]
+            rows.append([encoder, way, str(len(tested)), *cells])
+    header = ["encoder", "lean taken away along", "tried", "lowest association", "of names", "lowest effect"]
+    return markdown([*header, "men's document first", "STS-B, training pairs"], rows)
 
 
 BENCH = [f"gap, {name}" for name in ("pronouns", "clauses", "passages")]
@@ -302,6 +325,7 @@ PAGES = {
         "composed_searches": composed.searches,
         "trials": trials,
         "encoder_trials": encoder_trials,
+        "lean_trials": lean_trials,
         "published": published,
         "finetuning": fine_tuned,
         "study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
