@@ -19,7 +19,14 @@ FOLDER = Path(__file__).parent / "records" / "composed"
 GAP, SEAT = "cced/winogender/gap", "seat/average/absolute_effect_size"
 DEVIATION, STS = "bias_ir/average/deviation", "stsb/dev/spearman"
 TESTS = ("6", "6b", "7", "7b", "8", "8b")
-METHODS = {"original": "none", "ccd": "CCD", "ccd_aligned": "CCD, aligned"}
+METHODS = {
+    "original": "none",
+    "adept_scaled": "ADEPT-F, rho scaled",
+    "dpce_full": "DPCE, three epochs",
+    "ccd": "CCD",
+    "ccd_aligned": "CCD, aligned",
+}
+SIZES = [400, 1400, 5000, 16000]  # groups that rules made of real sentences
 THEN = {
     "none": "none",
     "sentence_debias": "SentenceDebias",
@@ -181,3 +188,21 @@ def turns() -> str:
         ]
         rows.append([encoder, called(method, then), *cells])
     return markdown(["encoder", "method", "gap kept, Winogender", "cosine to the original", "length kept"], rows)
+
+
+def sizes() -> str:
+    """CCD in the encoder on more and more groups that rules made of real sentences: one seed, one epoch each."""
+    rows = []
+    for number in SIZES:
+        folder = FOLDER / "minilm_mlm" / f"ccd_rules_{number}" / "none" / "seed_42"
+        if not folder.is_dir():
+            continue
+        run = readings(folder)
+        steps = Record.load(folder).provenance["training"]["losses"][-1]["step"]
+        kept = [f"{run[f'after/cced/{name}/gap_kept'].value - 1:+.1%}" for name in ("winogender", "embedded")]
+        seat, sts = run[f"after/{SEAT}"], run[f"after/{STS}"].value - run[f"before/{STS}"].value
+        first = " of ".join(map(str, men_first(run)))
+        cells = [*kept, f"{seat.value:.2f}", first, f"{run[f'after/{DEVIATION}'].value:.3f}", f"{sts:+.2f}"]
+        rows.append([f"{number:,}", f"{steps:,}", *cells])
+    header = ["groups", "steps", "gap, Winogender", "gap, embedded", "SEAT", "men's document first", "deviation"]
+    return markdown([*header, "STS-B"], rows)

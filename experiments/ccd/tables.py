@@ -323,6 +323,7 @@ PAGES = {
         "composed": composed.composed,
         "composed_tests": composed.by_test,
         "composed_searches": composed.searches,
+        "sizes": composed.sizes,
         "trials": trials,
         "encoder_trials": encoder_trials,
         "lean_trials": lean_trials,

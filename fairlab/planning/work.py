@@ -81,8 +81,10 @@ def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, 
     tokens = float(known.get("tokens", TOKENS * texts)) if known else TOKENS * texts
     named = str(data.get("path") or "")
     if named.startswith("embedded/") and kind == "CounterfactualData":
-        count = sum(group.extra.get("split", "train") == "train" for group in read_groups(named))
-        return count, tokens, f"groups of {named}"
+        places = [named, *(place for place in data.get("more") or [] if str(place).startswith("embedded/"))]
+        groups = [group for place in places for group in read_groups(str(place))]
+        count = sum(group.extra.get("split", "train") == "train" for group in groups)
+        return count, tokens, f"groups of {', '.join(places)}"
     if kind == "LabelledTexts" and data.get("path") is None and all(map(at_hand, named_files(data))):
         return len(read_task(str(data["task"]), "train")), tokens, "examples in FAIRLAB_DATA"
     paths = [found for name in named_files(data) if (found := at_hand(name)) is not None]

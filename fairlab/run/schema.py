@@ -63,7 +63,7 @@ class Train(TypedDict):
     measure_before: bool
     ckpt: Name | None
     before: Name | None
-    then: NotRequired[Sequence[str]]
+    then: NotRequired[Sequence[str | Mapping[str, Mapping[str, Any]]]]
     search: NotRequired[Node]
     biaser_set: NotRequired[Node]
     limit: Count | None

@@ -80,6 +80,13 @@ def test_work_of_a_file_of_groups(tmp_path):
     assert training_work(bounded).steps == 7
 
 
+def test_work_of_groups_with_others_beside_them():
+    data = {"_target_": "fairlab.data.counterfactual.CounterfactualData", "path": "embedded/people", "batch_size": 16}
+    config = {"method": {"epochs": 1}, "data": data | {"more": ["embedded/names", "embedded/terms"]}, "trainer": {}}
+    work = training_work(config)
+    assert (work.items, work.steps) == (1440 + 192 + 200, 115)
+
+
 def test_work_of_data_that_is_not_at_hand(tmp_path):
     found = training_work(config_of(tmp_path, path="outputs/made/gemini", validation=1000))
     assert (found.items, found.steps) == (43_221, 2 * 1320)

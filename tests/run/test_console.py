@@ -99,7 +99,7 @@ def test_the_shell_is_offered_what_may_follow(said, monkeypatch):
     assert offered("fairlab fetch q", COMMANDS) == ["qwen "]
     assert offered("fairlab ls bench", COMMANDS) == ["benchmarks "]
     assert offered("fairlab train +exp", COMMANDS) == ["+experiment="]
-    assert offered("fairlab train +experiment=ccd", COMMANDS) == ["ccd_bert ", "ccd_linear_bert ", "ccd_roberta "]
+    assert offered("fairlab train +experiment=ccd", COMMANDS) == ["ccd_aligned_bert ", "ccd_bert ", "ccd_linear_bert ", "ccd_roberta "]
     assert offered("fairlab evaluate benchmark=[sea", COMMANDS) == ["[seat"]
     assert offered("fairlab evaluate benchmark=[seat,sts", COMMANDS) == ["[seat,stsb"]
     assert offered("fairlab evaluate model=mini", COMMANDS) == []
