@@ -4,8 +4,7 @@ import pytest
 import yaml
 
 from experiments import tables
-from experiments.ccd import picture
-from experiments.ccd import tables as ccd
+from experiments.ccd import composed, picture
 from experiments.rendering import matrix_table
 from fairlab.record import Reading, Record
 
@@ -15,9 +14,12 @@ def test_a_page_shows_what_its_records_hold(page):
     assert tables.filled(page) == (tables.ROOT / page).read_text(encoding="utf-8")
 
 
-def test_the_picture_of_the_ccd_page_is_made_of_its_records():
-    assert picture.FILE.read_text(encoding="utf-8") == picture.picture()
-    assert {one["method"] for one in picture.points()} == set(picture.COLOURS)
+@pytest.mark.parametrize("name", picture.PICTURES)
+def test_a_picture_of_the_ccd_page_is_made_of_its_records(name):
+    assert (picture.FOLDER / name).read_text(encoding="utf-8") == picture.picture(name)
+    points = list(picture.PICTURES[name][0]())
+    assert {one.then for one in points} <= set(picture.COLOURS)
+    assert {"minilm_mlm", "mpnet"} <= {one.encoder for one in points}
 
 
 def test_committed_records_name_no_path_of_a_machine():
@@ -66,45 +68,59 @@ def test_the_readme_quotes_means_over_seeds_and_how_far_another_processor_moves_
     assert abs(values[0] - values[3]) > 0.02
 
 
-# Ranges of what the page says: the gap, SEAT's average, the deviation and STS-B, by encoder.
-LINEAR = {
-    "minilm_mlm": {"gap": (-0.90, -0.89), "seat": (-0.41, -0.39), "deviation": (0.10, 0.112), "sts": (-0.35, -0.30)},
-    "mpnet": {"gap": (-0.84, -0.82), "seat": (0.09, 0.12), "deviation": (0.09, 0.11), "sts": (-0.58, -0.54)},
+# Ranges of what the pages say of combinations: the gap, SEAT's average, the deviation and STS-B, by encoder.
+SAID = {
+    ("minilm_mlm", "original", "ccd_linear"): ((-0.90, -0.89), (-0.41, -0.39), (0.10, 0.112), (-0.35, -0.30)),
+    ("mpnet", "original", "ccd_linear"): ((-0.84, -0.82), (0.09, 0.12), (0.09, 0.11), (-0.58, -0.54)),
+    ("minilm_mlm", "ccd_aligned", "ccd_linear_drift_32"): ((-0.99, -0.98), (-0.27, -0.20), (0.09, 0.11), (-0.3, 0)),
+    ("mpnet", "ccd_aligned", "ccd_linear_drift_32"): ((-0.99, -0.98), (-0.30, -0.10), (0.07, 0.11), (-0.3, 0)),
 }
+COMBINED = {(encoder, method, then): runs for encoder, method, then, runs in composed.combinations()}
 
 
-@pytest.mark.parametrize("encoder", LINEAR)
-@pytest.mark.parametrize("seed", ccd.SEEDS)
-def test_what_the_page_says_of_the_linear_map(encoder, seed):
-    found = ccd.readings(f"linear/{encoder}/{seed}")
-    value = {key: reading.value for key, reading in found.items()}
+@pytest.mark.parametrize("combination", SAID, ids=" ".join)
+def test_what_the_pages_say_of_a_combination(combination):
+    runs = COMBINED[combination]
+    assert len(runs) == 3
+    values = []
+    for key in (composed.GAP, composed.SEAT):
+        before, after = composed.change(runs, key)
+        values.append(after / before - 1)
+    values.append(composed.change(runs, composed.DEVIATION)[1])
+    before, after = composed.change(runs, composed.STS)
+    for value, (low, high) in zip([*values, after - before], SAID[combination], strict=True):
+        assert low < value < high
+    assert composed.even(*runs) > 0.05
 
-    def change(key):
-        return value[f"after/{key}"] / value[f"before/{key}"] - 1
 
-    said = {
-        "gap": change("cced/winogender/gap"),
-        "seat": change("seat/average/absolute_effect_size"),
-        "deviation": value["after/bias_ir/average/deviation"],
-        "sts": value["after/stsb/dev/spearman"] - value["before/stsb/dev/spearman"],
-    }
-    for name, (low, high) in LINEAR[encoder].items():
-        assert low < said[name] < high, name
-    beyond_zero = {
-        test for test in ("6", "6b", "7", "7b", "8", "8b") if found[f"after/seat/{test}/effect_size"].high < 0
-    }
-    assert beyond_zero == {"7"}
-    assert found["after/bias_ir/average/male_ratio"].p > 0.05
-    record = Record.load(ccd.RECORDS / "linear" / encoder / seed)
-    margin = next(one for one in record.comparisons if one.key == ccd.MARGIN)
-    assert margin.difference < 0
-    assert (margin.p < 0.05) == (encoder == "mpnet")
+@pytest.mark.parametrize("encoder", ["minilm_mlm", "mpnet"])
+def test_aligned_ccd_and_a_map_reach_all_but_seat(encoder):
+    assert composed.reached(COMBINED[encoder, "ccd_aligned", "ccd_linear_drift_32"]) == "4 of 5: not SEAT"
+
+
+def test_in_one_seed_a_search_still_prefers_womens_documents():
+    runs = COMBINED["minilm_mlm", "ccd_aligned", "ccd_linear_drift_32"]
+    assert [composed.men_first(run)[0] for run in runs if composed.even(run) < 0.05] == [47]
+
+
+def test_what_the_pages_say_of_names_and_terms():
+    for run in COMBINED["minilm_mlm", "ccd_aligned", "ccd_linear_drift_32"]:
+        for test in ("7", "8"):
+            assert run[f"after/seat/{test}/effect_size"].value < 0.85 * run[f"before/seat/{test}/effect_size"].value
+        for test in ("7b", "8b"):
+            assert run[f"after/seat/{test}/effect_size"].value > run[f"before/seat/{test}/effect_size"].value
+    for run in COMBINED["mpnet", "ccd_aligned", "ccd_linear_drift_32"]:
+        assert run["after/seat/7/effect_size"].value < run["before/seat/7/effect_size"].value < 0
 
 
 def test_what_the_page_says_of_the_direction():
-    turned = {(one["method"], one["seed"]): one for one in picture.points()}
-    encoder, projection = turned["CCD in the encoder", 42], turned["SentenceDebias", 42]
-    assert encoder["cosine"] > 0.9
-    assert encoder["length_kept"] < 0.25
-    assert abs(projection["cosine"]) < 0.3
-    assert turned["linear map", 42]["length_kept"] == pytest.approx(0.28, abs=0.01)
+    turned = {
+        key: [run["after/cced/winogender/direction_cosine"].value for run in runs] for key, runs in COMBINED.items()
+    }
+    kept = {
+        key: [run["after/cced/winogender/direction_length_kept"].value for run in runs]
+        for key, runs in COMBINED.items()
+    }
+    assert min(turned["minilm_mlm", "ccd", "none"]) > 0.9 > max(turned["minilm_mlm", "ccd_aligned", "none"])
+    assert abs(turned["minilm_mlm", "original", "sentence_debias"][0]) < 0.3
+    assert max(kept["minilm_mlm", "ccd_aligned", "none"]) < 0.05 < min(kept["minilm_mlm", "ccd", "none"])

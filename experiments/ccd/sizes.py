@@ -3,7 +3,7 @@
     FAIRLAB_DATA=... python -m experiments.ccd.sizes outputs/sizes/texts.jsonl
 
 writes all such sentences of the sources that the language model's were drawn from, in random order, so that the first
-400 groups are a sample of the first 16,000. Groups are made of them by ``fairlab.augment
+400 groups are a sample of the first 5,000. Groups are made of them by ``fairlab.augment
 +augmentation=counterfactual_groups``.
 """
 
