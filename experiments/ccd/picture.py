@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 from experiments.ccd.composed import GAP, SEAT, STS, called, change, combinations
 
 FOLDER = Path(__file__).parent
-WIDTH, HEIGHT, LEFT, TOP = 720, 280, 60, 30
-LEGEND = 260  # width of the column that says what colours are
+WIDTH, HEIGHT, LEFT, TOP = 780, 280, 60, 30
+LEGEND = 320  # width of the column that says what colours are
 STYLE = "text{font:12px sans-serif;fill:#555}.head{font-weight:bold}.axis{stroke:#888}.grid{stroke:#ddd}"
 COLOURS = {  # of what follows the method; a method has a shade
     "none": "#1764ab",

@@ -17,7 +17,7 @@ CASES = {
     ),
     "a wrong experiment": (
         ["+experiment=cdd"],
-        "experiment=cdd: no such choice; there are: adept_bert, biaser_llm, ccd_bert",
+        "experiment=cdd: no such choice; there are: adept_bert, biaser_llm, ccd_aligned_bert",
     ),
     "an experiment without a plus": (["experiment=ccd_bert"], "add the experiment with a plus: +experiment=NAME"),
     "a misspelled key": (["method.betta=1"], "there is no key 'betta' in 'method'; there are: _target_, alignment"),
@@ -54,7 +54,7 @@ def rejected(run, tmp_path, arguments, message):
         (["data.path=none.jsonl"], "none.jsonl is not a file"),
         (["data.path='???'"], "data.path has no value; give one"),
         (["trainer.checkpoint_every=0"], "trainer.checkpoint_every must be a whole number of at least 1, not 0"),
-        (["+method.gamma=1"], "there is no setting 'gamma' for CCD; there are: beta, rho, neutral, alignment"),
+        (["+method.gamma=1"], "there is no setting 'gamma' for CCD; there are: beta, rho, neutral, others, alignment"),
         (["trainer=gpu"], "use trainer=cpu"),
     ],
     ids=["data", "no path", "checkpoint_every", "setting", "gpu"],
