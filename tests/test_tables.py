@@ -129,3 +129,12 @@ def test_what_the_page_says_of_the_direction():
     assert min(turned["minilm_mlm", "ccd", "none"]) > 0.9 > max(turned["minilm_mlm", "ccd_aligned", "none"])
     assert abs(turned["minilm_mlm", "original", "sentence_debias"][0]) < 0.3
     assert max(kept["minilm_mlm", "ccd_aligned", "none"]) < 0.05 < min(kept["minilm_mlm", "ccd", "none"])
+
+
+def test_a_whole_run_gives_the_readings_of_kept_embeddings():
+    whole = composed.readings(ccd.RECORDS / "whole" / "minilm_mlm_42")
+    folder = composed.FOLDER / "minilm_mlm" / "ccd_aligned" / "ccd_linear_drift_32" / "seed_42"
+    kept = composed.readings(folder)
+    shared = whole.keys() & kept.keys()
+    assert len(shared) == 72
+    assert max(abs(whole[key].value - kept[key].value) for key in shared) < 2e-7
