@@ -132,7 +132,7 @@ def test_what_the_page_says_of_the_direction():
 
 
 def test_a_whole_run_gives_the_readings_of_kept_embeddings():
-    whole = composed.readings(ccd.RECORDS / "whole" / "minilm_mlm_42")
+    whole = composed.readings(composed.FOLDER.parent / "whole" / "minilm_mlm_42")
     folder = composed.FOLDER / "minilm_mlm" / "ccd_aligned" / "ccd_linear_drift_32" / "seed_42"
     kept = composed.readings(folder)
     shared = whole.keys() & kept.keys()
