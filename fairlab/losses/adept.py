@@ -28,8 +28,8 @@ def scaled_bandwidth(prototypes_AF: Tensor, neutral_BF: Tensor) -> float:
     r"""The bandwidth at which the logits of :func:`log_neighbours` have a standard deviation of 1 over neutral words.
 
     Ours: :math:`\rho^2` is half the standard deviation of the squared distances, the mean over attributes. The authors'
-    10 and 15 are for BERT-large; where hidden states are shorter, all words are equally near at these, and nothing is
-    learned.
+    10 and 15 are for BERT-large. It tells words apart; where the attributes' mean states are nearly equal, their
+    neighbours are as well, and little can be learned at any bandwidth that does.
 
     Args:
         prototypes_AF: mean hidden state of each attribute's words.
