@@ -29,6 +29,7 @@ def test_committed_records_name_no_path_of_a_machine():
         text = record.read_text(encoding="utf-8")
         assert "/home/" not in text
         assert "/tmp/" not in text
+        assert "=/" not in text
         assert "-dirty" not in text
 
 
@@ -138,3 +139,11 @@ def test_a_whole_run_gives_the_readings_of_kept_embeddings():
     shared = whole.keys() & kept.keys()
     assert len(shared) == 72
     assert max(abs(whole[key].value - kept[key].value) for key in shared) < 2e-7
+
+
+def test_how_many_sentences_and_groups_the_page_says():
+    record = Record.load(composed.FOLDER.parent / "sizes")
+    page = (tables.ROOT / "experiments" / "ccd" / "README.md").read_text(encoding="utf-8")
+    assert "25,030 rows written of 28,520 read" in {note.text for note in record.notes}
+    assert "28,520 real sentences" in page
+    assert "groups of 25,030 of them" in page

@@ -22,7 +22,6 @@ TESTS = ("6", "6b", "7", "7b", "8", "8b")
 METHODS = {
     "original": "none",
     "adept_scaled": "ADEPT-F, rho scaled",
-    "dpce_full": "DPCE, three epochs",
     "ccd": "CCD",
     "ccd_aligned": "CCD, aligned",
 }
@@ -51,6 +50,11 @@ def combinations() -> Iterator[tuple[str, str, str, list[Readings]]]:
                 runs = sorted((FOLDER / encoder / method / then).glob("seed_*"))
                 if runs:
                     yield encoder, method, then, [readings(run) for run in runs]
+
+
+def compared() -> Iterator[tuple[str, str, str, list[Readings]]]:
+    """Those combinations that the pages look at test by test and search by search."""
+    return (one for one in combinations() if one[1:3] in COMPARED)
 
 
 def called(method: str, then: str) -> str:
@@ -150,9 +154,7 @@ def composed() -> str:
 def by_test() -> str:
     """Effect size of each of SEAT's tests before, and after with its interval by seed."""
     rows = []
-    for encoder, method, then, runs in combinations():
-        if (method, then) not in COMPARED:
-            continue
+    for encoder, method, then, runs in compared():
         for test in TESTS:
             key = f"seat/{test}/effect_size"
             after = ", ".join(interval(run[f"after/{key}"], 2) for run in runs)
@@ -163,9 +165,7 @@ def by_test() -> str:
 def searches() -> str:
     """How many queries of Bias-IR prefer a man's document, and how the signed margin moved, by seed."""
     rows = []
-    for encoder, method, then, runs in combinations():
-        if (method, then) not in COMPARED:
-            continue
+    for encoder, method, then, runs in compared():
         folders = sorted((FOLDER / encoder / method / then).glob("seed_*"))
         moved = [next(one for one in Record.load(folder).comparisons if one.key == MARGIN) for folder in folders]
         for folder, run, change_of_margin in zip(folders, runs, moved, strict=True):

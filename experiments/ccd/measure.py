@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.ccd.tables import RECORDS
+from experiments.ccd.composed import FOLDER, TESTS
 from experiments.ccd.validation.bench import Embedded, mapped
 from experiments.ccd.validation.search import kept_embeddings, matrix_of, people, settings_of_the_map, trained_on
 from fairlab.backbones.projection import away_from
@@ -37,7 +37,6 @@ from fairlab.run.environment import environment
 from fairlab.types import Group
 
 SEEDS = (42, 43, 44)
-TESTS = ("6", "6b", "7", "7b", "8", "8b")
 Matrix = Callable[[Embedded, Sequence[Group], int], Tensor]
 
 
@@ -147,7 +146,7 @@ def measure_run(name: str, run: Path, method: str, asked: Sequence[str]) -> None
         groups = [] if then == "none" else trained_on(config)
         matrix = THEN[then](measured.trained, groups, config["seed"])
         settings = {"method": config["method"], "then": then, "seed": config["seed"]}
-        folder = RECORDS / "composed" / name / method / then / f"seed_{config['seed']}"
+        folder = FOLDER / name / method / then / f"seed_{config['seed']}"
         measured.record(matrix, settings, folder, f"measure.py {name} RUN", facts)
 
 
@@ -155,7 +154,7 @@ def measure_backbone(name: str, asked: Sequence[str], seeds: Sequence[int]) -> N
     """Measure a backbone followed by methods that are one matrix; without one it stands in every record as before."""
     measured = Measured(name)
     for then, seed in product((one for one in asked if one != "none"), seeds):
-        folder = RECORDS / "composed" / name / "original" / then / f"seed_{seed}"
+        folder = FOLDER / name / "original" / then / f"seed_{seed}"
         matrix = THEN[then](measured.trained, people(), seed)
         measured.record(matrix, {"then": then, "seed": seed}, folder, f"measure.py {name}")
 

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from experiments.ccd import composed
-from experiments.ccd.composed import GAP, SEAT, STS, called, change, combinations, men_first
+from experiments.ccd.composed import GAP, MARGIN, SEAT, STS, called, change, men_first
 from experiments.rendering import ideal, interval, markdown, matrix_table, measured, significant
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title, titled
@@ -24,14 +24,12 @@ ELSEWHERE = "seed_42_elsewhere"  # the same run on a processor that adds up in a
 BETAS = {"beta 0": "beta_0", "beta 0.5": "beta_0.5", "beta 1": "seed_42", "beta 1.5": "beta_1.5"}
 DATA = {"versions written out": "seed_42", "word-list swapping": "cda"}
 SETS = ["embedded", "winogender"]
-MARGIN = "change/bias_ir/average/margin"
-GLANCE = {("original", "ccd_linear"), ("ccd_aligned", "none"), ("ccd_aligned", "ccd_linear_drift_32")}
 AVERAGES = {"seat/average/absolute_effect_size": 3, "bias_ir/average/deviation": 3, "stsb/dev/spearman": 2}
 
 
 def readings(name: str) -> dict[str, Reading]:
     """Readings of a committed record by key."""
-    return {reading.key: reading for reading in Record.load(RECORDS / name).readings}
+    return composed.readings(RECORDS / name)
 
 
 def sts_change(name: str) -> str:
@@ -265,11 +263,7 @@ def at_a_glance() -> str:
         for label, run in STUDY.items()
         if run != "adept"
     ]
-    shown += [
-        [encoder, called(method, then), runs]
-        for encoder, method, then, runs in combinations()
-        if (method, then) in GLANCE
-    ]
+    shown += [[encoder, called(method, then), runs] for encoder, method, then, runs in composed.compared()]
     rows = []
     for encoder, label, runs in shown:
         (gap, gap_now), (seat, seat_now), (sts, sts_now) = (change(runs, key) for key in (GAP, SEAT, STS))

@@ -47,10 +47,15 @@ def people(split: str = "train") -> list[Group]:
     return [group for group in read_groups("embedded/people") if group.extra["split"] == split]
 
 
-def trained_on(config: dict[str, Any] | None) -> list[Group]:
-    """The groups that a run was trained on, by its configuration; without a run the passages."""
-    more = [] if config is None else config["data"]["more"]
-    return [*people(), *(group for place in more for group in read_groups(place))]
+def trained_on(config: dict[str, Any]) -> list[Group]:
+    """The groups that a run on the passages was trained on: these, and those of ``data.more``.
+
+    Raises:
+        SystemExit: it was trained on others.
+    """
+    if config["data"].get("path") != "embedded/people":
+        raise SystemExit("this run was not trained on embedded/people; measure it with --then none")
+    return [*people(), *(group for place in config["data"]["more"] for group in read_groups(place))]
 
 
 def matrix_of(
