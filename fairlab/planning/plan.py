@@ -15,7 +15,7 @@ from fairlab.planning.sizes import ModelSize, model_size
 from fairlab.planning.work import Work, training_flops, training_work
 
 LOSS_OVER_WORDS = ("MLM", "CausalLMTuning", "PerturberTraining")  # methods whose loss is over the vocabulary
-FITTED = ("INLP", "SentenceDebias")  # methods that read their data once and take no gradients
+FITTED = ("INLP", "SentenceDebias", "CCDLinear")  # methods that read their data once: no gradients of the network
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class RunPlan:
         calls: what it asks a language model.
         problem: why it cannot be planned; empty where it can.
         times: number of seeds that it is run with.
-        trains: whether it is a training.
+        unestimated: why it is not said what a training takes; empty where it is said, or nothing is trained.
     """
 
     title: str
@@ -48,7 +48,7 @@ class RunPlan:
     calls: Calls | None = None
     problem: str = ""
     times: int = 1
-    trains: bool = False
+    unestimated: str = ""
 
 
 def plan_of_run(
@@ -75,7 +75,9 @@ def plan_of_run(
         return replace(plan, calls=calls_of(config, texts))
     method = config["method"]["_target_"].rpartition(".")[2]
     if size is None or method in FITTED:
-        return replace(plan, calls=calls_of(config, None), trains=True)
+        known = size is not None or not models
+        why = "no network is trained by gradients" if known else f"{models[0]['name']} is neither here nor listed"
+        return replace(plan, calls=calls_of(config, None), unestimated=why)
     work = training_work(config)
     adapters = bool(config["method"].get("rank"))
     words = size.vocabulary * size.width if method in LOSS_OVER_WORDS and size.layers and not _has_head(size) else 0
@@ -194,8 +196,8 @@ def _run(run: RunPlan, devices: Sequence[Device]) -> list[str]:
         )
     elif run.work is not None:
         lines.append("    FLOP and hours of training: not said, as the number of items is not known")
-    elif run.trains:
-        lines.append("    no network is trained by gradients; what it takes is not estimated")
+    elif run.unestimated:
+        lines.append(f"    {run.unestimated}; what training takes is not estimated")
     if run.calls is not None:
         lines.append(f"    language model: {_asked(run.calls)}")
     return lines

@@ -108,8 +108,18 @@ def run_missing(
 
 
 def takes_over(run: str, matrix: Matrix) -> bool:
-    """Whether a run may take over readings before training: not where it trains nothing, or measures none of them."""
-    return run not in matrix.evaluations and "measure_before=false" not in matrix.runs[run]
+    """Whether a run may take over readings before training.
+
+    Not where it trains nothing, measures none of them, or asks for a backbone or benchmarks that the run which has them
+    does not ask for.
+    """
+    if run in matrix.evaluations or "measure_before=false" in matrix.runs[run]:
+        return False
+    asked, there = (
+        [override for override in matrix.runs[one] if override.startswith(("backbone", "benchmark"))]
+        for one in (run, matrix.before)
+    )
+    return asked == there
 
 
 def job_name(run: str, seed: int) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from fairlab.planning.calls import calls_of
 from fairlab.planning.hours import Device, gpus, refuse_unsteady
-from fairlab.planning.plan import RunPlan, plan_text
+from fairlab.planning.plan import RunPlan, plan_of_run, plan_text
 from fairlab.planning.sizes import model_size
 from fairlab.planning.work import Work, reading_flops, training_flops, training_work
 from fairlab.types import FairlabError
@@ -121,3 +121,20 @@ def test_runs_of_which_the_same_is_to_be_said_are_said_together():
     work = Work(320, 32, 1, 10, 5.0, "given")
     text = plan_text("Plan", [RunPlan("a", work=work, times=2), RunPlan("b", work=work, times=2)], [])
     assert "a, b, 2 seeds each\n" in text
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "said"),
+    [
+        ("ccd_linear.CCDLinear", "sentence-transformers/all-MiniLM-L6-v2", "no network is trained by gradients"),
+        ("ccd.CCD", "nobody/nothing", "nobody/nothing is neither here nor listed"),
+    ],
+)
+def test_what_a_training_takes_is_not_made_up(method, name, said):
+    config = {
+        "method": {"_target_": f"fairlab.methods.{method}", "epochs": 15},
+        "backbone": {"_target_": "fairlab.backbones.loading.load_backbone", "name": name},
+    }
+    plan = plan_of_run("one", config)
+    assert plan.flops is None
+    assert f"    {said}; what training takes is not estimated" in plan_text("t", [plan], [GPU]).splitlines()
