@@ -21,11 +21,16 @@ DEVIATION, STS = "bias_ir/average/deviation", "stsb/dev/spearman"
 TESTS = ("6", "6b", "7", "7b", "8", "8b")
 METHODS = {
     "original": "none",
+    "dpce": "DPCE",
+    "dpce_3_epochs": "DPCE, 3 epochs",
+    "dpce_fixed": "DPCE, fixed",
     "adept_scaled": "ADEPT-F, rho scaled",
+    "adept_10_epochs": "ADEPT-F, 10 epochs",
+    "adept_fixed": "ADEPT-F, fixed",
     "ccd": "CCD",
     "ccd_aligned": "CCD, aligned",
 }
-SIZES = [400, 1400, 5000]  # groups that rules made of real sentences
+SIZES = [400, 1400, 5000, 16000]  # groups that rules made of real sentences
 THEN = {
     "none": "none",
     "sentence_debias": "SentenceDebias",

@@ -28,7 +28,8 @@ COLOURS = {  # of what follows the method; a method has a shade
     "ccd_linear_drift_32": "#2a8a4a",
     "ccd_linear_lean_1": "#8d3fa8",
 }
-SHADES = {"original": 0.2, "adept_scaled": 0.35, "ccd": 0.7, "ccd_aligned": 1.0}
+BASELINES = ("dpce", "dpce_3_epochs", "dpce_fixed", "adept_scaled", "adept_10_epochs", "adept_fixed")
+SHADES = {"original": 0.2, **dict.fromkeys(BASELINES, 0.35), "ccd": 0.7, "ccd_aligned": 1.0}
 
 
 @dataclass(frozen=True)
