@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import yaml
@@ -297,6 +297,22 @@ def fine_tuned(runs: str = "records/finetuning") -> str:
     return markdown(["method", *titles], [*lines, ["commonest label", *commonest]])
 
 
+def hours() -> str:
+    """How long the runs of each part of the study took, one after the other, by their records."""
+    parts = {
+        "`table=study`, all methods on MiniLM": [Record.load(run) for run in RECORDS.glob("study/*/seed_*")],
+        "trainings of `table=encoders` and of more groups": [
+            Record.load(run) for run in (RECORDS / "composed").glob("*/*/none/seed_*")
+        ],
+        "`table=finetuning`": [Record.load(run) for run in RECORDS.glob("finetuning/*/seed_*")],
+    }
+    rows = []
+    for part, records in parts.items():
+        seconds = [one.provenance.get("training", one.provenance)["wall_seconds"] for one in records]
+        rows.append([part, str(len(seconds)), f"{sum(seconds) / 3600:.1f}", f"{median(seconds) / 60:.0f}"])
+    return markdown(["part", "runs recorded", "hours in all", "minutes a run, median"], rows)
+
+
 def commonest_label(run: str, column: str, runs: Path) -> str:
     """What the commonest label reaches, by the first record of a run; empty without one."""
     place, _, quantity = column.rpartition("/")
@@ -323,6 +339,7 @@ PAGES = {
         "lean_trials": lean_trials,
         "published": published,
         "finetuning": fine_tuned,
+        "hours": hours,
         "study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
         "retrieval": retrieval,
         "provenance": provenance,

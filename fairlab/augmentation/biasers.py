@@ -121,9 +121,8 @@ class Biasers(RowAugmentation):
                 counts[DUPLICATES if text.strip() else NOT_MADE] += 1
                 return
             provenance = columns(row, self.name, self.rewriter, {"text": text}) if name else {}
-            made.append(
-                {"id": f"{row.number}-{len(made)}", row.field: text, **row.extra, "kind": kind} | about | provenance
-            )
+            of_row = {"id": f"{row.number}-{len(made)}", row.field: text, **row.extra, "kind": kind, "entry": row.id}
+            made.append(of_row | about | provenance)
             counts[name] += 1 if name else 0
             if "biaser" in about:
                 counts[TO + about["biaser"]] += 1

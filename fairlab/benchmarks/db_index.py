@@ -11,6 +11,8 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -38,12 +40,15 @@ Embed = Callable[[Sequence[str]], NDArray[np.floating]]
 class DBIndexBenchmark:
     """The db-index of a data set.
 
-    Quantities of the subset ``all``: ``expectation`` (over every comparison entry; the headline), ``random_entry``
-    (the paper's mean over a few random entries, whose interval spans what such a mean can give), ``without_outliers``
-    (the expectation over comparison entries within Tukey's fences), ``spread`` (standard deviation over comparison
-    entries). Of ``cluster_NN``, the smallest index first: ``expectation``. Ideal is 0, no similarity.
+    Quantities of the subset ``all``: ``expectation`` (over every comparison entry; the headline), ``over_entries`` (the
+    same with every entry of the data set counted once, whatever its cluster), ``random_entry`` (the paper's mean over a
+    few random entries, whose interval spans what such a mean can give), ``without_outliers`` (the expectation over
+    comparison entries within Tukey's fences), ``spread`` (standard deviation over comparison entries). Of ``fixed``:
+    ``expectation`` with ``fixed`` clusters. Of ``cluster_NN``, the smallest index first: ``expectation``. Ideal is 0,
+    no similarity.
 
-    Intervals resample target entries within their clusters and comparison entries; they hold the clusters fixed.
+    Intervals resample target entries within their clusters, or, where rows say what they were made of, these sources
+    whole, and comparison entries; they hold the clusters fixed.
 
     Args:
         vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; whoever builds
@@ -53,6 +58,10 @@ class DBIndexBenchmark:
         category: name of the column of the comparison file that holds its categories; None puts all texts in one.
         entries: number of texts of the comparison file to use, drawn with ``seed``; None takes all.
         k: number of clusters; None chooses it by silhouette.
+        fixed: a number of clusters that the expectation is also told of, beside the chosen one, which changes with the
+            data; None, or a data set with fewer entries, has no such reading.
+        source: name of the data set's column that says which entry a row was made of, as an expansion's ``entry``; a
+            row without it stands for itself.
         most_clusters: largest number of clusters tried when ``k`` is None.
         components: number of principal components that vectors are reduced to before clustering; None keeps the
             vectors.
@@ -73,6 +82,8 @@ class DBIndexBenchmark:
         category: str | None = None,
         entries: int | None = None,
         k: Count | None = None,
+        fixed: Count | None = None,
+        source: str = "entry",
         most_clusters: Count = metric.MOST,
         components: Count | None = None,
         draw: Literal["run", "cluster"] = "run",
@@ -85,7 +96,8 @@ class DBIndexBenchmark:
             raise FairlabError(f"benchmark.db_index.entries must be at least 1, or null for all, not {entries}")
         self.vectors, self.entries = vectors, entries
         self.comparison_path, self.field, self.category = comparison, field, category
-        self.k, self.most_clusters, self.components = k, most_clusters, components
+        self.k, self.fixed, self.most_clusters, self.components = k, fixed, most_clusters, components
+        self.source = source
         self.draw, self.repeats, self.seed = draw, repeats, seed
         self._comparison: tuple[AbusiveReference, NDArray[np.floating]] | None = None
 
@@ -112,13 +124,14 @@ class DBIndexBenchmark:
         """
         comparison, vectors_MD = self._compared(embed)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".vectors") as place:
-            vectors_ND, unread = embedded_texts(dataset, field, embed, Path(place) / "target", self.limit)
-            clusters = metric.cluster(
-                vectors_ND, k=self.k, most=self.most_clusters, components=self.components, seed=self.seed
-            )
+            vectors_ND, read = embedded_texts(dataset, field, embed, Path(place) / "target", self.source, self.limit)
+            clusters = self._clustered(vectors_ND, self.k)
             index = metric.db_index(vectors_ND, vectors_MD, clusters.labels)
             ordinary = metric.ordinary(index)
             kept = metric.db_index(vectors_ND, vectors_MD[ordinary], clusters.labels)
+            fixed = None
+            if self.fixed is not None and self.fixed <= len(vectors_ND):
+                fixed = metric.db_index(vectors_ND, vectors_MD, self._clustered(vectors_ND, self.fixed).labels)
             del vectors_ND  # the map must go before its file
         order = np.argsort(index.of_clusters)
         items = {
@@ -127,8 +140,11 @@ class DBIndexBenchmark:
             "silhouettes": np.array(list(clusters.silhouettes.items()), dtype=np.float64).reshape(-1, 2),
             **nearest(index.cosines[:, order], comparison.categories),
         }
-        notes = [Note(NAME, text) for text in remarks(index, unread, len(ordinary) - int(ordinary.sum()), clusters)]
-        return outcome(NAME, self._quantities(index, kept, order), items=items, notes=notes)
+        notes = [Note(NAME, text) for text in remarks(index, read, len(ordinary) - int(ordinary.sum()), clusters)]
+        return outcome(NAME, self._quantities(index, kept, fixed, order, read.sources), items=items, notes=notes)
+
+    def _clustered(self, vectors_ND: NDArray[np.floating], k: int | None) -> metric.Clusters:
+        return metric.cluster(vectors_ND, k=k, most=self.most_clusters, components=self.components, seed=self.seed)
 
     def _compared(self, embed: Embed) -> tuple[AbusiveReference, NDArray[np.floating]]:
         """The comparison set with its vectors, embedded once for all data sets."""
@@ -138,21 +154,31 @@ class DBIndexBenchmark:
             self._comparison = comparison, embed(comparison.texts)
         return self._comparison
 
-    def _quantities(self, index: metric.DBIndex, kept: metric.DBIndex, order: NDArray[np.integer]) -> list[Quantity]:
+    def _quantities(
+        self,
+        index: metric.DBIndex,
+        kept: metric.DBIndex,
+        fixed: metric.DBIndex | None,
+        order: NDArray[np.integer],
+        sources: Sequence[str] | None,
+    ) -> list[Quantity]:
         n, m = len(index.labels), len(index.cosines)
         estimates = metric.random_estimates(index, repeats=self.repeats, draw=self.draw, seed=self.seed)
         means = metric.random_estimates(index, repeats=2000 * self.repeats, draw=self.draw, seed=self.seed + 1)
         reachable = means.reshape(2000, self.repeats).mean(axis=1)
         rng = np.random.default_rng(self.seed)
         spreads = np.array([index.of_entries[rng.integers(0, m, m)].std() for _ in range(2000)])
+        by_cluster = partial(metric.draws, sources=sources, seed=self.seed)
+        by_entry = metric.draws(index, sources=sources, over="entries", seed=self.seed)
         found = [
-            Quantity(
-                "all", "expectation", index.value, metric.draws(index, seed=self.seed), n, UNIT, 0.0, headline=True
-            ),
+            Quantity("all", "expectation", index.value, by_cluster(index), n, UNIT, 0.0, headline=True),
+            Quantity("all", "over_entries", index.over_entries, by_entry, n, UNIT, 0.0),
             Quantity("all", "random_entry", float(estimates.mean()), reachable, self.repeats, UNIT, 0.0),
-            Quantity("all", "without_outliers", kept.value, metric.draws(kept, seed=self.seed), n, UNIT, 0.0),
+            Quantity("all", "without_outliers", kept.value, by_cluster(kept), n, UNIT, 0.0),
             Quantity("all", "spread", index.spread, spreads, m, UNIT, None),
         ]
+        if fixed is not None:
+            found.append(Quantity("fixed", "expectation", fixed.value, by_cluster(fixed), n, UNIT, 0.0))
         for place, k in enumerate(order):
             draws = metric.draws(index, cluster=int(k), seed=self.seed)
             value = float(index.of_clusters[k])
@@ -162,15 +188,36 @@ class DBIndexBenchmark:
         return found
 
 
+@dataclass(frozen=True)
+class Read:
+    """What was read of a data set beside its vectors.
+
+    Attributes:
+        unread: number of rows that cannot be read.
+        sources: what each of the n entries was made of; None where no row says.
+    """
+
+    unread: int
+    sources: list[str] | None
+
+
 def embedded_texts(
-    dataset: str, field: str, embed: Embed, file: Path, limit: int | None = None
-) -> tuple[NDArray[np.floating], int]:
-    """Vectors (n, D) of a data set's texts as a memory map of ``file``, and the number of rows that cannot be read.
+    dataset: str, field: str, embed: Embed, file: Path, source: str = "entry", limit: int | None = None
+) -> tuple[NDArray[np.floating], Read]:
+    """Vectors (n, D) of a data set's texts as a memory map of ``file``, and what else was read of it.
+
+    Args:
+        dataset: as of :meth:`DBIndexBenchmark.measure_data`.
+        field: likewise.
+        embed: likewise.
+        file: the file to be written.
+        source: name of the column that says which entry a row was made of.
+        limit: most rows read; None reads all.
 
     Raises:
         FairlabError: no text can be read.
     """
-    width, unread, texts = 0, 0, list[str]()
+    width, unread, texts, named, sources = 0, 0, list[str](), False, list[str]()
     with file.open("wb") as written:
 
         def write() -> int:
@@ -184,6 +231,8 @@ def embedded_texts(
                 unread += 1
                 continue
             texts.append(row.text)
+            named = named or source in row.extra
+            sources.append(f"of {row.extra[source]}" if source in row.extra else f"row {row.number}")
             if len(texts) == AT_ONCE:
                 width = write()
         if texts:
@@ -192,7 +241,8 @@ def embedded_texts(
         raise FairlabError(
             f"{dataset} holds no text in the field '{field}' ({unread} rows cannot be read); give the field, field=NAME"
         )
-    return np.memmap(file, dtype=np.float32, mode="r").reshape(-1, width), unread
+    vectors_ND = np.memmap(file, dtype=np.float32, mode="r").reshape(-1, width)
+    return vectors_ND, Read(unread, sources if named else None)
 
 
 def nearest(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:
@@ -212,7 +262,7 @@ def nearest(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str
     return found
 
 
-def remarks(index: metric.DBIndex, unread: int, outliers: int, clusters: metric.Clusters) -> list[str]:
+def remarks(index: metric.DBIndex, read: Read, outliers: int, clusters: metric.Clusters) -> list[str]:
     """What a reader of the numbers must know, in sentences."""
     n, m = len(index.labels), len(index.cosines)
     low, high = percentile_interval(index.of_entries)
@@ -227,6 +277,8 @@ def remarks(index: metric.DBIndex, unread: int, outliers: int, clusters: metric.
     for count, side in zip(index.zeros, ("target", "comparison"), strict=True):
         if count:
             texts.append(f"{count:,} {side} entries have a zero vector, whose cosine is taken for 0")
-    if unread:
-        texts.append(f"{unread:,} rows of the data set cannot be read and are left out")
+    if read.sources is not None:
+        texts.append(f"its {n:,} entries were made of {len(set(read.sources)):,}, which intervals resample whole")
+    if read.unread:
+        texts.append(f"{read.unread:,} rows of the data set cannot be read and are left out")
     return texts

@@ -92,7 +92,7 @@ class Entries(Streamed):
     Attributes:
         texts: the entries of each split.
         before_limit: the entries before ``limit``: those of the ``sample``, and under ``expansion`` all that became of
-            them.
+            them, each with the number of the sample's entry that it is of.
         blocks: the blocks of each split; a block is a list of pieces, a piece a list of token ids.
 
     Raises:
@@ -151,35 +151,46 @@ class Entries(Streamed):
         held_out, rest = ordered[:validation], ordered[validation:]
         if expandable:
             rest = expandable_first(rest, sample, augmentation)
-        member_of = self._expand(rest[:sample], made, augmentation)
-        expanded = list(member_of)
-        self.before_limit = {"sample": rest[:sample], "expansion": expanded}
+        made_of = self._expand(rest[:sample], made, augmentation)
+        expanded = list(made_of)
+        self.before_limit = {
+            "sample": {text: str(k) for k, text in enumerate(rest[:sample], start=1)},
+            "expansion": {text: entry for text, (_, entry) in made_of.items()},
+        }
         if limit is not None:
-            expanded = [expanded[k] for k in fair_choice(list(member_of.values()), limit, seed)]
+            members = [member for member, _ in made_of.values()]
+            expanded = [expanded[k] for k in fair_choice(members, limit, seed)]
         self.texts = {"train": expanded if augmented else rest[: len(expanded)], "validation": held_out}
         self.blocks = {split: self._pack(texts, block) for split, texts in self.texts.items()}
 
-    def _expand(self, sample: Sequence[str], made: str | None, augmentation: Any) -> dict[str, str]:
-        """The distinct entries that became of the sample, each with the member it was made for; empty for none."""
-        found: list[tuple[str, str]]
+    def _expand(self, sample: Sequence[str], made: str | None, augmentation: Any) -> dict[str, tuple[str, str]]:
+        """The distinct entries that became of the sample, with the member each was made for and the entry of which.
+
+        A member is empty where there is none; entries of the sample are counted from 1.
+        """
+        found: list[tuple[str, str, str]]
         if made is not None:
             rows, hashes = read_made(made)
             self.hashes |= hashes
-            found = [(row.text, row.extra.get("biaser", "")) for row in rows]
+            found = [(row.text, row.extra.get("biaser", ""), str(row.extra.get("entry", row.id))) for row in rows]
         elif isinstance(augmentation, RowAugmentation):
             rows = [Row(str(k), text, {}, f"entry {k}", k) for k, text in enumerate(sample, start=1)]
-            made_of = [row for made in augmentation.make(rows) for row in made.rows]
-            found = [(row["text"], row.get("biaser", "")) for row in made_of]
+            made_of = [
+                (row, one) for row, of_row in zip(rows, augmentation.make(rows), strict=True) for one in of_row.rows
+            ]
+            found = [(one["text"], one.get("biaser", ""), row.id) for row, one in made_of]
         else:
-            found = [(text, "") for entry in sample for text in augmentation.texts(entry)]
+            found = [
+                (text, "", str(k)) for k, entry in enumerate(sample, start=1) for text in augmentation.texts(entry)
+            ]
         if not found:
             raise FairlabError(
                 f"nothing became of the {len(sample)} entries of the sample; raise data.sample or take another seed"
             )
-        member_of: dict[str, str] = {}
-        for text, member in found:
-            member_of.setdefault(text, member)
-        return member_of
+        made_of_text: dict[str, tuple[str, str]] = {}
+        for text, member, entry in found:
+            made_of_text.setdefault(text, (member, entry))
+        return made_of_text
 
     def _pack(self, texts: Sequence[str], block: int) -> list[list[list[int]]]:
         token_ids = self.encoder.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
@@ -206,7 +217,8 @@ class Entries(Streamed):
     def write(self, folder: Path) -> None:
         """Keep the sample and its expansion beside a run, ``sample.jsonl`` and ``expansion.jsonl``, to be measured."""
         for name, texts in self.before_limit.items():
-            lines = [json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts]
+            rows = ({"text": text, "entry": entry} for text, entry in texts.items())
+            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
             write_whole(folder / f"{name}.jsonl", "".join(lines))
 
     def fingerprints(self) -> Fingerprints:

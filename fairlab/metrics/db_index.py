@@ -14,14 +14,14 @@ the criterion for the number of clusters are this project's.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.metrics.bootstrap import mean_draws
+from fairlab.metrics.bootstrap import mean_draws, weighted_draws
 from fairlab.types import FairlabError
 
 BLOCK = 16_384  # vectors in memory at a time
@@ -73,6 +73,11 @@ class DBIndex:
     def value(self) -> float:
         """The exact expectation over all comparison entries, in [-1, 1]."""
         return float(self.cosines.mean())
+
+    @property
+    def over_entries(self) -> float:
+        """The expectation with every target entry counted once, whatever the size of its cluster, in [-1, 1]."""
+        return float(self.projections.mean())
 
     @property
     def of_clusters(self) -> NDArray[np.float64]:
@@ -148,18 +153,60 @@ def ordinary(index: DBIndex) -> NDArray[np.bool_]:
     return (index.of_entries >= low - reach) & (index.of_entries <= high + reach)
 
 
-def draws(index: DBIndex, *, cluster: int | None = None, seed: int = 0) -> NDArray[np.float64]:
+def draws(
+    index: DBIndex,
+    *,
+    cluster: int | None = None,
+    sources: Sequence[Hashable] | None = None,
+    over: Literal["clusters", "entries"] = "clusters",
+    seed: int = 0,
+) -> NDArray[np.float64]:
     """Bootstrap draws (2,000,) of the expectation, of all clusters or of one.
 
-    Target entries are resampled within their clusters and comparison entries beside them; the clusters stand. The
-    product of the two deviations, which is smaller than either by an order of magnitude, is left out.
+    The clusters stand. Target entries are resampled within them; where it is known which source each was made of,
+    sources are resampled whole over all clusters, as copies of one sentence are no evidence of their own, and a cluster
+    none of whose sources was drawn does not count. Comparison entries are resampled beside them. The product of the two
+    deviations, which is smaller than either by an order of magnitude, is left out.
+
+    Args:
+        index: the db-index of the data set.
+        cluster: one cluster, whose entries are resampled by themselves; None takes all.
+        sources: what each of the n target entries was made of; None for entries of their own.
+        over: what the mean is over, ``clusters`` or ``entries``.
+        seed: seed of the resampling.
     """
-    of_entries = index.of_entries if cluster is None else index.cosines[:, cluster]
-    clusters = range(len(index.sizes)) if cluster is None else [cluster]
     order = np.argsort(index.labels, kind="stable")
     parts = np.split(index.projections[order], np.cumsum(index.sizes)[:-1])
-    of_targets = [_mean_draws(parts[k], [seed, 1 + k]) for k in clusters]
-    return np.mean(of_targets, axis=0) + _mean_draws(of_entries, [seed, 0]) - float(of_entries.mean())
+    weights = index.sizes if over == "entries" else np.ones(len(index.sizes))
+    if cluster is not None:
+        of_comparison, of_targets = index.cosines[:, cluster], _mean_draws(parts[cluster], [seed, 1 + cluster])
+    else:
+        of_comparison = np.average(index.cosines, axis=1, weights=weights)
+        of_targets = (
+            np.average([_mean_draws(part, [seed, 1 + k]) for k, part in enumerate(parts)], axis=0, weights=weights)
+            if sources is None
+            else _source_draws(index, sources, over, seed)
+        )
+    return of_targets + _mean_draws(of_comparison, [seed, 0]) - float(of_comparison.mean())
+
+
+def _source_draws(index: DBIndex, sources: Sequence[Hashable], over: str, seed: int) -> NDArray[np.float64]:
+    """Draws (2,000,) of the mean over clusters, or over entries, with sources resampled whole."""
+    place = {source: k for k, source in enumerate(dict.fromkeys(sources))}
+    cells = (np.array([place[source] for source in sources]), index.labels)
+    sums_SK = np.zeros((len(place), len(index.sizes)))
+    counts_SK = sums_SK.copy()
+    np.add.at(sums_SK, cells, index.projections)
+    np.add.at(counts_SK, cells, 1.0)
+
+    def means(drawn_BS: NDArray[np.float64]) -> NDArray[np.float64]:
+        sums_BK, counts_BK = drawn_BS @ sums_SK, drawn_BS @ counts_SK
+        if over == "entries":
+            return sums_BK.sum(axis=1) / counts_BK.sum(axis=1)
+        there = counts_BK > 0
+        return np.divide(sums_BK, counts_BK, where=there, out=np.zeros_like(sums_BK)).sum(axis=1) / there.sum(axis=1)
+
+    return weighted_draws(means, range(len(place)), seed)
 
 
 def _mean_draws(values: NDArray[np.float64], seed: list[int]) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.db_index import DBIndexBenchmark, embedded_texts, nearest
+from fairlab.benchmarks.db_index import DBIndexBenchmark, Read, embedded_texts, nearest
 from fairlab.data.stream.manifest import Manifest
 from fairlab.files import sha256
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
@@ -75,6 +75,25 @@ def test_outliers_draws_and_repeats_are_settings(files, tmp_path):
         measured(files, tmp_path, entries=0)
 
 
+def test_rows_made_of_one_entry_are_resampled_together(files, tmp_path):
+    _, comparison = files
+    copies = write(tmp_path / "u.jsonl", ["10 0"] * 5 + ["0 10"] * 5 + ["10 1"], entry=[*"aaaaabbbbb", "c"])
+    outcome = measured((copies, comparison), tmp_path)
+    assert any("its 11 entries were made of 3, which intervals resample whole" in note.text for note in outcome.notes)
+    alone = measured((copies, comparison), tmp_path, source="id")
+    widths = [
+        next(r.high - r.low for r in found.readings if r.quantity == "over_entries") for found in (outcome, alone)
+    ]
+    assert widths[0] > widths[1]
+
+
+def test_a_fixed_number_of_clusters_stands_beside_the_chosen_one(files, tmp_path):
+    found = {(r.subset, r.quantity): r.value for r in measured(files, tmp_path, fixed=1).readings}
+    assert found["fixed", "expectation"] == pytest.approx(found["all", "over_entries"])
+    assert found["fixed", "expectation"] != pytest.approx(found["all", "expectation"], abs=1e-3)
+    assert ("fixed", "expectation") not in {(r.subset, r.quantity) for r in measured(files, tmp_path, fixed=9).readings}
+
+
 def test_zero_vectors_are_said(tmp_path):
     target, comparison = write(tmp_path / "t.jsonl", ["1 0", "0 0"]), write(tmp_path / "c.jsonl", ["1 0"])
     outcome = DBIndexBenchmark(vectors="", comparison=comparison).measure_data(target, "text", embed, tmp_path)
@@ -83,10 +102,10 @@ def test_zero_vectors_are_said(tmp_path):
 
 def test_vectors_are_a_map_of_a_file(tmp_path):
     target = write(tmp_path / "t.jsonl", [f"{k} 1" for k in range(9000)])
-    vectors, unread = embedded_texts(target, "text", embed, tmp_path / "v")
+    vectors, read = embedded_texts(target, "text", embed, tmp_path / "v")
     assert isinstance(vectors, np.memmap)
     assert vectors[:, 0].tolist() == list(range(9000))
-    assert unread == 0
+    assert read == Read(0, None)
 
 
 def test_an_output_of_augment_is_a_data_set(tmp_path):

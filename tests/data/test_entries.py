@@ -76,11 +76,13 @@ def test_sample_and_expansion_are_kept_whole_whatever_is_trained_on(llama, repor
     every = make(llama, reports, augmented=True).texts["train"]
     make(llama, reports, limit=3).write(tmp_path)
     sample, expansion = (
-        [json.loads(line)["text"] for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
+        [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
         for name in ("sample", "expansion")
     )
-    assert expansion == every
-    assert sample == every[::2]  # each entry stands before its counterpart
+    assert [row["text"] for row in expansion] == every
+    assert [row["text"] for row in sample] == every[::2]  # each entry stands before its counterpart
+    assert [row["entry"] for row in sample] == ["1", "2", "3", "4"]
+    assert [row["entry"] for row in expansion] == ["1", "1", "2", "2", "3", "3", "4", "4"]
 
 
 def test_rows_of_an_augmentation_of_rows_are_taken_fairly(llama, reports):
@@ -101,7 +103,7 @@ def test_an_expandable_sample_comes_first_and_the_others_keep_their_order(llama,
     whole = make(llama, reports, sample=35, limit=35).texts["train"]
     data = make(llama, reports, sample=2, expandable=True, augmentation=OfRiver())
     named = [text for text in whole if "river" in text][:2]
-    assert data.before_limit["sample"] == named
+    assert list(data.before_limit["sample"]) == named
     assert data.texts["train"] == [*named, *[text for text in whole if text not in named][:2]]
     with pytest.raises(FairlabError, match=r"expands \d of 35 entries, fewer than data.sample=9"):
         make(llama, reports, sample=9, expandable=True, augmentation=OfRiver())

@@ -205,3 +205,32 @@ def test_equal_entries_are_one_cluster_and_more_clusters_than_entries_one_senten
     with pytest.raises(FairlabError, match="2 clusters need as many distinct entries, and there are 1"):
         cluster(np.ones((9, 3)), k=2)
     assert cluster(np.eye(3), k=3).k == 3
+
+
+def test_over_entries_every_entry_counts_once():
+    targets, comparisons, labels = data(5)
+    index = db_index(targets, comparisons, labels)
+    every = [literal(targets, np.zeros(len(targets), dtype=int), entry) for entry in comparisons]
+    assert index.over_entries == pytest.approx(np.mean(every), abs=1e-9)
+    assert index.over_entries != pytest.approx(index.value, abs=1e-4)
+    assert draws(index, over="entries").mean() == pytest.approx(index.over_entries, abs=0.01)
+
+
+def test_copies_of_one_entry_are_no_evidence_of_their_own():
+    targets, comparisons, labels = data(6, n=12, m=4000)
+    copies = np.repeat(np.arange(12), 40)
+    few = db_index(targets, comparisons, labels)
+    many = db_index(targets[copies], comparisons, labels[copies])
+    for over in ("clusters", "entries"):
+        as_copies = draws(many, sources=copies.tolist(), over=over)
+        assert as_copies.std() == pytest.approx(draws(few, sources=range(12), over=over).std(), rel=1e-6)
+        assert as_copies.std() > 1.2 * draws(many, over=over).std()
+
+
+def test_a_cluster_without_a_drawn_source_does_not_count():
+    targets = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    index = db_index(targets, np.array([[1.0, 0.0]]), np.array([0, 0, 1]))  # clusters of cosine 1 and 0
+    found = set(np.unique(draws(index, sources=["a", "b", "c"])).round(9))
+    assert found == {0.0, 0.5, 1.0}
+    weighted = set(np.unique(draws(index, sources=["a", "b", "c"], over="entries")).round(9))
+    assert weighted == {0.0, round(1 / 3, 9), round(2 / 3, 9), 1.0}
