@@ -51,6 +51,7 @@ SUBSETS = {
     ("cced", "embedded"): "embedded sentences",
     ("cced", "winogender"): "Winogender sentences",
     ("db_index", "all"): "whole data set",
+    ("db_index", "fixed"): "fixed number of clusters",
     ("holistic_bias", "average"): "all axes",
     ("seat", "average"): "all tests",
 }
@@ -114,6 +115,7 @@ QUANTITIES = {
     ),
     ("crows_pairs", "ties"): ("ties", "pairs whose sentences are equally likely"),
     ("db_index", "expectation"): ("expectation", "mean cosine of the texts to abusive texts (0 is no similarity)"),
+    ("db_index", "over_entries"): ("over entries", "mean cosine to abusive texts, every text counted once"),
     ("db_index", "random_entry"): ("by random entries", "mean cosine to a few abusive texts drawn at random"),
     ("db_index", "spread"): ("spread", "how much it varies with the abusive text compared with"),
     ("db_index", "without_outliers"): ("without outliers", "mean cosine to abusive texts, outliers left out"),
