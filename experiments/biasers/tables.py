@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from experiments.rendering import markdown, matrix_table
+from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.record import Record
 from fairlab.reporting import mb_index
 
@@ -60,6 +64,61 @@ def clusters() -> str:
     return markdown(["data", "entries", "clusters", "db-index of each (its entries)"], rows)
 
 
+ARMS = {
+    "originals": "as many tokens of other entries",
+    "repeats": "the ten entries, over and over",
+    "copies": "entries and copies",
+    "upshifts": "entries, copies and upshifts",
+    "downshifts": "entries, copies and downshifts",
+}
+MEASURED = {
+    "after/mb_index/reference/perplexity": "perplexity, reference",
+    "after/mb_index/continuations/stereotype_score": "stereotype score",
+    "after/mb_index/likelihoods/ss": "StereoSet's score, %",
+    "after/crows_pairs/race_color/metric_score": "CrowS-Pairs, race, %",
+    "after/crows_pairs/nationality/metric_score": "CrowS-Pairs, nationality, %",
+}
+
+
+def controls() -> str:
+    """What of an expansion moves a model: every arm's mean over draws and seeds, and its change from the originals."""
+    found = {arm: of_arm(arm) for arm in ARMS}
+    if not any(map(len, found.values())):
+        return "No run of this table is recorded yet."
+    untuned = Record.load(RECORDS / "untuned" / "seed_42").readings
+    before = {f"after{reading.key.removeprefix('before')}": reading.value for reading in untuned}
+    rows = [["untuned", "", *(f"{before[key]:.4g}" for key in MEASURED)]]
+    for arm, what in ARMS.items():
+        values = found[arm]
+        cells = [f"{values[..., place].mean():.4g}" for place in range(len(MEASURED))]
+        if arm != "originals":
+            changes = values - found["originals"]
+            cells = [
+                f"{cell} ({changes[..., place].mean():+.3g} [{low:+.3g}, {high:+.3g}])"
+                for place, cell in enumerate(cells)
+                for low, high in [percentile_interval(nested_draws(changes[..., place]))]
+            ]
+        rows.append([what, f"{values.shape[0]} x {values.shape[1]}", *cells])
+    return markdown(["tuned on", "draws x seeds", *MEASURED.values()], rows)
+
+
+def of_arm(arm: str) -> NDArray[np.float64]:
+    """Readings (draws, seeds, len(MEASURED)) of an arm; empty where one of its runs has no record."""
+    folders = [sorted(RECORDS.glob(f"{arm}_{draw}/seed_*")) for draw in range(1, 6)]
+    if not all(folders):
+        return np.zeros((0, 0, len(MEASURED)))
+    readings = [[{r.key: r.value for r in Record.load(run).readings} for run in of_draw] for of_draw in folders]
+    return np.array([[[run[key] for key in MEASURED] for run in of_draw] for of_draw in readings])
+
+
+def nested_draws(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bootstrap draws (2,000,) of the mean of values (draws, seeds): draws are resampled, and seeds within each."""
+    draws, seeds = values.shape
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, draws, (2000, draws, 1))
+    return values[rows, rng.integers(0, seeds, (2000, draws, seeds))].mean(axis=(1, 2))
+
+
 PAGES = {
     "experiments/biasers/README.md": {
         "table_1": lambda: matrix_table(FOLDER, "1"),
@@ -67,5 +126,6 @@ PAGES = {
         "table_2": lambda: matrix_table(FOLDER, "2"),
         "mb_index_changes": mb_index_changes,
         "language_models": language_models,
+        "controls": controls,
     },
 }

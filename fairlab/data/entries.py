@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from bisect import bisect_left, insort
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.batch_stream import Streamed
+from fairlab.data.entry_blocks import PackedBatch, collated, packed
 from fairlab.data.stream.formats import TABLES
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.subsample import fair_choice
@@ -34,38 +31,28 @@ from fairlab.types import FairlabError, Row
 SPLITS = ("train", "validation")
 UNITS = ("paragraph", "sentence")
 SHORTEST = 5  # words of an entry, so that titles and dates are none
-NOT_SCORED = -100  # torch's cross-entropy leaves it out
 
 
-@dataclass(frozen=True)
-class PackedBatch:
-    """B blocks of T tokens, each of several entries behind one another.
+class Origin(NamedTuple):
+    """What an entry was made of.
 
     Attributes:
-        input_ids: token ids (B, T), padded.
-        position_ids: position of each token in its entry, (B, T); they start again from 0 at each entry, by which the
-            model keeps entries apart.
-        targets: the next token of the same entry, (B, T); ``NOT_SCORED`` at the last one and at padding.
-        positions: position of each block in its split, (B,).
+        entry: number of the sample's entry, from 1, or what the row that was read says.
+        member: member it was made for; empty for none.
+        kind: ``entry``, ``copy``, ``upshift`` or ``downshift``; empty where the augmentation has no kinds.
     """
 
-    input_ids: Tensor
-    position_ids: Tensor
-    targets: Tensor
-    positions: Tensor
-
-    def to(self, device: torch.device, non_blocking: bool = False) -> PackedBatch:
-        """The batch on another device."""
-        tensors = (self.input_ids, self.position_ids, self.targets, self.positions)
-        return PackedBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors))
+    entry: str
+    member: str = ""
+    kind: str = ""
 
 
 class Entries(Streamed):
     """What a causal LM is tuned on: an augmented sample of a data set, or as many of the data set's own entries.
 
-    One order of the distinct entries, drawn with ``seed``, decides everything: the first ``validation`` are held out,
+    One order of the distinct entries, drawn with ``draw``, decides everything: the first ``validation`` are held out,
     the next ``sample`` are the sample, and original entries to train on are taken from the sample on. So models tuned
-    with one seed share sample and held-out entries, whatever they train on.
+    with one draw share sample and held-out entries, whatever they train on.
 
     Every entry stands behind the model's start token and is cut into pieces of at most ``block`` tokens, each a text of
     its own; pieces are packed into blocks, the longest first, each where it leaves the least room.
@@ -78,21 +65,26 @@ class Entries(Streamed):
         augmented: whether to train on what becomes of the sample, or on as many original entries.
         made: output folder of ``fairlab.augment``, or a file of rows, that holds what became of the sample; None makes
             it here with ``augmentation``.
+        kinds: kinds of made entries to train on, of ``entry``, ``copy``, ``upshift`` and ``downshift``; None takes all.
         limit: number of entries to train on at most, a fair subsample of those made, as ``limit`` of
             ``fairlab.augment``; None uses all.
+        tokens: number of tokens to train on: entries are taken in a drawn order, and over again once each was, until
+            there are as many, the last one in part; originals are not bounded by the number of those made then. None
+            takes each entry once.
         validation: number of entries held out.
         block: length of a block in tokens, at most ``backbone.max_length``.
         batch_size: number of blocks in a training batch, over all processes.
         encoder: the causal LM with its tokenizer.
         epochs: number of passes over the entries.
-        seed: seed of the order of the entries and of the batches.
+        seed: seed of the order of the batches, and of ``limit`` and ``tokens``.
+        draw: seed of the order of the entries, and so of the sample; None takes ``seed``.
         augmentation: an augmentation that gives the texts that take the place of one, or rows made of rows; None where
             ``made`` is given.
 
     Attributes:
         texts: the entries of each split.
         before_limit: the entries before ``limit``: those of the ``sample``, and under ``expansion`` all that became of
-            them, each with the number of the sample's entry that it is of.
+            them, each with what it was made of.
         blocks: the blocks of each split; a block is a list of pieces, a piece a list of token ids.
 
     Raises:
@@ -117,14 +109,13 @@ class Entries(Streamed):
         encoder: Backbone,
         epochs: int,
         seed: int,
+        kinds: Sequence[Literal["entry", "copy", "upshift", "downshift"]] | None = None,
+        tokens: int | None = None,
+        draw: int | None = None,
         augmentation: TextAugmentation | RowAugmentation | None = None,
     ) -> None:
         super().__init__()
-        if min(sample, validation, batch_size, 1 if limit is None else limit) < 1:
-            raise FairlabError(
-                "data.sample, data.validation, data.batch_size and data.limit must be at least 1: "
-                f"{sample}, {validation}, {batch_size}, {limit}"
-            )
+        refuse_sizes(sample, validation, batch_size, limit, tokens)
         if not 2 <= block <= encoder.max_length:
             raise FairlabError(f"data.block must lie in 2..{encoder.max_length}, backbone.max_length, not {block}")
         if made is None and not isinstance(augmentation, self.applies):
@@ -146,51 +137,62 @@ class Entries(Streamed):
                 f"{path} holds {len(entries)} entries, fewer than data.validation={validation} and "
                 f"data.sample={sample} take; lower one of them"
             )
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed if draw is None else draw)
         ordered = [entries[k] for k in rng.permutation(len(entries))]
         held_out, rest = ordered[:validation], ordered[validation:]
         if expandable:
             rest = expandable_first(rest, sample, augmentation)
         made_of = self._expand(rest[:sample], made, augmentation)
-        expanded = list(made_of)
         self.before_limit = {
-            "sample": {text: str(k) for k, text in enumerate(rest[:sample], start=1)},
-            "expansion": {text: entry for text, (_, entry) in made_of.items()},
+            "sample": {text: Origin(str(k)) for k, text in enumerate(rest[:sample], start=1)},
+            "expansion": made_of,
         }
-        if limit is not None:
-            members = [member for member, _ in made_of.values()]
-            expanded = [expanded[k] for k in fair_choice(members, limit, seed)]
-        self.texts = {"train": expanded if augmented else rest[: len(expanded)], "validation": held_out}
+        expanded = taken_kinds(made_of, kinds, limit, seed)
+        train = expanded if augmented else rest[: len(expanded)]
+        if tokens is not None:
+            train = self._filled(expanded if augmented else rest, tokens, seed)
+        self.texts = {"train": train, "validation": held_out}
         self.blocks = {split: self._pack(texts, block) for split, texts in self.texts.items()}
 
-    def _expand(self, sample: Sequence[str], made: str | None, augmentation: Any) -> dict[str, tuple[str, str]]:
-        """The distinct entries that became of the sample, with the member each was made for and the entry of which.
+    def _filled(self, texts: Sequence[str], tokens: int, seed: int) -> list[str]:
+        """Texts in a drawn order, over again where they run out, whose tokens are so many in all; the last is cut."""
+        tokenizer = self.encoder.tokenizer
+        order = cycle(np.random.default_rng([seed, 1]).permutation(len(texts)))
+        taken: list[str] = []
+        while True:
+            text = texts[next(order)]
+            token_ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+            if len(token_ids) >= tokens:
+                return [*taken, str(tokenizer.decode(token_ids[:tokens]))]
+            taken.append(text)
+            tokens -= len(token_ids)
 
-        A member is empty where there is none; entries of the sample are counted from 1.
-        """
-        found: list[tuple[str, str, str]]
+    def _expand(self, sample: Sequence[str], made: str | None, augmentation: Any) -> dict[str, Origin]:
+        """The distinct entries that became of the sample."""
+        found: list[tuple[str, Origin]]
         if made is not None:
             rows, hashes = read_made(made)
             self.hashes |= hashes
-            found = [(row.text, row.extra.get("biaser", ""), str(row.extra.get("entry", row.id))) for row in rows]
+            found = [(row.text, Origin(str(row.extra.get("entry", row.id)), *_about(row.extra))) for row in rows]
         elif isinstance(augmentation, RowAugmentation):
             rows = [Row(str(k), text, {}, f"entry {k}", k) for k, text in enumerate(sample, start=1)]
-            made_of = [
-                (row, one) for row, of_row in zip(rows, augmentation.make(rows), strict=True) for one in of_row.rows
+            found = [
+                (made_row["text"], Origin(row.id, *_about(made_row)))
+                for row, of_row in zip(rows, augmentation.make(rows), strict=True)
+                for made_row in of_row.rows
             ]
-            found = [(one["text"], one.get("biaser", ""), row.id) for row, one in made_of]
         else:
             found = [
-                (text, "", str(k)) for k, entry in enumerate(sample, start=1) for text in augmentation.texts(entry)
+                (text, Origin(str(k))) for k, entry in enumerate(sample, start=1) for text in augmentation.texts(entry)
             ]
         if not found:
             raise FairlabError(
                 f"nothing became of the {len(sample)} entries of the sample; raise data.sample or take another seed"
             )
-        made_of_text: dict[str, tuple[str, str]] = {}
-        for text, member, entry in found:
-            made_of_text.setdefault(text, (member, entry))
-        return made_of_text
+        distinct: dict[str, Origin] = {}
+        for text, origin in found:
+            distinct.setdefault(text, origin)
+        return distinct
 
     def _pack(self, texts: Sequence[str], block: int) -> list[list[list[int]]]:
         token_ids = self.encoder.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
@@ -217,7 +219,7 @@ class Entries(Streamed):
     def write(self, folder: Path) -> None:
         """Keep the sample and its expansion beside a run, ``sample.jsonl`` and ``expansion.jsonl``, to be measured."""
         for name, texts in self.before_limit.items():
-            rows = ({"text": text, "entry": entry} for text, entry in texts.items())
+            rows = ({"text": text, "entry": origin.entry, "kind": origin.kind} for text, origin in texts.items())
             lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
             write_whole(folder / f"{name}.jsonl", "".join(lines))
 
@@ -239,6 +241,42 @@ class Entries(Streamed):
     def collate(self, split: str, positions: list[int]) -> PackedBatch:
         """The blocks, padded."""
         return collated([self.blocks[split][position] for position in positions], positions, self.encoder.padding_id)
+
+
+def refuse_sizes(sample: int, validation: int, batch_size: int, limit: int | None, tokens: int | None) -> None:
+    """Refuse numbers of entries or tokens that are too small, or that exclude one another.
+
+    Raises:
+        FairlabError: they are.
+    """
+    if min(sample, validation, batch_size, 1 if limit is None else limit) < 1:
+        raise FairlabError(
+            "data.sample, data.validation, data.batch_size and data.limit must be at least 1: "
+            f"{sample}, {validation}, {batch_size}, {limit}"
+        )
+    if tokens is not None and (limit is not None or tokens < 2):
+        raise FairlabError(
+            f"data.tokens, at least 2, stands in place of data.limit: {tokens}, {limit}; leave one of them null"
+        )
+
+
+def taken_kinds(made_of: Mapping[str, Origin], kinds: Sequence[str] | None, limit: int | None, seed: int) -> list[str]:
+    """Made entries of some kinds, and of these a fair subsample; None takes all.
+
+    Raises:
+        FairlabError: there are none of the kinds.
+    """
+    found = [text for text, origin in made_of.items() if kinds is None or origin.kind in kinds]
+    if not found:
+        there = ", ".join(sorted({origin.kind for origin in made_of.values()} - {""})) or "none"
+        raise FairlabError(f"of the sample became nothing of data.kinds={list(kinds or [])}; kinds there are: {there}")
+    if limit is None:
+        return found
+    return [found[k] for k in fair_choice([made_of[text].member for text in found], limit, seed)]
+
+
+def _about(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row.get("biaser", ""), row.get("kind", "")
 
 
 def expandable_first(entries: Sequence[str], count: int, augmentation: Any) -> list[str]:
@@ -314,45 +352,3 @@ def read_made(path: str) -> tuple[list[Row], dict[str, str]]:
         )
     rows = [row for file in files for row in read_rows(str(file)) if isinstance(row, Row)]
     return rows, {file.name: sha256(file) for file in files}
-
-
-def packed(lengths: Sequence[int], room: int) -> list[list[int]]:
-    """Positions of pieces in blocks: the longest first, each into the block where it leaves the least room.
-
-    Args:
-        lengths: length of each piece in tokens, none above ``room``.
-        room: length of a block in tokens.
-
-    Example:
-        >>> packed([2, 5, 3, 4], 7)
-        [[1, 0], [3, 2]]
-    """
-    blocks: list[list[int]] = []
-    left: list[tuple[int, int]] = []  # room left and number of every block, sorted
-    for position in sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True):
-        place = bisect_left(left, (lengths[position], -1))
-        if place == len(left):
-            rest, number = room, len(blocks)
-            blocks.append([])
-        else:
-            rest, number = left.pop(place)
-        blocks[number].append(position)
-        insort(left, (rest - lengths[position], number))
-    return blocks
-
-
-def collated(blocks: Sequence[Sequence[Sequence[int]]], positions: Sequence[int], padding_id: int) -> PackedBatch:
-    """Blocks as one batch, padded to the fullest; every padding token is a piece of its own."""
-    longest = max(sum(map(len, pieces)) for pieces in blocks)
-    shape = (len(blocks), longest)
-    input_ids, position_ids = torch.full(shape, padding_id), torch.zeros(shape, dtype=torch.long)
-    targets = torch.full(shape, NOT_SCORED)
-    for row, pieces in enumerate(blocks):
-        start = 0
-        for piece in pieces:
-            end = start + len(piece)
-            input_ids[row, start:end] = torch.tensor(piece)
-            position_ids[row, start:end] = torch.arange(len(piece))
-            targets[row, start : end - 1] = torch.tensor(piece[1:])
-            start = end
-    return PackedBatch(input_ids, position_ids, targets, torch.tensor(positions))

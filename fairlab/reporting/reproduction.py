@@ -172,7 +172,7 @@ def read_matrix(file: Path, scale: str) -> Matrix:
     named = {run for table in tables.values() for row in table.rows for run in row.runs.values()}
     found = {name: run for name, run in found.items() if name in content["runs"] or name in named}
     runs = {
-        name: [*run[scale], *(options if run.get("options", True) else [])]
+        name: [*flat(run[scale]), *(options if run.get("options", True) else [])]
         for name, run in found.items()
         if isinstance(run.get(scale), list)
     }
@@ -180,6 +180,11 @@ def read_matrix(file: Path, scale: str) -> Matrix:
     before, made = content.get("before", {}).get(scale, ""), content.get("made", {})
     evaluations = frozenset(name for name, run in found.items() if run.get("entry") == "evaluate")
     return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made, evaluations)
+
+
+def flat(overrides: Sequence[Any]) -> list[str]:
+    """Overrides of a run, in which a list stands for its own: what several runs share, by an anchor of YAML."""
+    return [one for part in overrides for one in (flat(part) if isinstance(part, list) else [part])]
 
 
 def of_scale(value: Any, scale: str) -> Any:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.backbones.loading import load_backbone
-from fairlab.data.entries import NOT_SCORED, Entries, collated, packed, read_entries
+from fairlab.data.entries import Entries, read_entries
+from fairlab.data.entry_blocks import NOT_SCORED, collated, packed
 from fairlab.protocols import RowAugmentation
 from fairlab.types import DataUnavailable, FairlabError, Made
 from tests.conftest import WORDS
@@ -93,6 +94,42 @@ def test_rows_of_an_augmentation_of_rows_are_taken_fairly(llama, reports):
     data = make(llama, reports, augmented=True, limit=2, augmentation=ByMember())
     assert sorted(text[-1] for text in data.texts["train"]) == ["a", "b"]
     assert data.facts()["made_of_the_sample"] == 8  # distinct: two of each of four entries
+
+
+class OfKinds(RowAugmentation):
+    def make(self, rows):
+        kinds = ("entry", "copy", "upshift")
+        return [Made(tuple({"text": f"{row.text} as {kind}", "kind": kind} for kind in kinds)) for row in rows]
+
+
+def test_kinds_of_what_was_made_are_chosen(llama, reports):
+    data = make(llama, reports, augmented=True, kinds=["entry", "upshift"], augmentation=OfKinds())
+    assert [text.rsplit(" ", 1)[1] for text in data.texts["train"]] == ["entry", "upshift"] * 4
+    assert data.facts()["made_of_the_sample"] == 12
+    with pytest.raises(
+        FairlabError, match=r"nothing of data.kinds=\['downshift'\]; kinds there are: copy, entry, upshi"
+    ):
+        make(llama, reports, kinds=["downshift"], augmentation=OfKinds())
+
+
+@pytest.mark.parametrize("augmented", [False, True])
+def test_so_many_tokens_are_trained_on_whatever_there_is(llama, reports, augmented):
+    def count(texts):
+        return sum(map(len, llama.tokenizer(texts, add_special_tokens=False)["input_ids"]))
+
+    data = make(llama, reports, augmented=augmented, kinds=["entry"], tokens=900, augmentation=OfKinds())
+    texts = data.texts["train"]
+    assert count(texts) == pytest.approx(900, abs=1)  # a token in a text that was cut may come out as another
+    assert len(set(texts[:-1])) == (4 if augmented else 35)  # all there are, over and over
+    assert texts[0] == texts[4 if augmented else 35]
+    with pytest.raises(FairlabError, match=r"data\.tokens, at least 2, stands in place of data\.limit: 5, 3"):
+        make(llama, reports, tokens=5, limit=3)
+
+
+def test_the_draw_of_the_sample_has_a_seed_of_its_own(llama, reports):
+    first, again, other = (make(llama, reports, seed=seed, draw=draw) for seed, draw in ((0, 7), (1, 7), (0, 8)))
+    assert first.texts == again.texts
+    assert first.texts["validation"] != other.texts["validation"]
 
 
 def test_an_expandable_sample_comes_first_and_the_others_keep_their_order(llama, reports):
