@@ -57,6 +57,13 @@ def combinations() -> Iterator[tuple[str, str, str, list[Readings]]]:
                     yield encoder, method, then, [readings(run) for run in runs]
 
 
+def in_bfloat16(encoder: str, method: str, then: str) -> bool:
+    """Whether the encoders of a combination were trained with matrices multiplied in bfloat16."""
+    folders = (FOLDER / encoder / method / then).glob("seed_*")
+    facts = [Record.load(folder).provenance.get("training", {}) for folder in folders]
+    return any("bf16" in one.get("precision", "") for one in facts)
+
+
 def compared() -> Iterator[tuple[str, str, str, list[Readings]]]:
     """Those combinations that the pages look at test by test and search by search."""
     return (one for one in combinations() if one[1:3] in COMPARED)
@@ -140,7 +147,7 @@ def composed() -> str:
         rows.append(
             [
                 encoder,
-                METHODS[method],
+                METHODS[method] + (", bf16" if in_bfloat16(encoder, method, then) else ""),
                 THEN[then],
                 str(len(runs)),
                 f"{gap_now / gap - 1:+.1%}",
@@ -205,7 +212,8 @@ def sizes() -> str:
         kept = [f"{run[f'after/cced/{name}/gap_kept'].value - 1:+.1%}" for name in ("winogender", "embedded")]
         seat, sts = run[f"after/{SEAT}"], run[f"after/{STS}"].value - run[f"before/{STS}"].value
         first = " of ".join(map(str, men_first(run)))
+        number_format = " (bf16)" if in_bfloat16("minilm_mlm", f"ccd_rules_{number}", "none") else ""
         cells = [*kept, f"{seat.value:.2f}", first, f"{run[f'after/{DEVIATION}'].value:.3f}", f"{sts:+.2f}"]
-        rows.append([f"{number:,}", f"{steps:,}", *cells])
+        rows.append([f"{number:,}{number_format}", f"{steps:,}", *cells])
     header = ["groups", "steps", "gap, Winogender", "gap, embedded", "SEAT", "men's document first", "deviation"]
     return markdown([*header, "STS-B"], rows)
