@@ -141,10 +141,8 @@ def measure_run(name: str, run: Path, method: str, asked: Sequence[str]) -> None
     record, measured = Record.load(run), Measured(name, run)
     config = record.config
     facts = {"training": {key: record.provenance[key] for key in ("revision", "method", "wall_seconds")}}
-    facts["training"] |= {
-        "losses": [record.history[0], record.history[-1]],
-        "precision": config["trainer"]["precision"],
-    }
+    precision = config["trainer"]["precision"]
+    facts["training"] |= {"losses": [record.history[0], record.history[-1]], "precision": precision}
     for then in asked:
         groups = [] if then == "none" else trained_on(config)
         matrix = THEN[then](measured.trained, groups, config["seed"])
