@@ -21,7 +21,9 @@ DEVIATION, STS = "bias_ir/average/deviation", "stsb/dev/spearman"
 TESTS = ("6", "6b", "7", "7b", "8", "8b")
 METHODS = {
     "original": "none",
+    "dropout": "Dropout",
     "dpce": "DPCE",
+    "dpce_groups": "DPCE on the groups of CCD",
     "dpce_3_epochs": "DPCE, 3 epochs",
     "dpce_fixed": "DPCE, fixed",
     "adept_scaled": "ADEPT-F, rho scaled",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from experiments.ccd.composed import GAP, SEAT, STS, called, change, combinations
+from experiments.ccd.composed import GAP, METHODS, SEAT, STS, called, change, combinations
 
 FOLDER = Path(__file__).parent
 WIDTH, HEIGHT, LEFT, TOP = 780, 280, 60, 30
@@ -28,8 +28,8 @@ COLOURS = {  # of what follows the method; a method has a shade
     "ccd_linear_drift_32": "#2a8a4a",
     "ccd_linear_lean_1": "#8d3fa8",
 }
-BASELINES = ("dpce", "dpce_3_epochs", "dpce_fixed", "adept_scaled", "adept_10_epochs", "adept_fixed")
-SHADES = {"original": 0.2, **dict.fromkeys(BASELINES, 0.35), "ccd": 0.7, "ccd_aligned": 1.0}
+OWN_SHADES = {"original": 0.2, "ccd": 0.7, "ccd_aligned": 1.0}
+SHADES = dict.fromkeys(METHODS, 0.35) | OWN_SHADES
 
 
 @dataclass(frozen=True)
