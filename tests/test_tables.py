@@ -147,3 +147,23 @@ def test_how_many_sentences_and_groups_the_page_says():
     assert "25,030 rows written of 28,520 read" in {note.text for note in record.notes}
     assert "28,520 real sentences" in page
     assert "groups of 25,030 of them" in page
+
+
+def test_what_the_page_says_of_fine_tuned_encoders():
+    from experiments.ccd.tables import RECORDS, readings
+
+    accuracy = {
+        (task, encoder): readings(f"finetuning/{task}_{encoder}/seed_42")[f"after/{task}/dev/accuracy"]
+        for task in ("sst2", "mrpc", "mnli", "rte")
+        for encoder in ("original", "ccd", "dpce")
+    }
+    for task in ("sst2", "mrpc", "mnli", "rte"):
+        original = accuracy[task, "original"]
+        majority = readings(f"finetuning/{task}_original/seed_42")[f"after/{task}/dev/majority"]
+        assert original.low > majority.value  # learned
+        assert abs(accuracy[task, "ccd"].value - original.value) < 2
+    assert 6 < accuracy["rte", "original"].value - accuracy["rte", "dpce"].value < 7.5
+    assert 2.5 < accuracy["mrpc", "original"].value - accuracy["mrpc", "dpce"].value < 3.5
+    assert 6 < accuracy["mrpc", "original"].high - accuracy["mrpc", "original"].low < 9
+    assert 11 < accuracy["rte", "original"].high - accuracy["rte", "original"].low < 13
+    assert sorted(run.name for run in (RECORDS / "finetuning").glob("*_adept")) == []
