@@ -14,6 +14,7 @@ SCRIPTS = [
     "rewriting_speed",
     "seat_permutations",
     "likelihoods",
+    "likelihood_precision",
     "llm_ledger",
     "db_index",
     "continuations",
@@ -31,9 +32,11 @@ SCRIPTS = [
 
 
 def performance(name: str) -> str:
-    """The committed figures of a script in perf/."""
+    """The committed figures of a script in perf/, or that there are none."""
     sys.path.insert(0, str(Path(__file__).parent))
     script = importlib.import_module(name)
+    if not script.RESULTS.is_file():
+        return f"Not measured yet: `python perf/{name}.py --write` does it."
     return script.table(json.loads(script.RESULTS.read_text(encoding="utf-8")))
 
 

@@ -62,6 +62,13 @@ def test_the_bench_ends_in_one_sentence(bench, monkeypatch, capsys):
     assert "rewriting is left out; give --augly" in capsys.readouterr().out
 
 
+def test_a_script_without_committed_figures_is_not_run(bench, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(bench, "results", lambda script: tmp_path / f"{script}.json")
+    monkeypatch.setattr(bench.subprocess, "run", None)
+    assert bench.run("db_index", [], tmp_path) == []
+    assert "not compared: no figures of it are committed" in capsys.readouterr().out
+
+
 def test_scripts_write_where_the_variable_says(bench, monkeypatch, tmp_path):
     harness = load("harness", monkeypatch)
     assert harness.results("x").parent.name == "results"
@@ -70,5 +77,6 @@ def test_scripts_write_where_the_variable_says(bench, monkeypatch, tmp_path):
 
 
 def test_every_script_of_the_bench_has_committed_figures(bench):
-    assert all(bench.results(script).is_file() for script in bench.SCRIPTS)
+    without = {script for script in bench.SCRIPTS if not bench.results(script).is_file()}
+    assert without <= {"likelihood_precision"}  # whose page says that it is not measured yet
     assert set(bench.TAKES) <= set(bench.SCRIPTS)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, 
         count = sum(group.extra.get("split", "train") == "train" for group in groups)
         return count, tokens, f"groups of {', '.join(places)}"
     if kind == "LabelledTexts" and data.get("path") is None and all(map(at_hand, named_files(data))):
-        return len(read_task(str(data["task"]), "train")), tokens, "examples in FAIRLAB_DATA"
+        return _examples(str(data["task"]), os.environ.get("FAIRLAB_DATA")), tokens, "examples in FAIRLAB_DATA"
     paths = [found for name in named_files(data) if (found := at_hand(name)) is not None]
     if len(paths) == 1 and paths[0].is_file() and paths[0].suffix in (".jsonl", ".tsv", ".txt"):
         if kind == "AttributeSentences":
@@ -97,6 +98,12 @@ def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, 
     if known:
         return int(known["examples"]), tokens, str(known["source"])
     return None, tokens, "the data is not at hand, and its size is not listed"
+
+
+@cache
+def _examples(task: str, folder: str | None) -> int:
+    """Number of training examples in ``folder``, counted once for all runs of a plan that train on them."""
+    return len(read_task(task, "train"))
 
 
 def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
