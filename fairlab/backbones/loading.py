@@ -280,8 +280,6 @@ def _fresh(config: PretrainedConfig, seed: int) -> PreTrainedModel:
 
 
 def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> PreTrainedModel:
-    from transformers.initialization import no_init_weights
-
     from fairlab.backbones.adapters import EMBEDDED, FILE, merge_adapters
     from fairlab.backbones.masked_lm import with_masked_lm_head
 
@@ -291,8 +289,7 @@ def _with_adapters(model: PreTrainedModel, name: str, expected: str | None) -> P
         raise FairlabError(f"fairlab comes with no adapters {name}; there are: {there}")
     if expected and (found := sha256(file)) != expected:
         raise FairlabError(f"the adapters {name} have SHA-256 {found}, not {expected}; reinstall fairlab")
-    with no_init_weights():  # the file holds all of the head; drawing numbers for it takes a third of a second
-        model = with_masked_lm_head(model)
+    model = with_masked_lm_head(model)
     merge_adapters(model, file)
     return model
 
