@@ -15,7 +15,7 @@ from fairlab.planning.sizes import ModelSize, model_size
 from fairlab.planning.work import Work, training_flops, training_work
 
 LOSS_OVER_WORDS = ("MLM", "CausalLMTuning", "PerturberTraining")  # methods whose loss is over the vocabulary
-FITTED = ("INLP", "SentenceDebias")  # methods that read their data once and take no gradients
+FITTED = ("CCDLinear", "INLP", "SentenceDebias")  # methods that read their data once and train no layer
 
 
 @dataclass(frozen=True)
