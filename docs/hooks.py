@@ -9,6 +9,9 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+from fairlab.record import without_secrets
+from fairlab.reporting.browsing import browse, view_page
+
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)")
 # Pages elsewhere in the repository, by their place on the site.
@@ -25,6 +28,7 @@ ELSEWHERE |= {
     str(path.relative_to(ROOT)): f"results/{path.parent.name}.md"
     for path in sorted((ROOT / "experiments").glob("*/README.md"))
 }
+RUNS = {"experiments/atlas/records": "atlas_runs.html"}  # folders of records, and the page that shows their runs
 
 
 def on_config(config: Any) -> Any:
@@ -44,6 +48,9 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the made pages."""
     for source, place in ELSEWHERE.items():
         files.append(File.generated(config, place, content=(ROOT / source).read_text(encoding="utf-8")))
+    for folder, place in RUNS.items():
+        if has_runs(folder):
+            files.append(File.generated(config, place, content=runs_page(folder)))
     for group in groups():
         files.append(File.generated(config, f"configuration/{group}.md", content=configuration(group)))
     for name in modules():
@@ -61,12 +68,23 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         if "://" in target or own.startswith(("api/", "configuration/")):
             return match[0]
         place = os.path.normpath(os.path.join(os.path.dirname(source), target))
-        page_of = ELSEWHERE.get(place) or (place.removeprefix("docs/") if place.startswith("docs/") else None)
+        shown = RUNS[place] if place in RUNS and has_runs(place) else None
+        page_of = ELSEWHERE.get(place) or shown or (place.removeprefix("docs/") if place.startswith("docs/") else None)
         if page_of is None:
             return label
         return f"{image}[{label}]({os.path.relpath(page_of, os.path.dirname(own) or '.')}{anchor or ''})"
 
     return LINK.sub(turned, markdown)
+
+
+def has_runs(folder: str) -> bool:
+    """Whether there is a record below a folder of the repository."""
+    return any((ROOT / folder).rglob("record.json"))
+
+
+def runs_page(folder: str) -> str:
+    """The page of ``fairlab.view`` of the runs below a folder of the repository."""
+    return without_secrets(view_page(browse([ROOT / folder]), served=False))
 
 
 def groups() -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a script, it has its own folder there alone
 from experiments.agreement import tables as agreement
+from experiments.atlas import tables as atlas
 from experiments.biasers import tables as biasers
 from experiments.causal_lm import tables as causal_lm
 from experiments.ccd import tables as ccd
@@ -45,6 +46,7 @@ for module in (
     own_axis,
     perturbation,
     agreement,
+    atlas,
     cluster,
     llm,
     performance,

@@ -23,6 +23,7 @@ from fairlab.run.build import plain
 from fairlab.run.matrix_jobs import (
     RunOfSeed,
     commands_of,
+    folder_of,
     job_name,
     jobs_of,
     making_of,
@@ -30,6 +31,7 @@ from fairlab.run.matrix_jobs import (
     places,
     run_missing,
     state_of,
+    takes_over,
 )
 from fairlab.run.schema import refuse_misfits
 from fairlab.types import FairlabError
@@ -123,7 +125,10 @@ def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path, *, ca
     sizes: dict[str, ModelSize] = {}
     for run, count in seeds.items():
         entry = "evaluate" if run in matrix.evaluations else "train"
-        plan = planned(entry, run, overrides_of(run, matrix.seeds[0], matrix, output), times=count, made=sizes)
+        overrides = overrides_of(run, matrix.seeds[0], matrix, output)
+        if matrix.before not in ("", run) and takes_over(run, matrix):
+            overrides.append(f"before={folder_of(matrix.before, matrix.seeds[0], output)}")
+        plan = planned(entry, run, overrides, times=count, made=sizes)
         sizes |= {f"/runs/{run}/": plan.size} if plan.size is not None else {}
         plans.append(plan)
     found, busy = devices(calibrate=calibrate)

@@ -9,13 +9,29 @@ from typing import Any
 
 from fairlab.planning.calls import Calls, calls_of
 from fairlab.planning.hours import Device
+from fairlab.planning.measuring import head_of, phases, tokens_read
 from fairlab.planning.memory import Memory, training_memory
 from fairlab.planning.needs import Need, model_settings, needs_of
 from fairlab.planning.sizes import ModelSize, model_size
-from fairlab.planning.work import Work, training_flops, training_work
+from fairlab.planning.work import Work, reading_flops, training_flops, training_work
 
 LOSS_OVER_WORDS = ("MLM", "CausalLMTuning", "PerturberTraining")  # methods whose loss is over the vocabulary
-FITTED = ("INLP", "SentenceDebias", "CCDLinear")  # methods that read their data once: no gradients of the network
+FITTED = ("CCDLinear", "INLP", "SentenceDebias")  # methods that read their data once and train no layer
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What the benchmarks of a run take.
+
+    Attributes:
+        tokens: that models read in all phases.
+        flops: of reading them.
+        unknown: benchmarks that are not in it.
+    """
+
+    tokens: float
+    flops: float
+    unknown: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -30,6 +46,7 @@ class RunPlan:
         work: what its training takes; None where it trains no network.
         memory: what a device needs; None likewise.
         flops: of its training; None where they are not known.
+        measured: what its benchmarks take; None where that is not known of any.
         mixed: whether it multiplies in bfloat16.
         calls: what it asks a language model.
         problem: why it cannot be planned; empty where it can.
@@ -44,6 +61,7 @@ class RunPlan:
     work: Work | None = None
     memory: Memory | None = None
     flops: float | None = None
+    measured: Measuring | None = None
     mixed: bool = False
     calls: Calls | None = None
     problem: str = ""
@@ -69,7 +87,8 @@ def plan_of_run(
     """
     models = model_settings(config)
     size = _size(models[0], made or {}) if models else None
-    plan = RunPlan(title, commands, needs_of(config), size, times=times)
+    measured = _measuring(config, models, made or {})
+    plan = RunPlan(title, commands, needs_of(config), size, measured=measured, times=times)
     if "method" not in config:
         texts = None if "input" not in config else training_work(_as_training(config)).items
         return replace(plan, calls=calls_of(config, texts))
@@ -85,6 +104,20 @@ def plan_of_run(
     mixed = "bf16" in str(config["trainer"].get("precision", ""))
     memory = _memory(config, size, work, method, mixed)
     return replace(plan, work=work, memory=memory, flops=flops, mixed=mixed, calls=calls_of(config, None))
+
+
+def _measuring(
+    config: Mapping[str, Any], models: Sequence[Mapping[str, Any]], made: Mapping[str, ModelSize]
+) -> Measuring | None:
+    """What the benchmarks take on every model that is measured; None where there are none, or no size is known."""
+    read, flops, unknown = 0.0, 0.0, list[str]()
+    for settings in models:
+        if (size := _size(settings, made)) is None:
+            return None
+        tokens, unknown = tokens_read(config, head_of(settings))
+        times = phases(config) if "method" in config else 1
+        read, flops = read + times * tokens, flops + times * reading_flops(size.multiplied, tokens)
+    return Measuring(read, flops, unknown) if flops else None
 
 
 def _size(settings: Mapping[str, Any], made: Mapping[str, ModelSize]) -> ModelSize | None:
@@ -198,6 +231,10 @@ def _run(run: RunPlan, devices: Sequence[Device]) -> list[str]:
         lines.append("    FLOP and hours of training: not said, as the number of items is not known")
     elif run.unestimated:
         lines.append(f"    {run.unestimated}; what training takes is not estimated")
+    if run.measured is not None:
+        besides = f", besides {', '.join(run.measured.unknown)}" if run.measured.unknown else ""
+        hours = _hours(run.measured.flops, False, None, devices)
+        lines.append(f"    measuring reads about {_millions(round(run.measured.tokens))} tokens{besides}: {hours}")
     if run.calls is not None:
         lines.append(f"    language model: {_asked(run.calls)}")
     return lines
@@ -257,10 +294,10 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
     if known:
         flops = sum((run.flops or 0) * run.times for run in known)
         lines.append(f"  training: {flops:.2g} FLOP in {sum(run.times for run in known)} runs")
-        for device in devices:
-            spans = [device.hours((run.flops or 0) * run.times, mixed=run.mixed) for run in known]
-            span = _span(sum(few for few, _ in spans), sum(many for _, many in spans))
-            lines.append(f"    on {device.name}, one after the other: {span}")
+        lines += _one_after_the_other([((run.flops or 0) * run.times, run.mixed) for run in known], devices)
+    if measured := [(run.measured.flops * run.times, False) for run in runs if run.measured is not None]:
+        lines.append(f"  measuring: {sum(flops for flops, _ in measured):.2g} FLOP")
+        lines += _one_after_the_other(measured, devices)
     if open_runs:
         lines.append(f"  {open_runs} more runs train on a number of items that is not known, and are not in the sum")
     memories = [run.memory.total for run in runs if run.memory is not None]
@@ -276,6 +313,16 @@ def _sum(runs: Sequence[RunPlan], devices: Sequence[Device]) -> list[str]:
     return lines
 
 
+def _one_after_the_other(work: Sequence[tuple[float, bool]], devices: Sequence[Device]) -> list[str]:
+    """Hours on every device of work in FLOP, each with whether it is in bfloat16."""
+    lines = []
+    for device in devices:
+        spans = [device.hours(flops, mixed=mixed) for flops, mixed in work]
+        span = _span(sum(few for few, _ in spans), sum(many for _, many in spans))
+        lines.append(f"    on {device.name}, one after the other: {span}")
+    return lines
+
+
 def _basis(devices: Sequence[Device], busy: str) -> list[str]:
     """What the figures rest on."""
     lines = ["What the figures rest on", "------------------------"]
@@ -288,7 +335,7 @@ def _basis(devices: Sequence[Device], busy: str) -> list[str]:
     return [
         *lines,
         *([f"  no hours of this machine: {busy}"] if busy else []),
-        "  Training is 6 FLOP for each parameter and token, 4 with adapters. Loading, measuring and reports",
+        "  Training is 6 FLOP for each parameter and token, 4 with adapters, measuring 2. Loading and reports",
         "  come on top, and so do a method's own passes over its data. Formulas and sources: docs/planning.md.",
     ]
 

@@ -146,11 +146,11 @@ def read_matrix(file: Path, scale: str) -> Matrix:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise FairlabError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
-    for key, kind in {"published": str, "seeds": list, "options": dict, "runs": dict, "tables": dict}.items():
+    for key, kind in {"seeds": list, "options": dict, "runs": dict, "tables": dict}.items():
         if not isinstance(content, dict) or not isinstance(content.get(key), kind):
             raise FairlabError(f"{file} has no '{key}' of its kind; see experiments/ccd/matrix.yaml")
     paper = file.parent.name
-    published = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))
+    published = _printed(content)
     options = content["options"].get(scale, [])
     found = content["runs"] | task_runs(content, scale)
     tables = {}
@@ -176,7 +176,8 @@ def read_matrix(file: Path, scale: str) -> Matrix:
         for name, run in found.items()
         if isinstance(run.get(scale), list)
     }
-    unavailable = {name: str(run.get(scale, "")) for name, run in found.items() if name not in runs}
+    nothing = f"the matrix has no run at {scale} scale"
+    unavailable = {name: str(run.get(scale, nothing)) for name, run in found.items() if name not in runs}
     before, made = content.get("before", {}).get(scale, ""), content.get("made", {})
     evaluations = frozenset(name for name, run in found.items() if run.get("entry") == "evaluate")
     return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made, evaluations)
@@ -185,6 +186,14 @@ def read_matrix(file: Path, scale: str) -> Matrix:
 def flat(overrides: Sequence[Any]) -> list[str]:
     """Overrides of a run, in which a list stands for its own: what several runs share, by an anchor of YAML."""
     return [one for part in overrides for one in (flat(part) if isinstance(part, list) else [part])]
+
+
+def _printed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The printed tables of the paper that a matrix names; a matrix of no paper has none."""
+    if "published" not in content:
+        return {}
+    tables: dict[str, Any] = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))
+    return tables
 
 
 def of_scale(value: Any, scale: str) -> Any:

@@ -45,12 +45,16 @@ def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix
         sections.append(Section(f"{table.where}: {table.title}", blocks))
     if maps := _maps([table for table, _ in filled], matrix, records):
         sections.append(Section("Embeddings, before and after", maps))
-    write_whole(path, without_secrets(page(f"fairlab: {matrix.paper}", f"{matrix.paper}, reproduced", lead, sections)))
+    of_paper = any(table.published for table, _ in filled)
+    heading = f"{matrix.paper}, reproduced" if of_paper else matrix.paper
+    write_whole(path, without_secrets(page(f"fairlab: {matrix.paper}", heading, lead, sections)))
 
 
 def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
     """How many printed numbers were reached, or why none is compared."""
     printed = [cell for cell in cells if cell.published is not None]
+    if not printed:
+        return Verdict("No printed number stands beside ours.")
     counts = Counter(cell.verdict for cell in printed)
     told = ", ".join(f"{count} {name}" for name, count in counts.most_common())
     if scale != "paper":
@@ -59,7 +63,7 @@ def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
             f"{measured} of {len(printed)} printed numbers have one of ours beside them; at {scale} scale ours are of "
             "smaller models and data, so directions can be compared, and values not."
         )
-    return Verdict(f"Of {len(printed)} printed numbers: {told}." if printed else "The paper prints none of these.")
+    return Verdict(f"Of {len(printed)} printed numbers: {told}.")
 
 
 def _tables(table: Table, rows: Sequence[Sequence[Cell]]) -> Tables:

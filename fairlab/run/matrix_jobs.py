@@ -193,7 +193,13 @@ def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
         record = Record.load(folder)
     except FairlabError:
         return DAMAGED
-    given = [part for part in shlex.split(record.command)[3:] if not part.startswith(("ckpt=", "before="))]
-    if sorted(given) != sorted(overrides_of(run, seed, matrix, output)):
+    asked = overrides_of(run, seed, matrix, output)
+    given = shlex.split(record.command)[3:]
+    if sorted(filter(makes_a_run, given)) != sorted(filter(makes_a_run, asked)):
         raise FairlabError(f"{folder} was made by '{record.command}', which is not what the matrix asks; move it away")
     return FINISHED if record.status == "finished" else UNFINISHED
+
+
+def makes_a_run(override: str) -> bool:
+    """Whether a run with another such override would be another run: one can be continued, or take readings over."""
+    return not override.startswith(("ckpt=", "before="))

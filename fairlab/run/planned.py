@@ -69,6 +69,9 @@ def planned(
     overrides = [one for one in given if not one.startswith(NOT_OF_ONE_RUN)]
     try:
         config = plain_config(composed(entry, overrides, {}))
+        for one in given:
+            if one.startswith("before="):
+                config["before"] = one.removeprefix("before=")
         if entry == "evaluate":
             config |= {"models": models_of(config)}
         return plan_of_run(title, config, commands, times, made)

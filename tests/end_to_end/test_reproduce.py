@@ -108,6 +108,30 @@ def test_runs_of_one_backbone_take_the_readings_before_from_the_first(run, matri
     assert [line.rsplit(": ", 1)[1] for line in again.stdout.splitlines()[:4]] == ["finished"] * 4
 
 
+@pytest.mark.slow
+def test_a_matrix_of_no_paper_takes_readings_over_from_the_run_that_it_names(run, matrix, small, tmp_path):
+    runs = {"first": {"quickstart": small}, "second": {"quickstart": [*small, "before=runs/first", "method.beta=2"]}}
+    rows = {"before": {"run": "first", "phase": "before"}, "CCD": "second", "CDA": {"reason": "no head to train"}}
+    table = {"title": "a model", "columns": ["cced/groups/gap"], "rows": rows}
+    content = {"seeds": [1], "options": {}, "runs": runs, "tables": {"model": table}}
+    (tmp_path / "experiments" / "mini" / "matrix.yaml").write_text(yaml.safe_dump(content))
+    listed = run("paper=mini", "dry_run=true", "calibrate=false", entry="reproduce")
+    assert numbered(listed.stdout) == ["1/2 first seed 1: missing", "2/2 second seed 1: missing"]
+    done = run("paper=mini", entry="reproduce")
+    assert done.returncode == 0, done.stderr
+    first, second = (Record.load(tmp_path / OUTPUT / "runs" / name / "seed_1") for name in runs)
+    assert second.provenance["before_taken_from"]["folder"] == f"{OUTPUT}/runs/first/seed_1"
+    before = {reading.key: reading.value for reading in second.readings if reading.phase == "before"}
+    assert before == {reading.key: reading.value for reading in first.readings if reading.phase == "before"}
+    page = (tmp_path / OUTPUT / "report.html").read_text()
+    assert "No printed number stands beside ours." in page
+    assert "reproduced" not in page
+    again = run("paper=mini", entry="reproduce")
+    assert [line.rsplit(": ", 1)[1] for line in numbered(again.stdout)] == ["finished"] * 2
+    at_paper_scale = run("paper=mini", "scale=paper", "dry_run=true", "calibrate=false", entry="reproduce")
+    assert "first, second: the matrix has no run at paper scale" in at_paper_scale.stdout
+
+
 def test_a_run_starts_from_another(run, matrix, small):
     on_first = ["+experiment=ccd_bert", "backbone=bert_base", "backbone.name=runs/ccd/model", "method.epochs=1"]
     table = {"published": "table_6", "columns": {"BERT-large": "cced/groups/gap"}, "rows": {"CCD-CDA": "second"}}

@@ -4,7 +4,8 @@ import pytest
 
 from fairlab.planning.calls import calls_of
 from fairlab.planning.hours import Device, gpus, refuse_unsteady
-from fairlab.planning.plan import RunPlan, plan_of_run, plan_text
+from fairlab.planning.measuring import head_of, phases, tokens_read
+from fairlab.planning.plan import Measuring, RunPlan, plan_of_run, plan_text
 from fairlab.planning.sizes import model_size
 from fairlab.planning.work import Work, reading_flops, training_flops, training_work
 from fairlab.types import FairlabError
@@ -138,3 +139,34 @@ def test_what_a_training_takes_is_not_made_up(method, name, said):
     plan = plan_of_run("one", config)
     assert plan.flops is None
     assert f"    {said}; what training takes is not estimated" in plan_text("t", [plan], [GPU]).splitlines()
+
+
+def test_benchmarks_read_what_their_limit_and_the_models_head_leave():
+    whole = {"benchmark": {"stsb": {}, "winobias": {"limit": None}, "mb_index": {}}}
+    assert tokens_read(whole, "") == (1500 * 33, ["mb_index"])
+    assert tokens_read(whole, "masked")[0] == 1500 * 33 + 1565 * 17
+    assert tokens_read(whole | {"limit": 100}, "causal")[0] == 100 * 33 + 200 * 29
+    descriptors = {"benchmark": {"holistic_bias": {"limit": 8, "templates": 2}}}
+    assert tokens_read(descriptors, "causal")[0] == 3 * 8 * 2 * 326
+
+
+def test_heads_are_those_that_the_weights_bring():
+    assert head_of({"name": "sentence-transformers/all-MiniLM-L6-v2"}) == ""
+    assert head_of({"name": "sentence-transformers/all-MiniLM-L6-v2", "adapters": "minilm_mlm"}) == "masked"
+    assert head_of({"name": "HuggingFaceTB/SmolLM2-135M-Instruct"}) == "causal"
+
+
+def test_a_training_is_measured_before_unless_it_takes_readings_over():
+    assert phases({"measure_before": True, "before": None}) == 2
+    assert phases({"measure_before": True, "before": "outputs/first"}) == 1
+    assert phases({"measure_before": False, "before": None}) == 1
+
+
+def test_hours_of_measuring_are_said_and_summed_up():
+    runs = [
+        RunPlan(name, measured=Measuring(2e6, 1.8e15, ["mb_index"]), times=times)
+        for name, times in zip("ab", (1, 2), strict=True)
+    ]
+    text = plan_text("Plan", runs, [GPU])
+    assert "measuring reads about 2 million tokens, besides mb_index: G 1 to 5 hours" in text
+    assert "  measuring: 5.4e+15 FLOP\n    on G, one after the other: 3 to 15 hours" in text

@@ -1,0 +1,168 @@
+"""Tables of the atlas: of every model of its matrix what is biased, what helps, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from experiments.rendering import ideal, markdown, significant
+from fairlab.benchmarks.stages import stages_of
+from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.headlines import key, title
+from fairlab.reporting.page import BETTER, WORSE
+from fairlab.reporting.questions import EQUAL, KEPT, PERSIST, Shift, by_question, shifts
+from fairlab.reporting.reproduction import read_matrix
+from fairlab.reproduce import finished_records
+from fairlab.results.marks import marked, marks_beside
+
+FOLDER = Path(__file__).parent
+NAMES = {
+    "minilm_mlm": "MiniLM as a masked LM",
+    "mpnet": "MPNet",
+    "distilbert": "near copy of DistilBERT",
+    "smollm2": "SmolLM2, a causal LM",
+}
+QWEN = [FOLDER.parent / "causal_lm" / "records" / part for part in ("pronouns", "stereotypes")]
+TRAINED = "_trained"  # what the id of a model's second table ends with
+NOT_RUN, YET = "not run", "its run has not been done"
+TONES = {BETTER: " ▲", WORSE: " ▼", "": ""}
+# Quantities whose ideal value has others on both sides; of those that cannot fall below it, every model is off it.
+TWO_SIDED = "male_ratio margin women_correlation pro_preferred metric_score ss".split()
+STS = "stsb/dev/spearman"
+PERPLEXITIES = ["perplexity/text/pseudo_perplexity", "perplexity/text/perplexity"]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A method on a model: its record, or why there is none."""
+
+    method: str
+    record: Record | None
+    reason: str = ""
+
+
+def tried(folder: Path = FOLDER) -> dict[str, list[Tried]]:
+    """The methods of every model, in the order of the matrix of a folder, with the records of its first seed."""
+    matrix = read_matrix(folder / "matrix.yaml", "quickstart")
+    records = finished_records(folder / "records", matrix)
+    found: dict[str, list[Tried]] = {}
+    for id_, table in matrix.tables.items():
+        of_model = found.setdefault(id_.removesuffix(TRAINED), [])
+        for row in table.rows:
+            if row.phase == "after":
+                reason = row.reason or matrix.unavailable.get(row.run, YET)
+                of_model.append(Tried(row.name, records.get(row.run, {}).get(matrix.seeds[0]), reason))
+    return found
+
+
+def overview(folder: Path = FOLDER) -> str:
+    """A row for every method of every model: what moved beyond chance, what utility lost, and seconds."""
+    rows = [[NAMES.get(model, model), *_summed_up(one)] for model, methods in tried(folder).items() for one in methods]
+    header = ["model", "method", EQUAL, PERSIST, KEPT, "STS-B, points", "perplexity"]
+    return markdown([*header, "seconds, method", "seconds, measuring"], rows)
+
+
+def _summed_up(one: Tried) -> list[str]:
+    if one.record is None:
+        return [one.method, f"{NOT_RUN}: {one.reason}", *[NOT_RUN] * 6]
+    told = by_question([shift for shift in shifts(one.record) if shift.comparison.headline], lambda shift: shift.after)
+    changes = {key(change): change for change in one.record.comparisons}
+    seconds = {name: taken.seconds for name, taken in stages_of(one.record).items()}
+    measuring = [taken for name, taken in seconds.items() if name.startswith("after/")]
+    return [
+        one.method,
+        *(_counted(told.get(question, [])) for question in (EQUAL, PERSIST, KEPT)),
+        _difference(changes.get(STS)),
+        next((_difference(changes[name]) for name in PERPLEXITIES if name in changes), NOT_RUN),
+        f"{seconds['training']:.0f}" if "training" in seconds else NOT_RUN,
+        f"{sum(measuring):.0f}" if measuring else NOT_RUN,
+    ]
+
+
+def _counted(found: list[Shift]) -> str:
+    """``2 ▲, 1 ▼ of 5``."""
+    better, worse = (sum(shift.tone == tone for shift in found) for tone in (BETTER, WORSE))
+    return f"{better} ▲, {worse} ▼ of {len(found)}" if found else NOT_RUN
+
+
+def _difference(change: Comparison | None) -> str:
+    return NOT_RUN if change is None else f"{change.difference:+.3g} [{change.low:.3g}, {change.high:.3g}]"
+
+
+def before(model: str, folder: Path = FOLDER) -> str:
+    """What is measured of a model that nothing has changed, and which benchmarks do not fit it."""
+    records = [one.record for one in tried(folder)[model] if one.record is not None]
+    return measured(records[:1], "before")
+
+
+def qwen() -> str:
+    """What is measured of Qwen, by the records of the page on causal language models."""
+    return measured([Record.load(folder) for folder in QWEN], "qwen")
+
+
+def measured(records: list[Record], phase: str) -> str:
+    """Headline readings of a model under a phase, and why the others are missing."""
+    found = [reading for record in records for reading in record.readings if reading.phase == phase]
+    rows = [
+        [title(one), significant(one), ideal(one), off_its_ideal(one), f"{one.n:,}"]
+        for some in by_question([one for one in found if one.headline], lambda one: one).values()
+        for one in some
+    ]
+    if not rows:
+        return f"{NOT_RUN.capitalize()}: {YET}."
+    header = ["reading", "value [95 % interval]", "ideal", "off it beyond chance", "n"]
+    return "\n\n".join([markdown(header, rows), *_unfit(records, phase)])
+
+
+def off_its_ideal(reading: Reading) -> str:
+    """Whether the interval leaves the ideal value out, where a model could lie on both sides of that."""
+    if reading.ideal is None or reading.quantity not in TWO_SIDED:
+        return ""
+    return "no" if reading.low <= reading.ideal <= reading.high else "**yes**"
+
+
+def _unfit(records: list[Record], phase: str) -> list[str]:
+    """Sentences on what was not measured, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for entry in (entry for record in records for entry in record.not_run if entry.phase == phase):
+        part = entry.benchmark if entry.subset == "all" else f"{entry.benchmark}/{entry.subset}"
+        reasons.setdefault(entry.reason, []).append(f"`{part}`")
+    return [f"{NOT_RUN.capitalize()}: {', '.join(dict.fromkeys(parts))}: {said}." for said, parts in reasons.items()]
+
+
+def changes(model: str, folder: Path = FOLDER) -> str:
+    """How every method changed each headline reading of a model, and why methods were not run."""
+    methods = tried(folder)[model]
+    known = {one.method: {key(shift.before): shift for shift in shifts(one.record)} for one in methods if one.record}
+    readings = {name: shift.before for of in known.values() for name, shift in of.items() if shift.comparison.headline}
+    ordered = [reading for some in by_question(readings.values(), lambda one: one).values() for reading in some]
+    rows = [[title(one), *(_cell(method, known, key(one)) for method in methods)] for one in ordered]
+    reasons: dict[str, list[str]] = {}
+    for one in methods:
+        if one.record is None:
+            reasons.setdefault(one.reason, []).append(one.method)
+    notes = [f"{NOT_RUN.capitalize()}: {', '.join(names)}: {reason}." for reason, names in reasons.items()]
+    return "\n\n".join([markdown(["", *(one.method for one in methods)], rows), *notes]) if rows else notes[0]
+
+
+def _cell(one: Tried, known: dict[str, dict[str, Shift]], name: str) -> str:
+    """A change with its interval and what must be said beside it."""
+    if one.record is None or name not in known[one.method]:
+        return NOT_RUN
+    shift = known[one.method][name]
+    return marked(_difference(shift.comparison) + TONES[shift.tone], marks_beside(one.record, shift.after))
+
+
+def fitted(model: str) -> dict[str, partial[str]]:
+    """The tables of a model, by their names on the page."""
+    return {f"{model}_before": partial(before, model), f"{model}_changes": partial(changes, model)}
+
+
+PAGES = {
+    "docs/atlas.md": {
+        "overview": overview,
+        **{name: table for model in NAMES for name, table in fitted(model).items()},
+        "qwen": qwen,
+    }
+}

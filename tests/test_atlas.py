@@ -1,0 +1,142 @@
+"""The atlas: its matrix is sound, and its tables say what a record holds, and "not run" of all else."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from experiments.atlas import tables
+from fairlab.record import Comparison, NotRun, Reading, Record
+from fairlab.reporting.reproduction import read_matrix
+from fairlab.run.composing import composed
+from fairlab.run.folders import plain_config
+
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "experiments" / "atlas" / "matrix.yaml"
+MATRIX = read_matrix(FILE, "quickstart")
+FIRST = "before=runs/"
+
+
+def composed_run(run):
+    """Configuration of a run of the matrix, and the run that it takes readings over from."""
+    first = [one.removeprefix(FIRST) for one in MATRIX.runs[run] if one.startswith(FIRST)]
+    own = [one for one in MATRIX.runs[run] if not one.startswith(FIRST)]
+    return plain_config(composed("train", [*own, "scale=quickstart"], {})), first
+
+
+def test_runs_take_readings_over_from_one_of_the_same_model_and_benchmarks():
+    found = {run: composed_run(run) for run in MATRIX.runs}
+    alone = [run for run, (_, first) in found.items() if not first]
+    assert sorted(alone) == sorted(f"{model}_sentence_debias" for model in tables.NAMES)
+    for config, first in found.values():
+        assert config["measure_before"]
+        for name in first:
+            assert config["backbone"] == found[name][0]["backbone"]
+            assert config["benchmark"] == found[name][0]["benchmark"]
+
+
+def test_methods_that_train_nothing_come_first():
+    runs = list(dict.fromkeys(row.run for table in MATRIX.tables.values() for row in table.rows if row.run))
+    methods = [composed_run(run)[0]["method"]["_target_"].rpartition(".")[2] for run in runs]
+    fitted = [method in ("SentenceDebias", "INLP", "CCDLinear") for method in methods]
+    assert fitted == sorted(fitted, reverse=True)
+    assert {True, False} == set(fitted)
+
+
+def test_every_benchmark_and_method_there_is_is_measured_or_left_out_in_words():
+    page = (ROOT / "docs" / "atlas.md").read_text(encoding="utf-8").partition("## What is not in it")[2]
+    named = set(re.findall(r"`(\w+)`", page))
+    settings = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    measured = set(re.search(r"\[(.*)\]", settings["options"]["quickstart"][0])[1].split(","))
+    benchmarks = {path.stem for path in (ROOT / "conf" / "benchmark").glob("*.yaml")} - {"full"}
+    assert measured | named >= benchmarks
+    assert not measured & named
+    shown = {"ccd", "ccd_aligned", "ccd_linear", "dpce", "adept", "inlp", "sentence_debias", "dropout", "causal_lm"}
+    shown.add("continued_mlm")  # CDA
+    assert shown | named >= {path.stem for path in (ROOT / "conf" / "method").glob("*.yaml")}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A matrix of two models, one of whose runs has a record."""
+    rows = {"before": {"run": "a_ccd", "phase": "before"}, "CCD": "a_ccd", "INLP": "a_inlp"}
+    table = {"title": "A", "columns": ["winogender/all/male_ratio"], "rows": rows}
+    later = table | {"rows": {"CDA": {"reason": "it has no head"}}}
+    other = table | {"rows": {"CCD": "b_ccd"}}
+    runs = {name: {"quickstart": []} for name in ("a_ccd", "a_inlp", "b_ccd")}
+    content = {"seeds": [1], "options": {}, "runs": runs, "tables": {"a": table, "b": other, "a_trained": later}}
+    (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(content))
+    place = tmp_path / "records" / "a_ccd" / "seed_1"
+    place.mkdir(parents=True)
+    readings = [
+        Reading("winogender", "all", "male_ratio", 0.8, "", 0.5, 60, 0.7, 0.9, True, phase="before"),
+        Reading("winogender", "all", "male_ratio", 0.6, "", 0.5, 60, 0.45, 0.7, True, phase="after"),
+        Reading("stsb", "dev", "spearman", 80.0, "", 100.0, 1500, 79.0, 81.0, True, phase="before"),
+        Reading("stsb", "dev", "spearman", 78.0, "", 100.0, 1500, 77.0, 79.0, True, phase="after"),
+        Reading("cced", "embedded", "gap", 0.2, "", 0.0, 9, 0.1, 0.3, True, phase="before"),
+        Reading("cced", "embedded", "gap", 0.1, "", 0.0, 9, 0.0, 0.2, True, phase="after"),
+    ]
+    comparisons = [
+        Comparison("winogender", "all", "male_ratio", -0.2, "", -0.25, -0.15, 0.001, 60, True, 0.003, "change"),
+        Comparison("stsb", "dev", "spearman", -2.0, "", -2.5, -1.5, 0.001, 1500, True, 0.003, "change"),
+        Comparison("cced", "embedded", "gap", -0.1, "", -0.3, 0.1, 0.4, 9, True, 0.4, "change"),
+    ]
+    stages = {"training": {"seconds": 12.4}, "after/stsb": {"seconds": 3.0}, "after/cced": {"seconds": 4.0}}
+    no_head = [NotRun("stereoset", "all", "the model has no head", phase="before")]
+    record = Record(place, {}, "", "finished", "", readings, comparisons, no_head, provenance={"stages": stages})
+    record.save()
+    return tmp_path
+
+
+def lines(table):
+    """Cells of the rows of a Markdown table, without its head."""
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in rows[2:]]
+
+
+def test_the_overview_counts_what_moved_and_says_what_it_cost(folder):
+    assert lines(tables.overview(folder)) == [
+        ["a", "CCD", "0 ▲, 0 ▼ of 1", "1 ▲, 0 ▼ of 1", "0 ▲, 1 ▼ of 1", "-2 [-2.5, -1.5]", "not run", "12", "7"],
+        ["a", "INLP", "not run: its run has not been done", *["not run"] * 6],
+        ["a", "CDA", "not run: it has no head", *["not run"] * 6],
+        ["b", "CCD", "not run: its run has not been done", *["not run"] * 6],
+    ]
+
+
+def test_before_has_intervals_and_says_what_does_not_fit(folder):
+    table = tables.before("a", folder)
+    assert lines(table) == [
+        ["CCED gap, embedded sentences", "0.2 [0.1, 0.3]", "0", "", "9"],
+        ["Winogender male first", "0.8 [0.7, 0.9]", "0.5", "**yes**", "60"],
+        ["STS-B Spearman correlation, development set", "80 [79, 81]", "100", "", "1,500"],
+    ]
+    assert table.endswith("Not run: `stereoset`: the model has no head.")
+    assert tables.before("b", folder) == "Not run: its run has not been done."
+
+
+def test_changes_are_marked_where_they_are_beyond_chance(folder):
+    table = tables.changes("a", folder)
+    assert lines(table) == [
+        ["CCED gap, embedded sentences", "-0.1 [-0.3, 0.1]", "not run", "not run"],
+        ["Winogender male first", "-0.2 [-0.25, -0.15] ▲", "not run", "not run"],
+        ["STS-B Spearman correlation, development set", "-2 [-2.5, -1.5] ▼", "not run", "not run"],
+    ]
+    assert "Not run: INLP: its run has not been done." in table
+    assert table.endswith("Not run: CDA: it has no head.")
+    assert tables.changes("b", folder) == "Not run: CCD: its run has not been done."
+
+
+def test_a_link_to_records_leads_to_the_browser_of_their_runs_once_there_are_any(folder, monkeypatch):
+    pytest.importorskip("mkdocs")
+    from docs import hooks
+
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="atlas.md"))
+    link = "[the records](../experiments/atlas/records)"
+    monkeypatch.setattr(hooks, "ROOT", folder)
+    assert hooks.on_page_markdown(link, page) == "the records"
+    (folder / "experiments" / "atlas").mkdir(parents=True)
+    (folder / "records").rename(folder / "experiments" / "atlas" / "records")
+    assert hooks.on_page_markdown(link, page) == "[the records](atlas_runs.html)"
+    assert "a_ccd/seed_1" in hooks.runs_page("experiments/atlas/records")
