@@ -172,7 +172,7 @@ def read_matrix(file: Path, scale: str) -> Matrix:
     named = {run for table in tables.values() for row in table.rows for run in row.runs.values()}
     found = {name: run for name, run in found.items() if name in content["runs"] or name in named}
     runs = {
-        name: [*flat(run[scale]), *(options if run.get("options", True) else [])]
+        name: [*in_one_list(run[scale]), *(options if run.get("options", True) else [])]
         for name, run in found.items()
         if isinstance(run.get(scale), list)
     }
@@ -183,9 +183,9 @@ def read_matrix(file: Path, scale: str) -> Matrix:
     return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made, evaluations)
 
 
-def flat(overrides: Sequence[Any]) -> list[str]:
+def in_one_list(overrides: Sequence[Any]) -> list[str]:
     """Overrides of a run, in which a list stands for its own: what several runs share, by an anchor of YAML."""
-    return [one for part in overrides for one in (flat(part) if isinstance(part, list) else [part])]
+    return [one for part in overrides for one in (in_one_list(part) if isinstance(part, list) else [part])]
 
 
 def _printed(content: Mapping[str, Any]) -> dict[str, Any]:
