@@ -32,7 +32,6 @@ METHODS = {
     "ccd": "CCD",
     "ccd_aligned": "CCD, aligned",
 }
-SIZES = [400, 1400, 5000, 16000]  # groups that rules made of real sentences
 THEN = {
     "none": "none",
     "sentence_debias": "SentenceDebias",
@@ -207,7 +206,8 @@ def turns() -> str:
 def sizes() -> str:
     """CCD in the encoder on more and more groups that rules made of real sentences: one seed, one epoch each."""
     rows = []
-    for number in SIZES:
+    measured = (FOLDER / "minilm_mlm").glob("ccd_rules_*")
+    for number in sorted(int(folder.name.removeprefix("ccd_rules_")) for folder in measured):
         folder = FOLDER / "minilm_mlm" / f"ccd_rules_{number}" / "none" / "seed_42"
         run = readings(folder)
         steps = Record.load(folder).provenance["training"]["losses"][-1]["step"]

@@ -68,14 +68,21 @@ def trials() -> str:
 
 
 def encoder_trials() -> str:
-    """The same of encoders that were trained with options of CCD."""
-    rows = []
-    for one in tried("encoder_trials.jsonl"):
+    """The same of encoders that were trained, most of them with options of CCD."""
+    rows = [
+        [one["encoder"], trained_by(one), ", ".join(map(follower, one["then"])) or "none", *bench_readings(one)]
+        for one in tried("encoder_trials.jsonl")
+    ]
+    return markdown(["encoder", "trained by", "then", *BENCH], rows)
+
+
+def trained_by(one: dict[str, Any]) -> str:
+    """The methods of a trial's encoder in order, with the options of CCD."""
+    *earlier, last = one.get("methods", ["CCD"])
+    if last == "CCD":
         others = f", others={one['others']:g}" if one.get("others", 1) != 1 else ""
-        more = ",".join(one["more"])
-        options = f"neutral={one['neutral']}{others}, alignment={one['alignment']:g}, more={more}"
-        rows.append([one["encoder"], options, ", ".join(map(follower, one["then"])) or "none", *bench_readings(one)])
-    return markdown(["encoder", "CCD with", "then", *BENCH], rows)
+        last = f"CCD, neutral={one['neutral']}{others}, alignment={one['alignment']:g}, more={','.join(one['more'])}"
+    return "; then ".join([*earlier, last])
 
 
 def follower(one: str | dict[str, Any]) -> str:

@@ -2,8 +2,10 @@
 
     python -m experiments.ccd.validation.encoders minilm_mlm outputs/ccd_bert/RUN ... --set lean=0.8,1
 
-Folders are those of ``fairlab.train +experiment=ccd_bert backbone=minilm_mlm``; each is compared with that backbone,
-and so is each combination of settings of a linear map fitted to what the run left, as by ``then=[ccd_linear]``.
+Folders are those of ``fairlab.train +experiment=ccd_bert backbone=minilm_mlm``, or of another method, or of a training
+that began from the model of another run (``backbone=minilm backbone.name=RUN/model``); each is compared with that
+backbone, and so is each combination of settings of a linear map fitted to what the run left, as by
+``then=[ccd_linear]``.
 """
 
 from __future__ import annotations
@@ -27,14 +29,23 @@ def trials(name: str, run: Path, asked: Mapping[str, Sequence[Any]]) -> Iterator
     config = Record.load(run).config
     before, embedded = Bench(kept_embeddings(name)), kept_embeddings(name, run)
     after = Bench(embedded)
-    row = {"encoder": name, **{key: config["method"][key] for key in OPTIONS}}
-    row |= {"more": config["data"]["more"], "then": list(config.get("then") or []), "seed": config["seed"]}
+    row = {"encoder": name, "methods": methods_of(config), **{key: config["method"].get(key) for key in OPTIONS}}
+    row |= {"more": config["data"].get("more", []), "then": list(config.get("then") or []), "seed": config["seed"]}
     yield row | before.compared(after.original)
     chosen = settings_of_the_map()
     for values in product(*asked.values()) if asked else ():
         settings = dict(zip(asked, values, strict=True))
         matrix = matrix_of(embedded, chosen | settings, config["seed"], trained_on(config))
         yield row | {"then": [{"ccd_linear": settings}]} | before.compared(after.readings(matrix))
+
+
+def methods_of(config: Mapping[str, Any]) -> list[str]:
+    """Methods that an encoder was trained by, one after the other, with the version of a loss that has several."""
+    begun = Path(config["backbone"]["name"]).parent
+    earlier = methods_of(Record.load(begun).config) if (begun / "record.json").is_file() else []
+    settings = config["method"]
+    version = f", {settings['compat']}" if "compat" in settings else ""
+    return [*earlier, settings["_target_"].rpartition(".")[2] + version]
 
 
 if __name__ == "__main__":
