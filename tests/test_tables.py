@@ -167,3 +167,28 @@ def test_what_the_page_says_of_fine_tuned_encoders():
     assert 6 < accuracy["mrpc", "original"].high - accuracy["mrpc", "original"].low < 9
     assert 11 < accuracy["rte", "original"].high - accuracy["rte", "original"].low < 13
     assert sorted(run.name for run in (RECORDS / "finetuning").glob("*_adept")) == []
+
+
+def test_what_the_page_says_of_baselines_by_fixed_formulas_and_for_longer():
+    from experiments.ccd.tables import tried
+
+    found = {method: runs for encoder, method, then, runs in composed.combinations() if encoder == "minilm_mlm"}
+    change = {
+        (method, key): now / before - 1
+        for method in ("dpce_3_epochs", "dpce_fixed")
+        for key in (composed.GAP, composed.SEAT)
+        for before, now in [composed.change(found[method], key)]
+    }
+    assert change["dpce_3_epochs", composed.GAP] > 0.05
+    assert 0.2 < change["dpce_3_epochs", composed.SEAT] < 0.3
+    assert -0.37 < change["dpce_fixed", composed.SEAT] < -0.35
+    assert -0.12 < change["dpce_fixed", composed.GAP] < -0.08
+    before, now = composed.change(found["dpce_fixed"], composed.STS)
+    assert abs(now - before) < 0.05
+    assert composed.astray(found["dpce_fixed"]) == ["7b", "8b"]
+    trials = [one for one in tried("encoder_trials.jsonl") if one.get("methods") and not one["then"]]
+    alone, followed = trials
+    assert (alone["association_before"], alone["association"], alone["lowest_effect"]) == (1.277, 0.695, -0.68)
+    assert followed["methods"] == ["DPCE, fixed", "CCD"]
+    assert (followed["pronouns_gap"], followed["association"], followed["male_first"]) == (-99.0, 0.626, 0.5)
+    assert followed["sts_train"] == -0.03
