@@ -192,3 +192,27 @@ def test_what_the_page_says_of_baselines_by_fixed_formulas_and_for_longer():
     assert followed["methods"] == ["DPCE, fixed", "CCD"]
     assert (followed["pronouns_gap"], followed["association"], followed["male_first"]) == (-99.0, 0.626, 0.5)
     assert followed["sts_train"] == -0.03
+
+
+def test_what_the_page_says_of_the_third_encoder_and_of_ccd_in_mpnet():
+    found = {(encoder, method): runs for encoder, method, then, runs in composed.combinations() if then == "none"}
+    for method, fall in {"ccd": 0.42, "ccd_aligned": 0.76}.items():
+        runs = found["distilbert_from_int8", method]
+        before, now = composed.change(runs, composed.GAP)
+        assert round(1 - now / before, 2) == fall
+        assert composed.men_first(runs[0])[0] > 117 / 2
+        assert composed.even(*runs) < 0.05
+        assert round(composed.change(runs, composed.STS)[0], 1) == 36.6
+    assert composed.even(*found["mpnet", "ccd"]) > 0.05
+
+
+def test_what_the_page_says_of_more_groups():
+    runs = [
+        composed.readings(composed.FOLDER / "minilm_mlm" / f"ccd_rules_{n}/none/seed_42") for n in (400, 5000, 16000)
+    ]
+    lost = [run[f"before/{composed.STS}"].value - run[f"after/{composed.STS}"].value for run in runs]
+    assert lost == sorted(lost)
+    assert round(lost[-1], 1) == 1.2
+    first = [composed.men_first(run)[0] for run in runs]
+    assert max(first) == first[-1] < 117 / 2
+    assert composed.even(runs[-1]) < 0.05
