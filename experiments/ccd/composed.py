@@ -53,15 +53,18 @@ def combinations() -> Iterator[tuple[str, str, str, list[Readings]]]:
     for encoder in sorted(path.name for path in FOLDER.iterdir()):
         for method in METHODS:
             for then in THEN:
-                runs = sorted((FOLDER / encoder / method / then).glob("seed_*"))
-                if runs:
+                if runs := folders_of(encoder, method, then):
                     yield encoder, method, then, [readings(run) for run in runs]
+
+
+def folders_of(encoder: str, method: str, then: str) -> list[Path]:
+    """Folders of a combination's records, in the order of its seeds."""
+    return sorted((FOLDER / encoder / method / then).glob("seed_*"))
 
 
 def in_bfloat16(encoder: str, method: str, then: str) -> bool:
     """Whether the encoders of a combination were trained with matrices multiplied in bfloat16."""
-    folders = (FOLDER / encoder / method / then).glob("seed_*")
-    facts = [Record.load(folder).provenance.get("training", {}) for folder in folders]
+    facts = [Record.load(folder).provenance.get("training", {}) for folder in folders_of(encoder, method, then)]
     return any("bf16" in one.get("precision", "") for one in facts)
 
 
@@ -179,7 +182,7 @@ def searches() -> str:
     """How many queries of Bias-IR prefer a man's document, and how the signed margin moved, by seed."""
     rows = []
     for encoder, method, then, runs in compared():
-        folders = sorted((FOLDER / encoder / method / then).glob("seed_*"))
+        folders = folders_of(encoder, method, then)
         moved = [next(one for one in Record.load(folder).comparisons if one.key == MARGIN) for folder in folders]
         for folder, run, change_of_margin in zip(folders, runs, moved, strict=True):
             first = [f"{count} of {queries}" for count, queries in (men_first(run, "before"), men_first(run))]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,7 +217,7 @@ def embedded_texts(
     Raises:
         FairlabError: no text can be read.
     """
-    width, unread, texts, named, sources = 0, 0, list[str](), False, list[str]()
+    width, unread, texts, sources = 0, 0, list[str](), list[Any]()
     with file.open("wb") as written:
 
         def write() -> int:
@@ -231,8 +231,7 @@ def embedded_texts(
                 unread += 1
                 continue
             texts.append(row.text)
-            named = named or source in row.extra
-            sources.append(f"of {row.extra[source]}" if source in row.extra else f"row {row.number}")
+            sources.append(row.extra.get(source))
             if len(texts) == AT_ONCE:
                 width = write()
         if texts:
@@ -242,7 +241,9 @@ def embedded_texts(
             f"{dataset} holds no text in the field '{field}' ({unread} rows cannot be read); give the field, field=NAME"
         )
     vectors_ND = np.memmap(file, dtype=np.float32, mode="r").reshape(-1, width)
-    return vectors_ND, Read(unread, sources if named else None)
+    if all(one is None for one in sources):
+        return vectors_ND, Read(unread, None)
+    return vectors_ND, Read(unread, [f"row {k}" if one is None else f"of {one}" for k, one in enumerate(sources)])
 
 
 def nearest(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import batches_done, loader
 from fairlab.data.batching import AlternatingBatches, BucketedBatches
 from fairlab.data.counterfactual import CounterfactualData, GroupBatch
@@ -55,7 +56,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class SentenceBatch:
+class SentenceBatch(Batch):
     """B sentences of one or several kinds.
 
     Attributes:
@@ -78,11 +79,6 @@ class SentenceBatch:
         for row, sentence in enumerate(sentences):
             targets[row, sentence.targets] = True
         return cls(input_ids, attention_mask, targets, torch.tensor([sentence.kind for sentence in sentences]))
-
-    def to(self, device: torch.device, non_blocking: bool = False) -> SentenceBatch:
-        """The batch on another device."""
-        tensors = (self.input_ids, self.attention_mask, self.targets, self.kinds)
-        return SentenceBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors))
 
     def __getitem__(self, rows: Tensor) -> SentenceBatch:
         """Some of the sentences."""

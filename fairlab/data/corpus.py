@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.text import SENTENCE_END, SHORTEST, held_out, join_sentences, read
 from fairlab.protocols import TextAugmentation
@@ -20,7 +21,7 @@ SPLITS = ("train", "validation")
 
 
 @dataclass(frozen=True)
-class TextBatch:
+class TextBatch(Batch):
     """B texts.
 
     Attributes:
@@ -32,11 +33,6 @@ class TextBatch:
     input_ids: Tensor
     attention_mask: Tensor
     positions: Tensor
-
-    def to(self, device: torch.device, non_blocking: bool = False) -> TextBatch:
-        """The batch on another device."""
-        tensors = (self.input_ids, self.attention_mask, self.positions)
-        return TextBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors))
 
 
 class Corpus(Streamed):

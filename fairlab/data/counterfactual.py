@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.groups import groups_alike, groups_sha256, read_groups
 from fairlab.protocols import GroupAugmentation
@@ -21,7 +22,7 @@ SPLITS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
-class GroupBatch:
+class GroupBatch(Batch):
     """B groups of 1 + A versions as one block of token ids, group by group, the neutral version first.
 
     Attributes:
@@ -35,12 +36,6 @@ class GroupBatch:
     attention_mask: Tensor
     positions: Tensor
     ids: list[str]
-
-    def to(self, device: torch.device, non_blocking: bool = False) -> GroupBatch:
-        """The batch with its tensors on another device."""
-        tensors = (self.input_ids, self.attention_mask, self.positions)
-        input_ids, attention_mask, positions = (tensor.to(device, non_blocking=non_blocking) for tensor in tensors)
-        return GroupBatch(input_ids, attention_mask, positions, self.ids)
 
 
 class CounterfactualData(Streamed):

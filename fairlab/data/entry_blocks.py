@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from fairlab.data.batch import Batch
+
 NOT_SCORED = -100  # torch's cross-entropy leaves it out
 
 
 @dataclass(frozen=True)
-class PackedBatch:
+class PackedBatch(Batch):
     """B blocks of T tokens, each of several entries behind one another.
 
     Attributes:
@@ -28,11 +30,6 @@ class PackedBatch:
     position_ids: Tensor
     targets: Tensor
     positions: Tensor
-
-    def to(self, device: torch.device, non_blocking: bool = False) -> PackedBatch:
-        """The batch on another device."""
-        tensors = (self.input_ids, self.position_ids, self.targets, self.positions)
-        return PackedBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors))
 
 
 def packed(lengths: Sequence[int], room: int) -> list[list[int]]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone, pad
 from fairlab.backbones.classification import Encoded, encode
+from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.published.task_files import (
     examples_digest,
@@ -33,7 +34,7 @@ from fairlab.types import FairlabError
 
 
 @dataclass(frozen=True)
-class LabelledBatch:
+class LabelledBatch(Batch):
     """B examples, each of one row of token ids, or of one for every answer to choose from.
 
     Attributes:
@@ -49,12 +50,6 @@ class LabelledBatch:
     segments: Tensor | None
     labels: Tensor
     positions: Tensor
-
-    def to(self, device: torch.device, non_blocking: bool = False) -> LabelledBatch:
-        """The batch on another device."""
-        tensors = (self.input_ids, self.attention_mask, self.segments, self.labels, self.positions)
-        moved = (None if tensor is None else tensor.to(device, non_blocking=non_blocking) for tensor in tensors)
-        return LabelledBatch(*moved)  # type: ignore[arg-type]
 
 
 class LabelledTexts(Streamed):

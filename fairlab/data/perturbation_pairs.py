@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from fairlab.backbones.backbone import Backbone, pad
+from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows
@@ -193,7 +193,7 @@ def _changed(original: list[int], target: list[int]) -> list[int]:
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class PairBatch(Batch):
     """B pairs.
 
     Attributes:
@@ -207,11 +207,6 @@ class PairBatch:
     attention_mask: Tensor
     targets: Tensor
     changed: Tensor
-
-    def to(self, device: torch.device, non_blocking: bool = False) -> PairBatch:
-        """The batch on another device."""
-        tensors = (self.input_ids, self.attention_mask, self.targets, self.changed)
-        return PairBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in tensors))
 
 
 class PerturbationPairs(Streamed):

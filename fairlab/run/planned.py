@@ -15,8 +15,6 @@ from fairlab.run.composing import composed, composing
 from fairlab.run.folders import plain_config
 from fairlab.types import FairlabError
 
-NOT_OF_ONE_RUN = ("ckpt=", "before=")  # with a folder that need not be there yet
-
 
 def print_plan(entry: str) -> None:
     """Print the plan of the command line, or one sentence where there is none; nothing is written or downloaded."""
@@ -66,12 +64,9 @@ def planned(
         times: likewise.
         made: likewise.
     """
-    overrides = [one for one in given if not one.startswith(NOT_OF_ONE_RUN)]
+    overrides = [one for one in given if not one.startswith("ckpt=")]  # a folder that need not be there yet
     try:
         config = plain_config(composed(entry, overrides, {}))
-        for one in given:
-            if one.startswith("before="):
-                config["before"] = one.removeprefix("before=")
         if entry == "evaluate":
             config |= {"models": models_of(config)}
         return plan_of_run(title, config, commands, times, made)

@@ -1,8 +1,12 @@
 """Which runs of a matrix take readings before training over from its first run."""
 
+from pathlib import Path
+
 from fairlab.record import Record
-from fairlab.reporting.reproduction import Matrix
-from fairlab.run.matrix_jobs import command_of, folder_of
+from fairlab.reporting.reproduction import Matrix, read_matrix
+from fairlab.run.composing import composed
+from fairlab.run.folders import plain_config
+from fairlab.run.matrix_jobs import command_of, folder_of, places
 
 RUNS = {
     "first": ["+experiment=ccd_bert"],
@@ -21,3 +25,16 @@ def test_only_runs_that_measure_the_same_model_before_training_take_its_readings
     Record(first, {}, "", status="finished").save()
     given = {run: f"before={first}" in command_of(run, 1, matrix, tmp_path) for run in RUNS}
     assert [run for run, takes_over in given.items() if takes_over] == ["second"]
+
+
+def test_runs_of_other_encoders_take_readings_over_from_one_of_the_same_encoder_and_benchmarks():
+    matrix = read_matrix(Path(__file__).parents[2] / "experiments" / "ccd" / "matrix.yaml", "quickstart")
+
+    def measured(run):
+        config = plain_config(composed("train", [*matrix.runs[run], "scale=quickstart"], {}))
+        return config["backbone"], config["benchmark"]
+
+    after = {run: places("runs", run, matrix) for run in matrix.runs if f"{run}_".startswith(("mpnet_", "distilbert_"))}
+    assert {run: first for run, first in after.items() if not first} == {"mpnet_ccd": [], "distilbert_ccd": []}
+    for run, first in after.items():
+        assert all(measured(run) == measured(one) for one in first)
