@@ -31,6 +31,7 @@ METHODS = {
     "adept_fixed": "ADEPT-F, fixed",
     "ccd": "CCD",
     "ccd_aligned": "CCD, aligned",
+    "dpce_fixed_ccd_aligned": "DPCE, fixed, and CCD, aligned",
 }
 THEN = {
     "none": "none",
@@ -42,7 +43,12 @@ THEN = {
     "ccd_linear_lean_1": "linear map, drift 32, lean 1",
 }
 
-COMPARED = [("original", "ccd_linear"), ("ccd_aligned", "none"), ("ccd_aligned", "ccd_linear_drift_32")]
+COMPARED = [
+    ("original", "ccd_linear"),
+    ("ccd_aligned", "none"),
+    ("ccd_aligned", "ccd_linear_drift_32"),
+    ("dpce_fixed_ccd_aligned", "none"),
+]
 MARGIN = "change/bias_ir/average/margin"
 
 Readings = dict[str, Reading]

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from experiments.ccd.composed import FOLDER, TESTS
 from experiments.ccd.validation.bench import Embedded, mapped
+from experiments.ccd.validation.encoders import methods_of
 from experiments.ccd.validation.search import kept_embeddings, matrix_of, people, settings_of_the_map, trained_on
 from fairlab.backbones.projection import away_from
 from fairlab.benchmarks.bias_ir import BiasIR
@@ -143,6 +144,7 @@ def measure_run(name: str, run: Path, method: str, asked: Sequence[str]) -> None
     facts = {"training": {key: record.provenance[key] for key in ("revision", "method", "wall_seconds")}}
     precision = config["trainer"]["precision"]
     facts["training"] |= {"losses": [record.history[0], record.history[-1]], "precision": precision}
+    facts["training"]["methods"] = methods_of(config)
     for then in asked:
         groups = [] if then == "none" else trained_on(config)
         matrix = THEN[then](measured.trained, groups, config["seed"])
