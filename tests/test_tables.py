@@ -181,17 +181,58 @@ def test_what_the_page_says_of_baselines_by_fixed_formulas_and_for_longer():
     }
     assert change["dpce_3_epochs", composed.GAP] > 0.05
     assert 0.2 < change["dpce_3_epochs", composed.SEAT] < 0.3
-    assert -0.37 < change["dpce_fixed", composed.SEAT] < -0.35
-    assert -0.12 < change["dpce_fixed", composed.GAP] < -0.08
+    assert -0.37 < change["dpce_fixed", composed.SEAT] < -0.32
+    assert -0.14 < change["dpce_fixed", composed.GAP] < -0.06
     before, now = composed.change(found["dpce_fixed"], composed.STS)
-    assert abs(now - before) < 0.05
+    assert -0.1 < now - before < 0
     assert composed.astray(found["dpce_fixed"]) == ["7b", "8b"]
-    trials = [one for one in tried("encoder_trials.jsonl") if one.get("methods") and not one["then"]]
-    alone, followed = trials
-    assert (alone["association_before"], alone["association"], alone["lowest_effect"]) == (1.277, 0.695, -0.68)
-    assert followed["methods"] == ["DPCE, fixed", "CCD"]
-    assert (followed["pronouns_gap"], followed["association"], followed["male_first"]) == (-99.0, 0.626, 0.5)
-    assert followed["sts_train"] == -0.03
+
+
+def test_what_the_page_says_of_ccd_on_what_dpce_left():
+    minilm, mpnet = (COMBINED[encoder, "dpce_fixed_ccd_aligned", "none"] for encoder in ("minilm_mlm", "mpnet"))
+    for runs, seeds, seat in ((minilm, 3, -0.36), (mpnet, 2, -0.28)):
+        assert len(runs) == seeds
+        before, now = composed.change(runs, composed.SEAT)
+        assert round(now / before - 1, 2) == seat
+        before, now = composed.change(runs, composed.GAP)
+        assert -0.99 < now / before - 1 < -0.98
+    assert composed.astray(minilm) == ["7b", "8b"]
+    assert composed.astray(mpnet) == ["7", "7b"]
+    assert [composed.men_first(run)[0] for run in minilm] == [34, 34, 34]
+    before, now = composed.change(mpnet, composed.STS)
+    assert round(now - before, 1) == -0.7
+    for run in minilm:
+        assert round(run["before/seat/6/effect_size"].value, 2) == 1.32
+        assert round(run["after/seat/6/effect_size"].value, 1) == 0.2
+    for runs in (minilm, mpnet):
+        assert not composed.reached(runs).startswith(("4", "5"))
+
+
+def test_what_the_page_says_of_how_it_was_chosen():
+    from experiments.ccd.tables import tried
+
+    trials = [one for one in tried("encoder_trials.jsonl") if one.get("methods") == ["DPCE, fixed", "CCD"]]
+    alone = [one for one in trials if not one["then"] and "701 further pairs of names" not in one["more"]]
+    assert sorted(one["lowest_effect"] for one in alone if one["encoder"] == "minilm_mlm") == [-0.68, -0.55]
+    assert [one["lowest_effect"] for one in alone if one["encoder"] == "mpnet"] == [-0.17]
+    (names,) = [one for one in trials if not one["then"] and "701 further pairs of names" in one["more"]]
+    assert (round(names["association"], 2), names["effects"]["garage_salon_names"]) == (0.62, 1.59)
+
+
+def test_how_many_of_dpces_sentences_hold_a_word_of_seat():
+    from fairlab.data.text import SENTENCE_END, read
+    from fairlab.data.word_lists import NEUTRAL_KIND, find_words, lexicon_words
+
+    lines = (
+        line
+        for _, _, paragraphs in read("embedded/people")
+        for _, paragraph in paragraphs
+        for line in SENTENCE_END.split(paragraph)
+    )
+    words = [one.word for one in find_words(lines, lexicon_words("gender"), "drop") if one.kind == NEUTRAL_KIND]
+    of_seat = {"executive", "career", "algebra", "geometry", "calculus", "poetry", "literature"}
+    of_seat |= {"science", "technology", "physics", "chemistry", "astronomy"}
+    assert (len(words), sum(word in of_seat for word in words)) == (660, 12)
 
 
 def test_what_the_page_says_of_the_third_encoder_and_of_ccd_in_mpnet():

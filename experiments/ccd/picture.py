@@ -28,7 +28,8 @@ COLOURS = {  # of what follows the method; a method has a shade
     "ccd_linear_drift_32": "#2a8a4a",
     "ccd_linear_lean_1": "#8d3fa8",
 }
-SHADES = dict.fromkeys(METHODS, 0.35) | {"original": 0.2, "ccd": 0.7, "ccd_aligned": 1.0}  # the others are baselines
+SHADES = dict.fromkeys(METHODS, 0.35)  # baselines
+SHADES |= {"original": 0.2, "ccd": 0.6, "dpce_fixed_ccd_aligned": 0.8, "ccd_aligned": 1.0}
 
 
 @dataclass(frozen=True)
