@@ -13,6 +13,7 @@ from fairlab.record import Record
 from fairlab.run import cli
 from fairlab.run.folders import plain_config
 from fairlab.run.job import job
+from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.schema import refuse_misfits
 
 
@@ -32,6 +33,7 @@ def work(config: DictConfig, record: Record) -> None:
     augment_rows(values, str(name), record)
 
 
+@quiet_when_unread()
 def command() -> None:
     """The console script's entry."""
     cli.run(main, "augment")

@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 
 from fairlab.backbones.loading import weights_facts
 from fairlab.benchmarks.runner import measure_data, measure_models
-from fairlab.benchmarks.stages import stage
+from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import device, rank
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Note, Record
@@ -24,6 +24,7 @@ from fairlab.run.environment import environment
 from fairlab.run.folders import sweep_of
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import build_loggers, finish_loggers
+from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.pushing import push_model, refuse_push
 from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.text.fingerprints import Fingerprints
@@ -101,7 +102,7 @@ def evaluate_models(config: DictConfig, record: Record) -> None:
 
 def on_device(node: DictConfig, record: Record) -> Backbone:
     """A model on its device; how long that took is in the record."""
-    with stage(record, "loading"):
+    with stage(record, LOADING):
         return build(node).to(device())
 
 
@@ -191,6 +192,7 @@ def asked(config: DictConfig) -> dict[str, Any]:
     return {name: config[name] for name in SETTINGS if config[name] is not None}
 
 
+@quiet_when_unread()
 def command() -> None:
     """The console script's entry."""
     if cli.asks_for_plan(sys.argv[1:]):

@@ -11,6 +11,7 @@ from fairlab.reporting.sweep import report_sweep
 from fairlab.results.folder_tables import write_tables
 from fairlab.results.runs import read_runs
 from fairlab.run import cli
+from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.schema import refuse_misfits
 
 
@@ -33,6 +34,7 @@ def report(config: DictConfig) -> None:
     write_tables(read_runs(runs), runs)
 
 
+@quiet_when_unread()
 def command() -> None:
     """The console script's entry."""
     cli.run(main, "report")

@@ -33,6 +33,7 @@ from fairlab.run.matrix_jobs import (
     state_of,
     takes_over,
 )
+from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.schema import refuse_misfits
 from fairlab.types import FairlabError
 
@@ -215,6 +216,7 @@ def write_table(table: Table, rows: Sequence[Sequence[Cell]], matrix: Matrix, ou
     print(f"table {table.id}: {output / name}.md, .tex, .html, .json")
 
 
+@quiet_when_unread()
 def command() -> None:
     """The console script's entry."""
     cli.run(main, "reproduce")

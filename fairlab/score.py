@@ -15,6 +15,7 @@ from omegaconf import DictConfig
 from fairlab import __version__
 from fairlab.run import cli
 from fairlab.run.build import plain
+from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.schema import refuse_misfits
 from fairlab.run.scoring import load_columns, model_folder
 from fairlab.types import FairlabError
@@ -79,6 +80,7 @@ def _facts(config: DictConfig, folder: Path) -> dict[str, Any]:
     }
 
 
+@quiet_when_unread()
 def command() -> None:
     """The console script's entry."""
     cli.run(main, "score")

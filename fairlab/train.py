@@ -12,7 +12,7 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab.benchmarks.runner import add, measure, take
-from fairlab.benchmarks.stages import stage
+from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
 from fairlab.plans.building import build_applied
@@ -26,9 +26,10 @@ from fairlab.run.folders import plain_config
 from fairlab.run.further import facts_after_fitting, further_methods
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
+from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.pushing import push_model, refuse_push
 from fairlab.run.shortened import lowered, shortening_notes
-from fairlab.run.starting import starting_point
+from fairlab.run.starting import announce_backbone, starting_point
 from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, throughput
 from fairlab.run.values import target_of
 from fairlab.text.fingerprints import Fingerprints
@@ -39,14 +40,14 @@ from fairlab.types import FairlabError
 def main(config: DictConfig) -> None:
     """Hydra's entry: one run, or one job of a sweep."""
     with cli.one_sentence():
-        job("train", config, work)
+        job("train", config, work, announce_backbone)
 
 
 def work(config: DictConfig, record: Record) -> None:
     """The run itself: before, fit, after, export, report; everything measured goes into ``record`` at once."""
     config = lowered(config)
     refuse_push(config.get("push"))
-    with stage(record, "loading"):
+    with stage(record, LOADING):
         start = starting_point(config)  # first, so that missing weights are said within seconds
 
         from lightning import seed_everything
@@ -205,6 +206,7 @@ def _measure_groups(data: Any, record: Record, axis: str) -> None:
         add(measure_polarity(data.groups["train"], "train", axis), "data", record)
 
 
+@quiet_when_unread()
 def command() -> None:
     """The console script's entry."""
     if cli.asks_for_plan(sys.argv[1:]):

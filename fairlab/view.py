@@ -16,6 +16,7 @@ from fairlab.record import without_secrets
 from fairlab.reporting.browsing import MOST_WHOLE, Browser, browse, view_page
 from fairlab.reporting.serving import LOCAL, server
 from fairlab.run.cli import explain, stop
+from fairlab.run.pipes import quiet_when_unread
 from fairlab.types import FairlabError
 
 
@@ -55,6 +56,7 @@ def serve(browser: Browser, port: int) -> None:
         serving.serve_forever()
 
 
+@quiet_when_unread()
 def command() -> None:
     """The console script's entry."""
     try:

@@ -19,6 +19,7 @@ from fairlab.run.composing import composed, from_backbone
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work
 from fairlab.run.schema import refuse_missing
+from fairlab.run.starting import announce_backbone
 from fairlab.train import work
 from fairlab.types import FairlabError, Group
 
@@ -118,6 +119,7 @@ def debias(
     record = Record(folder, plain_config(config), command)
     with accounted(record):
         refuse_missing(config)
+        announce_backbone(config)
         do_work("train", config, work, record)
     return Run(record, kept)
 

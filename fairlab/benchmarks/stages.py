@@ -14,6 +14,7 @@ from typing import Any
 from fairlab.record import Record
 
 STAGES = "stages"  # in a record's provenance
+LOADING = "loading"  # name of the stage that comes before anything is measured or trained
 PROC_STATUS = Path("/proc/self/status")
 
 

@@ -6,9 +6,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, parse_answer
 
 
@@ -16,6 +13,9 @@ def judged(attempt: Attempt, schema: dict[str, Any] | None) -> Attempt:
     """The attempt with its outcome changed to ``malformed JSON`` or ``wrong schema`` where its text is either."""
     if attempt.outcome != ExchangeOutcome.OK or schema is None:
         return attempt
+    from jsonschema import Draft202012Validator  # every training imports this module, few ask for a schema
+    from jsonschema.exceptions import best_match
+
     try:
         value = parse_answer(attempt.text)
         json.dumps(value, ensure_ascii=False).encode()  # an escaped half of a surrogate pair is text for nobody

@@ -20,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.record import without_secrets
+from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.processes import started_by_torchrun, work_for_rank_0
 from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 
@@ -88,7 +89,8 @@ def one_sentence() -> Iterator[None]:
     In a sweep the error goes on to Hydra, which runs the other jobs first.
     """
     try:
-        yield
+        with quiet_when_unread():
+            yield
     except Exception as error:
         sentence = explain(error)
         if sentence is None or HydraConfig.get().mode != RunMode.RUN or _traceback_wanted:

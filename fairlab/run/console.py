@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fairlab import __version__
 from fairlab.run.docstrings import first_sentence
+from fairlab.run.pipes import quiet_when_unread
 
 PACKAGE = Path(__file__).parents[1]
 OWN = {
@@ -19,6 +20,7 @@ OWN = {
 }
 
 
+@quiet_when_unread()
 def main() -> None:
     """Run what the first word of the command line names."""
     given = sys.argv[1:]

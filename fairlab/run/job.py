@@ -22,23 +22,31 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.benchmarks.stages import LOADING, stages_of
 from fairlab.distributed import rank
 from fairlab.files import no_space_is_one_sentence, write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.run import cli
 from fairlab.run.folders import plain_config, refuse_changed_config, refuse_other_augmentation
+from fairlab.run.pipes import nobody_reads
 from fairlab.run.processes import count_of, refuse_other_count, run_in_processes
-from fairlab.run.schema import refuse_misfits
+from fairlab.run.schema import refuse_misfits, refuse_missing
 from fairlab.types import FairlabError, NotPushed, ReviewNeeded
 
 
-def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], None]) -> None:
+def job(
+    entry: str,
+    config: DictConfig,
+    body: Callable[[DictConfig, Record], None],
+    announce: Callable[[DictConfig], None] | None = None,
+) -> None:
     """Do the work of an entry point under a record that says how it ended, whatever happens.
 
     Args:
         entry: the entry point's name, as in ``python -m fairlab.<entry>``.
         config: composed.
         body: the work; it sets the record's status to ``finished``.
+        announce: what says first what is going to be done, as the values' check imports torch, which takes seconds.
     """
     from fairlab.reporting.summary import print_summary
 
@@ -47,6 +55,9 @@ def job(entry: str, config: DictConfig, body: Callable[[DictConfig, Record], Non
     try:
         record = open_record(entry, config, folder)
         with accounted(record):
+            refuse_missing(config)
+            if announce is not None:
+                announce(config)
             refuse_misfits(entry, config)
             do_work(entry, config, body, record)
     finally:
@@ -68,6 +79,11 @@ def accounted(record: Record) -> Iterator[None]:
         record.status, record.reason = "interrupted", str(error)
         raise
     except NotPushed:  # the work itself is done
+        raise
+    except BrokenPipeError as error:
+        unread = nobody_reads()
+        record.status = "interrupted" if unread else "failed"
+        record.reason = "nobody read what it printed" if unread else f"{type(error).__name__}: {error}"
         raise
     except Exception as error:
         record.status, record.reason = "failed", cli.explain(error) or f"{type(error).__name__}: {error}"
@@ -169,7 +185,7 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
         (refuse_changed_config if by_key else refuse_other_augmentation)(folder, plain)
         record = Record.load(folder)
         record.status, record.reason = "running", ""
-    elif (folder / "record.json").exists():
+    elif (folder / "record.json").exists() and began(Record.load(folder)):
         raise FairlabError(
             f"{folder} already holds a run; choose another hydra.run.dir, or continue it with ckpt={folder}"
         )
@@ -179,6 +195,12 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
     for file in (folder / ".hydra").glob("*.yaml"):  # Hydra's copies of the configuration
         write_whole(file, without_secrets(file.read_text(encoding="utf-8")))
     return record
+
+
+def began(record: Record) -> bool:
+    """Whether a run got beyond loading; one that was refused before leaves nothing that a new one would write over."""
+    done = record.readings or record.history or stages_of(record).keys() - {LOADING}
+    return record.status != "failed" or bool(done)
 
 
 def command_line(entry: str) -> str:

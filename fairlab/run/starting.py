@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from fairlab.backbones.hub import licence_in
 from fairlab.backbones.loading import find_weights, weights_facts
@@ -22,15 +22,7 @@ class Pretrained:
 
     def __init__(self, config: DictConfig) -> None:
         self.config = config
-        print(f"{config.scale.name} scale: {self._named()}")
         self.model = build(config.backbone)
-
-    def _named(self) -> str:
-        """The backbone, and what it stands in for."""
-        backbone = self.config.backbone
-        stands_for = f", standing in for {backbone.stands_for}; scale=paper trains that one"
-        adapters = f" with the adapters {backbone.adapters}" if backbone.get("adapters") else ""
-        return f"the backbone is {backbone.name}{adapters}{stands_for if backbone.stands_for else ''}"
 
     def announcement(self, data: dict[str, Any], parts: int) -> str:
         """What is trained on, and how much of it in a step."""
@@ -111,6 +103,16 @@ class SourceClassifiers:
         from fairlab.ensemble.sources import Sources
 
         return Sources(self.model)
+
+
+def announce_backbone(config: DictConfig) -> None:
+    """Print the scale, the backbone and what it stands in for; nothing where a value is wrong, which the check says."""
+    scale, name = (OmegaConf.select(config, key) for key in ("scale.name", "backbone.name"))
+    if not scale or not name:
+        return
+    adapters, original = (config.backbone.get(key) for key in ("adapters", "stands_for"))
+    stands_for = f", standing in for {original}; scale=paper trains that one" if original else ""
+    print(f"{scale} scale: the backbone is {name}{f' with the adapters {adapters}' if adapters else ''}{stands_for}")
 
 
 def starting_point(config: DictConfig) -> Pretrained | SourceClassifiers:

@@ -16,6 +16,7 @@ from omegaconf import DictConfig
 
 from fairlab.run import cli
 from fairlab.run.build import plain
+from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.schema import refuse_misfits
 from fairlab.run.scoring import load_columns, model_folder
 from fairlab.types import FairlabError
@@ -55,6 +56,7 @@ def answer_requests(config: DictConfig) -> None:
     server.end()
 
 
+@quiet_when_unread()
 def command() -> None:
     """The console script's entry; a first word that is no setting is the model."""
     if len(sys.argv) > 1 and "=" not in sys.argv[1] and not sys.argv[1].startswith("-"):

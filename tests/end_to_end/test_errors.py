@@ -88,6 +88,21 @@ def test_a_folder_that_holds_a_run_is_not_written_over(run, small, tmp_path):
     assert (tmp_path / "here" / "record.json").read_text() == before
 
 
+def test_a_run_that_was_refused_leaves_its_folder_to_the_same_command(run, small, tmp_path):
+    rows = tmp_path / "later.jsonl"
+    arguments = [*small, f"data.path={rows}", "hydra.run.dir=here", "+method.gamma=1"]
+    refused = run(*arguments)
+    assert "there is no setting 'gamma'" in refused.stderr
+    refused = run(*arguments[:-1])
+    assert "later.jsonl is not a file" in refused.stderr
+    assert Record.load(tmp_path / "here").status == "failed"
+    rows.write_text((tmp_path / "groups.jsonl").read_text())
+    done = run(*arguments[:-1])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("quickstart scale: the backbone is ")
+    assert Record.load(tmp_path / "here").status == "finished"
+
+
 @pytest.mark.parametrize("limit", [4_000_000, 14_000], ids=["checkpoint", "items"])
 def test_a_full_disk(small, warm_python, tmp_path, limit):
     """Files may not grow over a limit: 4 MB is too little for a checkpoint, 14 kB for embeddings of forty."""
