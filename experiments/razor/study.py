@@ -1,0 +1,97 @@
+"""Tables of the study: what each method reaches, and what it changes against training on the original pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import fmean, stdev
+
+from experiments.rendering import markdown
+from fairlab.metrics.power import detectable_mean
+from fairlab.record import Record
+from fairlab.reporting.reproduction import read_matrix
+from fairlab.results.marks import marked, marks_of_runs
+
+FOLDER = Path(__file__).parent
+RUNS = FOLDER / "records" / "claims"
+REFERENCE = "claims_original"
+IN_DOMAIN = "held-out pairs"
+TEST_SETS = {
+    "after/fever_symmetric/test/accuracy": "FEVER-Symmetric v0.2",
+    "after/fever_symmetric_v01/full/accuracy": "FEVER-Symmetric v0.1",
+    "after/vitaminc_two_way/test/accuracy": "VitaminC",
+    "after/mnli_two_way/dev/accuracy": "MNLI, two labels",
+}
+Accuracies = dict[int, float]  # by seed
+
+
+def runs_of(run: str) -> dict[int, Record]:
+    """Records of a method's runs by seed."""
+    folders = {int(one.parent.name.removeprefix("seed_")): one.parent for one in RUNS.glob(f"{run}/seed_*/record.json")}
+    return {seed: Record.load(folder) for seed, folder in sorted(folders.items())}
+
+
+def in_domain(record: Record) -> float:
+    """Accuracy in per cent on the pairs held out, of the weights that were kept: the best of all validations."""
+    return 100 * max(row["validation/accuracy"] for row in record.history if "validation/accuracy" in row)
+
+
+def accuracies(run: str, key: str) -> Accuracies:
+    """Accuracy in per cent by seed, on a test set or on the pairs held out."""
+    records = runs_of(run)
+    if key == IN_DOMAIN:
+        return {seed: in_domain(record) for seed, record in records.items()}
+    return {seed: record.metrics()[key] for seed, record in records.items()}
+
+
+def methods() -> dict[str, str]:
+    """Names of the methods that have runs, by their run's id; the original first."""
+    rows = read_matrix(FOLDER / "matrix.yaml", "quickstart").tables["study"].rows
+    return {row.run: row.name for row in rows if runs_of(row.run)}
+
+
+def changes(run: str, key: str) -> Accuracies:
+    """Accuracy less that of the original's run of the same seed, by seed."""
+    own, other = accuracies(run, key), accuracies(REFERENCE, key)
+    return {seed: value - other[seed] for seed, value in own.items() if seed in other}
+
+
+def p_over_seeds(values: list[float]) -> float:
+    """Two-sided p-value of the paired t-test over seeds; 1 of a single seed."""
+    from scipy.stats import ttest_1samp
+
+    return float(ttest_1samp(values, 0.0).pvalue) if len(values) > 1 else 1.0
+
+
+def reached() -> str:
+    """A row for each method: its pairs, and its accuracies as mean and standard deviation over seeds."""
+    rows = []
+    for run, name in methods().items():
+        records = runs_of(run)
+        data = next(iter(records.values())).provenance["data"]
+        cells = []
+        for key in [IN_DOMAIN, *TEST_SETS]:
+            values = list(accuracies(run, key).values())
+            cells.append(f"{fmean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else ""))
+        first = next(iter(TEST_SETS))
+        found = [(record, one) for record in records.values() for one in record.readings if one.key == first]
+        rows.append(
+            [marked(name, marks_of_runs(found)), f"{data['train_examples']:,}", ", ".join(map(str, records)), *cells]
+        )
+    return markdown(["trained on", "pairs", "seeds", IN_DOMAIN, *TEST_SETS.values()], rows)
+
+
+def differences() -> str:
+    """What each method changes: in each seed, on average with an interval, tested over seeds, and what could be found."""
+    paired = {one.key: one for one in Record.load(FOLDER / "records" / "paired").comparisons}
+    rows = []
+    for run, name in methods().items():
+        for key, title in {IN_DOMAIN: IN_DOMAIN, **TEST_SETS}.items():
+            values = list(changes(run, key).values())
+            one = paired.get(key.replace("after", run, 1))
+            if run == REFERENCE or len(values) < 2:
+                continue
+            bounds = f" [{one.low:+.1f}, {one.high:+.1f}]" if one else ""
+            found = f"{detectable_mean(stdev(values), len(values)):.1f}" if len(values) > 2 else ""
+            by_seed = ", ".join(f"{value:+.1f}" for value in values)
+            rows.append([name, title, f"{fmean(values):+.1f}{bounds}", by_seed, f"{p_over_seeds(values):.3f}", found])
+    return markdown(["", "accuracy on", "difference", "by seed", "p over seeds", "detectable"], rows)
