@@ -81,7 +81,7 @@ def reached() -> str:
 
 
 def differences() -> str:
-    """What each method changes: in each seed, on average with an interval, tested over seeds, and what could be found."""
+    """What each method changes: on average with an interval, by seed, tested over seeds, and what could be found."""
     paired = {one.key: one for one in Record.load(FOLDER / "records" / "paired").comparisons}
     rows = []
     for run, name in methods().items():

@@ -47,8 +47,8 @@ def detectable_difference(
 def detectable_mean(deviation: float, n: int, *, level: float = 0.05, power: float = 0.8) -> float:
     r"""Smallest mean of ``n`` paired differences that a two-sided t-test finds, as above 0, with a given power.
 
-    The power of a mean :math:`d` is that of the noncentral t-distribution of n - 1 degrees of freedom with noncentrality
-    :math:`d \sqrt{n} / s`.
+    The power of a mean :math:`d` is that of the noncentral t-distribution of n - 1 degrees of freedom with
+    noncentrality :math:`d \sqrt{n} / s`.
 
     Args:
         deviation: standard deviation of a difference, at least 0.
