@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -20,6 +21,11 @@ TEST_SETS = {
     "after/fever_symmetric_v01/full/accuracy": "FEVER-Symmetric v0.1",
     "after/vitaminc_two_way/test/accuracy": "VitaminC",
     "after/mnli_two_way/dev/accuracy": "MNLI, two labels",
+}
+VARIANTS = {
+    "evidence": "its evidence",
+    "other_evidence": "another pair's evidence",
+    "no_evidence": "no evidence",
 }
 Accuracies = dict[int, float]  # by seed
 
@@ -95,3 +101,21 @@ def differences() -> str:
             by_seed = ", ".join(f"{value:+.1f}" for value in values)
             rows.append([name, title, f"{fmean(values):+.1f}{bounds}", by_seed, f"{p_over_seeds(values):.3f}", found])
     return markdown(["", "accuracy on", "difference", "by seed", "p over seeds", "detectable"], rows)
+
+
+def evidence() -> str:
+    """Accuracy on the pairs held out, with their evidence, with another pair's, and with none; mean over seeds."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for reading in Record.load(FOLDER / "records" / "without_evidence").readings:
+        found.setdefault(reading.phase, {}).setdefault(reading.subset, []).append(reading.value)
+    rows = [
+        [methods()[run], *(f"{fmean(by_variant[name]):.1f}" for name in VARIANTS)] for run, by_variant in found.items()
+    ]
+    return markdown(["trained on", *VARIANTS.values()], rows)
+
+
+def trials() -> str:
+    """The settings tried on the original pairs, and the accuracy on the pairs held out that chose among them."""
+    lines = (FOLDER / "trials.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [[str(value) for value in json.loads(line).values()] for line in lines]
+    return markdown(list(json.loads(lines[0])), rows)
