@@ -1,9 +1,10 @@
-"""Pairs for the X-ray that no output of ``fairlab.augment`` holds: those held out, and those with what CrossAug adds.
+"""The pairs that the runs of the study train on, for the X-ray, and those that they hold out.
 
-    python experiments/razor/pairs.py OUT
+    python experiments/razor/pairs.py OUT MADE...
 
-OUT gets ``held_out.jsonl``, the pairs that the runs of the study hold out, and ``crossaug.jsonl``, all pairs each
-followed by those that CrossAug by rules makes of it. Both have the columns of FoolMeTwice.
+MADE are outputs of ``fairlab.augment`` for the training pairs. OUT gets ``held_out.jsonl``, ``original.jsonl`` (all other
+pairs), ``crossaug.jsonl`` (those, each followed by what CrossAug by rules makes of it), and a file named as each folder
+of MADE with the pairs that were not made of a pair held out. All have the columns of FoolMeTwice.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fairlab.augmentation.crossaug import RULES, CrossAug
-from fairlab.data.labelled_tasks import with_more
+from fairlab.data.labelled_tasks import made_of_others, with_more
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import CLAIMS, Example, find_task
 from fairlab.data.text import held_out
@@ -23,22 +24,27 @@ TASK = "fool_me_twice+vitaminc_two_way+mnli_two_way"
 SHARE = 0.1  # as conf/data/glue.yaml
 
 
-def lines(examples: Iterable[Example]) -> str:
-    """JSON lines of examples."""
+def write(examples: Iterable[Example], file: Path) -> None:
+    """Write examples as JSON lines."""
     rows = ({"gold_evidence": one.first, "text": one.second, "label": CLAIMS[int(one.label)]} for one in examples)
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
 def main() -> None:
-    """Write both files."""
+    """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    out = parser.parse_args().out
+    parser.add_argument("made", type=Path, nargs="*")
+    arguments = parser.parse_args()
+    out, task = arguments.out, find_task(TASK)
     out.mkdir(parents=True, exist_ok=True)
     examples = read_task(TASK, "train")
-    more = with_more(examples, find_task(TASK), CrossAug(generator=RULES))
-    (out / "held_out.jsonl").write_text(lines(one for one in examples if held_out(one.first, SHARE)), encoding="utf-8")
-    (out / "crossaug.jsonl").write_text(lines(more), encoding="utf-8")
+    kept = [one for one in examples if not held_out(one.first, SHARE)]
+    write((one for one in examples if held_out(one.first, SHARE)), out / "held_out.jsonl")
+    write(kept, out / "original.jsonl")
+    write(with_more(kept, task, CrossAug(generator=RULES)), out / "crossaug.jsonl")
+    for folder in arguments.made:
+        write(made_of_others(task, str(folder), examples, SHARE), out / f"{folder.name}.jsonl")
 
 
 if __name__ == "__main__":
