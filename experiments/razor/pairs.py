@@ -2,9 +2,9 @@
 
     python experiments/razor/pairs.py OUT MADE...
 
-MADE are outputs of ``fairlab.augment`` for the training pairs. OUT gets ``held_out.jsonl``, ``original.jsonl`` (all other
-pairs), ``crossaug.jsonl`` (those, each followed by what CrossAug by rules makes of it), and a file named as each folder
-of MADE with the pairs that were not made of a pair held out. All have the columns of FoolMeTwice.
+MADE are outputs of ``fairlab.augment`` for the training pairs. OUT gets ``held_out.jsonl``, ``original.jsonl`` (all
+other pairs), ``crossaug.jsonl`` (those, each followed by what CrossAug by rules makes of it), and a file named as each
+folder of MADE with the pairs that were not made of a pair held out. All have the columns of FoolMeTwice.
 """
 
 from __future__ import annotations
