@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from statistics import fmean, stdev
 
-from experiments.rendering import markdown
+from experiments.rendering import interval, markdown
 from fairlab.metrics.power import detectable_mean
 from fairlab.record import Record
 from fairlab.reporting.reproduction import read_matrix
@@ -119,3 +119,22 @@ def trials() -> str:
     lines = (FOLDER / "trials.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [[str(value) for value in json.loads(line).values()] for line in lines]
     return markdown(list(json.loads(lines[0])), rows)
+
+
+def overlap() -> str:
+    """Accuracy of the rule that a claim is supported where the evidence holds its names and numbers."""
+    found = Record.load(FOLDER / "records" / "overlap").readings
+    rows = [[one.subset.replace("_", " "), interval(one, 1), f"{one.n:,}"] for one in found]
+    return markdown(["pairs", "accuracy of the rule", "n"], rows)
+
+
+def losses() -> str:
+    """Loss over the first and the last 50 steps of training, mean over seeds."""
+    rows = []
+    for run, name in methods().items():
+        found = [[row["train/loss"] for row in one.history if "train/loss" in row] for one in runs_of(run).values()]
+        ends = [
+            fmean(fmean(part) for part in some) for some in zip(*((one[:50], one[-50:]) for one in found), strict=True)
+        ]
+        rows.append([name, *(f"{value:.3f}" for value in ends)])
+    return markdown(["trained on", "first 50 steps", "last 50 steps"], rows)

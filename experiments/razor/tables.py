@@ -157,6 +157,8 @@ PAGES = {
         "claims_study": study.reached,
         "claims_differences": study.differences,
         "claims_evidence": study.evidence,
+        "claims_overlap": study.overlap,
+        "claims_losses": study.losses,
         "claims_trials": study.trials,
         "claims_seconds": lambda: seconds("claims"),
         "symmetric_sheet": lambda: sheet("symmetric_sheet"),
