@@ -96,10 +96,20 @@ def differences() -> str:
             one = paired.get(key.replace("after", run, 1))
             if run == REFERENCE or len(values) < 2:
                 continue
+            p = p_over_seeds(values)
             bounds = f" [{one.low:+.1f}, {one.high:+.1f}]" if one else ""
             found = f"{detectable_mean(stdev(values), len(values)):.1f}" if len(values) > 2 else ""
             by_seed = ", ".join(f"{value:+.1f}" for value in values)
-            rows.append([name, title, f"{fmean(values):+.1f}{bounds}", by_seed, f"{p_over_seeds(values):.3f}", found])
+            rows.append(
+                [
+                    name,
+                    title,
+                    f"{fmean(values):+.1f}{bounds}",
+                    by_seed,
+                    "below 0.001" if p < 0.001 else f"{p:.3f}",
+                    found,
+                ]
+            )
     return markdown(["", "accuracy on", "difference", "by seed", "p over seeds", "detectable"], rows)
 
 
