@@ -156,6 +156,7 @@ PAGES = {
         "probes": lambda: probes("probes", "pairs held out"),
         "claims_study": study.reached,
         "claims_differences": study.differences,
+        "claims_evidence": study.evidence,
         "claims_overlap": study.overlap,
         "claims_losses": study.losses,
         "claims_trials": study.trials,
