@@ -276,3 +276,9 @@ def test_a_rule_that_compares_names_is_right_on_symmetric_pairs_and_little_elsew
     assert found["symmetric_claims"].low > 80
     assert found["original"].high < 57
     assert found["fever_symmetric"].low < mean("claims_original", V02) < found["fever_symmetric"].high
+
+
+def test_without_evidence_the_classifier_of_the_original_pairs_loses_five_points():
+    found = Record.load(study.FOLDER / "records" / "without_evidence").metrics()
+    with_it, without = (found[f"claims_original/held_out/{name}/accuracy"] for name in ("evidence", "no_evidence"))
+    assert 4 < with_it - without < 5.5
