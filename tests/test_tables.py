@@ -1,11 +1,14 @@
 """Tables in the documentation are those the committed records give."""
 
+import numpy as np
 import pytest
 import yaml
 
 from experiments import tables
 from experiments.ccd import composed, picture
+from experiments.razor import study
 from experiments.rendering import matrix_table
+from fairlab.metrics.power import detectable_mean
 from fairlab.record import Reading, Record
 
 
@@ -274,3 +277,66 @@ def test_what_the_page_says_of_more_groups():
     first = [composed.men_first(run)[0] for run in runs]
     assert max(first) == first[-1] < 117 / 2
     assert composed.even(runs[-1]) < 0.05
+
+
+V02, V01 = list(study.TEST_SETS)[:2]
+
+
+def mean(run, key):
+    values = study.accuracies(run, key)
+    return sum(values.values()) / len(values)
+
+
+def test_what_the_razor_page_says_of_symmetric_and_balanced():
+    for run in ("claims_original", "claims_symmetric", "claims_balanced"):
+        assert list(study.accuracies(run, V02)) == [42, 43, 44, 45, 46]
+    task = list(study.changes("claims_symmetric", study.IN_DOMAIN).values())
+    assert max(task) < -16
+    assert -19.5 < sum(task) / 5 < -18.5
+    assert "symmetric (at chance on its validation data in 3 of 5 runs)" in study.reached()
+    assert sum(value < 0 for value in study.changes("claims_symmetric", V02).values()) == 4
+    task = list(study.changes("claims_balanced", study.IN_DOMAIN).values())
+    assert round(sum(task) / 5, 1) == -3.4
+    assert 0.02 < study.p_over_seeds(task) < 0.03
+    gained = list(study.changes("claims_balanced", V02).values())
+    assert round(sum(gained) / 5, 1) == 0.6
+    assert sum(value > 0 for value in gained) == 3
+
+
+def test_no_method_of_the_razor_study_reaches_the_goal():
+    paired = {one.key: one for one in Record.load(study.FOLDER / "records" / "paired").comparisons}
+    assert paired["claims_balanced/fever_symmetric/test/accuracy"].high > 2.5
+    for run in study.methods().keys() - {study.REFERENCE}:
+        gained = list(study.changes(run, V02).values())
+        assert sum(gained) / len(gained) < 2.5
+        assert study.p_over_seeds(gained) > 0.05
+    for run in ("claims_symmetric", "claims_balanced"):
+        spread = np.std(list(study.changes(run, V02).values()), ddof=1)
+        assert 3 < detectable_mean(float(spread), 5) < 5
+
+
+def test_what_the_razor_page_says_of_the_others():
+    for key in (V02, V01):
+        assert max(study.changes("claims_crossaug", key).values()) < 0
+    assert mean("claims_original", study.IN_DOMAIN) == pytest.approx(72.5, abs=0.05)
+    assert mean("claims_original", V02) == pytest.approx(57.6, abs=0.05)
+    probes = Record.load(study.FOLDER / "records" / "probes").metrics()
+    assert abs(probes["symmetric/shortcuts/untouched/gain"]) < 2
+    assert abs(probes["symmetric/shortcuts/claim_only/gain"]) < 2
+    assert round(probes["balanced/shortcuts/untouched/gain"], 1) == 3.5
+    assert round(probes["original/shortcuts/untouched/accuracy"]) == 65
+    assert round(probes["CrossAug/shortcuts/negation/association"], 2) == 0.31
+    assert round(probes["original/shortcuts/negation/association"], 2) == 0.26
+
+
+def test_a_rule_that_compares_names_is_right_on_symmetric_pairs_and_little_elsewhere():
+    found = {one.subset: one for one in Record.load(study.FOLDER / "records" / "overlap").readings}
+    assert found["symmetric_claims"].low > 80
+    assert found["original"].high < 57
+    assert found["fever_symmetric"].low < mean("claims_original", V02) < found["fever_symmetric"].high
+
+
+def test_without_evidence_the_classifier_of_the_original_pairs_loses_five_points():
+    found = Record.load(study.FOLDER / "records" / "without_evidence").metrics()
+    with_it, without = (found[f"claims_original/held_out/{name}/accuracy"] for name in ("evidence", "no_evidence"))
+    assert 4 < with_it - without < 5.5

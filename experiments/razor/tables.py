@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
 from pathlib import Path
 
-from experiments.rendering import interval, markdown, matrix_table, methods_table, significant
+from experiments.razor import study
+from experiments.rendering import interval, markdown, matrix_table, significant
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
-TEST_SETS = {
-    "fever_symmetric/test/accuracy": "FEVER-Symmetric",
-    "vitaminc_two_way/test/accuracy": "VitaminC",
-    "mnli_two_way/dev/accuracy": "MNLI, two labels",
-}
 
 
 def seconds(folder: str) -> str:
@@ -108,32 +106,64 @@ def planted_classifiers() -> str:
     return markdown(["rewritten by", "test reviews", "", "trained on originals", "on rewritten", "change", "n"], rows)
 
 
-def probes() -> str:
-    """What a bag of words finds in claims alone: as they were, and as two augmentations leave them."""
-    record = Record.load(RECORDS / "debiased_data")
+def probes(folder: str, untouched: str) -> str:
+    """What a bag of words finds in claims alone: as they were, and as augmentations leave them.
+
+    Args:
+        folder: of the record.
+        untouched: whose claims the probe is also tried on.
+    """
+    record = Record.load(RECORDS / folder)
     named = {
         "gain of a probe of the claims, points": ("claim_only", "gain", 1),
-        "the same on claims of FoolMeTwice": ("untouched", "gain", 1),
+        f"the same on {untouched}": ("untouched", "gain", 1),
         "negation with the label, Cramer's V": ("negation", "association", 2),
     }
     phases = list(record.config["dataset"])
     found = {(one.subset, one.quantity, one.phase): one for one in record.readings}
     rows = [
-        [label, *(interval(found[subset, quantity, phase], digits) for phase in phases)]
-        for label, (subset, quantity, digits) in named.items()
+        [
+            phase,
+            f"{found['claim_only', 'gain', phase].n:,}",
+            *(interval(found[subset, quantity, phase], digits) for subset, quantity, digits in named.values()),
+        ]
+        for phase in phases
     ]
-    rows.append(["pairs", *(f"{found['claim_only', 'gain', phase].n:,}" for phase in phases)])
-    return markdown(["", *phases], rows)
+    return markdown(["", "pairs", *named], rows)
+
+
+def sheet(name: str) -> str:
+    """What a reader found of the rows of a sheet, by their label."""
+    with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    rows = []
+    for label in ("SUPPORTS", "REFUTES"):
+        of_label = [row for row in found if row["label"] == label]
+        judged = Counter(row["label_is"] for row in of_label)
+        natural = sum(row["natural"] == "yes" for row in of_label)
+        counts = [str(judged[one]) for one in ("right", "unproven", "wrong")]
+        rows.append([label, str(len(of_label)), *counts, str(natural)])
+    return markdown(["label", "read", "right", "unproven", "wrong", "natural"], rows)
 
 
 PAGES = {
-    "docs/shortcut_baselines.md": {"probes": probes},
-    "docs/results.md": {"shortcuts": lambda: methods_table(FOLDER, "study", TEST_SETS, runs="records/study")},
+    "docs/shortcut_baselines.md": {"probes": lambda: probes("probes", "pairs held out")},
+    "docs/results.md": {"shortcuts": study.reached},
     "experiments/razor/README.md": {
         "planted_ranking": planted_ranking,
         "planted_association": lambda: association("planted"),
         "planted_classifiers": planted_classifiers,
-        "razor_study": lambda: matrix_table(FOLDER, "study", "records/study", all_seeds=True),
+        "probes": lambda: probes("probes", "pairs held out"),
+        "claims_study": study.reached,
+        "claims_differences": study.differences,
+        "claims_evidence": study.evidence,
+        "claims_overlap": study.overlap,
+        "claims_losses": study.losses,
+        "claims_trials": study.trials,
+        "claims_seconds": lambda: seconds("claims"),
+        "symmetric_sheet": lambda: sheet("symmetric_sheet"),
+        "crossaug_sheet": lambda: sheet("crossaug_sheet"),
+        "razor_study": lambda: matrix_table(FOLDER, "study_small", "records/study"),
         "study_data": lambda: association("made"),
         "xray": xray,
         "study_seconds": lambda: seconds("study"),

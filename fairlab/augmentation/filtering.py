@@ -55,8 +55,9 @@ class Filter(Planned):
             FairlabError: a row has no label; see :meth:`kept`.
         """
         kept = self.kept([labelled_item(row, self.label) for row in rows])
-        return {row.number: _stays(row) if place in kept else Made(reason=self.why) for place, row in enumerate(rows)}
+        return {row.number: stays(row) if place in kept else Made(reason=self.why) for place, row in enumerate(rows)}
 
 
-def _stays(row: Row) -> Made:
+def stays(row: Row) -> Made:
+    """A row as it was."""
     return Made(rows=({"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **row.extra},))

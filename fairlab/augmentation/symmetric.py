@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
+from fairlab.augmentation.filtering import stays
 from fairlab.protocols import Planned, refuse_axis
 from fairlab.rewriting.label_keeping import CONTRASTS, labelled_item
 from fairlab.text.pipeline import parse
@@ -42,34 +43,40 @@ class Symmetric(Planned):
 
     One name or number that claim and evidence share is exchanged by another of its kind from the other claims. Claim
     and evidence as they were, and both with the exchange, are a supported pair each; either with the other's exchange
-    is a refuted one. Pairs of other labels are left out, so a model that reads one field alone is at chance by
-    construction. Whether the claim's names stand in the evidence still tells the label, and an exchange makes some
-    claims unproven rather than refuted.
+    is a refuted one. Pairs of which no such four are made are left out, so a model that reads one field alone is at
+    chance by construction; with ``others="kept"`` they stay as they are, with what their claims give away. Whether the
+    claim's names stand in the evidence still tells the label, and an exchange makes some claims unproven rather than
+    refuted.
 
     Args:
         label: column of the label.
+        others: what becomes of the pairs of which no four are made: ``left_out`` or ``kept``.
         seed: seed of the choice among the names or numbers of a pair, and of what takes their place.
 
     Raises:
-        FairlabError: in ``decide``, a row has no label or no evidence, or no pair is supported.
+        FairlabError: ``others`` is neither; in ``decide``, a row has no label or no evidence, or no pair is supported.
     """
 
     name = "symmetric"
     plan = "fairlab.plans.whole_set.WholeSet"
     needs_rewriter = False
 
-    def __init__(self, *, label: str = "label", seed: int = 0) -> None:
-        self.label, self.seed = label, seed
+    def __init__(
+        self, *, label: str = "label", others: Literal["left_out", "kept"] = "left_out", seed: int = 0
+    ) -> None:
+        if others not in ("left_out", "kept"):
+            raise FairlabError(f"augmentation.others must be left_out or kept, not {others}")
+        self.label, self.others, self.seed = label, others, seed
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The column of the label, for an output's manifest.
+        """The column of the label and what became of other pairs, for an output's manifest.
 
         Raises:
             FairlabError: an axis was given.
         """
         refuse_axis(values, "symmetric exchanges names and numbers of claims without an axis")
-        return {"label": values["augmentation"]["label"]}
+        return {name: values["augmentation"][name] for name in ("label", "others")}
 
     def decide(self, rows: Sequence[Row]) -> dict[int, Made]:
         """What becomes of every row, by its number."""
@@ -86,7 +93,10 @@ class Symmetric(Planned):
         for term in sorted({term for some in terms.values() for term in some}, key=lambda one: (one.kind, one.text)):
             pool[term.kind].append(term.text)
         made = {row.number: Made(reason=NOT_SUPPORTED) for row in rows}
-        return made | {row.number: self._made(row, terms[row.number], pool) for row in supported}
+        made |= {row.number: self._made(row, terms[row.number], pool) for row in supported}
+        if self.others == "kept":
+            made |= {row.number: stays(row) for row in rows if not made[row.number].rows}
+        return made
 
     def _made(self, row: Row, terms: Sequence[Term], pool: Mapping[str, Sequence[str]]) -> Made:
         draw = Random(f"{self.seed} {row.number}")

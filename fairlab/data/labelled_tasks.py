@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -73,6 +74,9 @@ class LabelledTexts(Streamed):
             weights are chosen on the same texts with and without it; None leaves examples as they are.
         unseen: sets that are measured on, as ``TASK:SPLIT``; a training example with the texts of one of their examples
             is left out.
+        validate_on: where the examples held out come from: ``made``, from what is trained on; or ``published``, those
+            of the published task whatever ``path`` holds, so that every augmentation of a task is validated on the same
+            examples. Nothing that was made of these is trained on.
 
     Attributes:
         task: the task whose examples are read.
@@ -101,10 +105,13 @@ class LabelledTexts(Streamed):
         seed: int,
         augmentation: Perturbation | ExampleAugmentation | None = None,
         unseen: Sequence[str] = (),
+        validate_on: Literal["made", "published"] = "made",
     ) -> None:
         super().__init__()
         if not 0 < validation < 1:
             raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
+        if validate_on not in ("made", "published"):
+            raise FairlabError(f"data.validate_on must be made or published, not {validate_on}")
         if batch_size < 1 or (limit is not None and limit < 1):
             raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
         if augmentation is not None and not isinstance(augmentation, self.applies):
@@ -120,18 +127,20 @@ class LabelledTexts(Streamed):
         self.seed = seed
         examples = read_training(self.task, path)
         self.hash = examples_digest(examples)
-        read, examples = len(examples), _without(examples, unseen)
-        self.left_out = read - len(examples)
-        kept = [example for example in examples if not held_out(example.first, validation)]
-        self.examples = {
-            "train": kept[:limit],
-            "validation": [example for example in examples if held_out(example.first, validation)],
-        }
+        published = read_task(task, "train") if validate_on == "published" and is_made(path) else examples
+        out = [example for example in published if held_out(example.first, validation)]
+        if published is examples:
+            kept = [example for example in examples if not held_out(example.first, validation)]
+        else:
+            kept = made_of_others(self.task, str(path), published, validation)
+        parts = {"train": kept, "validation": out}
+        self.examples = {split: _without(part, unseen) for split, part in parts.items()}
+        self.left_out = sum(len(parts[split]) - len(allowed) for split, allowed in self.examples.items())
+        kept = self.examples["train"] = self.examples["train"][:limit]
         for split, part in self.examples.items():
             if not part:
                 raise FairlabError(f"{task} has no example for {split}; give more examples or change data.validation")
             refuse_one_label(part, self.task, f"the {split} part of {task}")
-        kept = self.examples["train"]
         self.perturbed = perturb_examples(kept, augmentation) if isinstance(augmentation, Perturbation) else None
         if self.perturbed:
             self.examples["train"] = self.perturbed.examples
@@ -199,15 +208,46 @@ def published(task: Task) -> list[str]:
 
 def read_training(task: Task, path: str | None) -> list[Example]:
     """The examples to train on: a published task's, or those that ``fairlab.augment`` made of it."""
-    if path in (None, HUB) or not (Path(str(path)) / NAME).is_file():
+    if not is_made(path):
         return read_task(task.name, "train", path)
-    files = data_files(Path(str(path)))
-    rows = (row for file in files for row in json_lines(file.read_text(encoding="utf-8"), file))
-    examples = examples_of(rows, task)
+    examples = examples_of(_made_rows(str(path)), task)
     if not examples:
         raise FairlabError(f"{path} holds no example of {task.name}; run fairlab.augment on that task")
     refuse_one_label(examples, task, str(path))
     return examples
+
+
+def is_made(path: str | None) -> bool:
+    """Whether a path is an output of ``fairlab.augment``."""
+    return path not in (None, HUB) and (Path(str(path)) / NAME).is_file()
+
+
+def made_of_others(task: Task, path: str, published: Sequence[Example], validation: float) -> list[Example]:
+    """The examples of an output of ``fairlab.augment`` that were not made of an example held out.
+
+    Args:
+        task: the task.
+        path: folder of the output.
+        published: the task's own examples, in the order in which they were augmented.
+        validation: share of them held out.
+
+    Raises:
+        FairlabError: the output was made of something else, so that its rows name no example of the task.
+    """
+    source = json.loads((Path(path) / NAME).read_text(encoding="utf-8"))["source"]["name"]
+    if source != f"{TASK}{task.name}:train":
+        raise FairlabError(
+            f"{path} was made of {source}, so data.validate_on=published cannot tell what its rows come from; make it "
+            f"with input={TASK}{task.name}:train, or take data.validate_on=made"
+        )
+    out = {str(number) for number, one in enumerate(published, start=1) if held_out(one.first, validation)}
+    rows = ((place, row) for place, row in _made_rows(path) if str(row.get("source_id", row["id"])) not in out)
+    return examples_of(rows, task)
+
+
+def _made_rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for file in data_files(Path(path)):
+        yield from json_lines(file.read_text(encoding="utf-8"), file)
 
 
 def _without(examples: Sequence[Example], unseen: Sequence[str]) -> list[Example]:

@@ -45,6 +45,7 @@ class SequenceClassifier(Trained):
         weight_decay: weight decay of AdamW, on matrices only, >= 0.
         dropout: whether the backbone's own dropout is on in training.
         epochs: passes over the training examples, at most.
+        steps: number of steps after which training ends, whatever the epochs; None takes all.
         patience: validations without a better measure after which training stops; None trains for all epochs.
         validate_every: training steps between validations.
         seed: seed of the new head and of dropout; a step's randomness depends on the seed and the step alone.
@@ -78,13 +79,14 @@ class SequenceClassifier(Trained):
         validate_every: int,
         seed: int,
         debiasing: Debiasing | None = None,
+        steps: int | None = None,
     ) -> None:
         super().__init__()
         refuse_unless_above_zero(lr=lr)
         if not 0 <= warmup < 1:
             raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
         refuse_below(0, weight_decay=weight_decay)
-        refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience, rank=rank)
+        refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience, rank=rank, steps=steps)
         refuse_projection(encoder)
         self.encoder = encoder
         self.rank = rank
@@ -93,6 +95,7 @@ class SequenceClassifier(Trained):
         self.weight_decay = weight_decay
         self.dropout = dropout
         self.epochs = epochs
+        self.steps = steps
         self.patience = patience
         self.validate_every = validate_every
         self.seed = seed
@@ -186,4 +189,5 @@ class SequenceClassifier(Trained):
         ]
         optimizer = torch.optim.AdamW(groups, lr=self.lr, weight_decay=self.weight_decay)
         steps = optimizer_steps(self)
+        steps = min(steps, self.steps or steps)
         return scheduled(optimizer, get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps))

@@ -1,4 +1,4 @@
-"""How large a difference must be for a study of two models to find it: a power calculation."""
+"""How large a difference must be for a study of two models to find it: power calculations."""
 
 from __future__ import annotations
 
@@ -42,3 +42,43 @@ def detectable_difference(
         raise ValueError(f"out of range: share {share}, own {own}, level {level}, power {power}, {pairs}, {seeds}")
     quantiles = NormalDist().inv_cdf(1 - level / 2) + NormalDist().inv_cdf(power)
     return quantiles * math.sqrt(2 * share * (1 - share) * (own + (1 - own) / seeds) / pairs)
+
+
+def detectable_mean(deviation: float, n: int, *, level: float = 0.05, power: float = 0.8) -> float:
+    r"""Smallest mean of ``n`` paired differences that a two-sided t-test finds, as above 0, with a given power.
+
+    The power of a mean :math:`d` is that of the noncentral t-distribution of n - 1 degrees of freedom with
+    noncentrality :math:`d \sqrt{n} / s`.
+
+    Args:
+        deviation: standard deviation of a difference, at least 0.
+        n: number of differences, such as seeds, at least 3.
+        level: of significance.
+        power: chance to find a mean of that size, above ``level``.
+
+    Returns:
+        The mean, in units of the deviation.
+
+    Raises:
+        ValueError: a value is out of its range.
+
+    Example:
+        >>> round(detectable_mean(1.0, 5), 2)
+        1.68
+
+    Source: Cohen 1988, "Statistical Power Analysis", section 2.3.
+    """
+    if deviation < 0 or n < 3 or not 0 < level < power < 1:
+        raise ValueError(f"out of range: deviation {deviation}, n {n}, level {level}, power {power}")
+    from scipy.optimize import brentq
+    from scipy.stats import nct, t
+
+    critical = t.ppf(1 - level / 2, n - 1)
+
+    def missed(noncentrality: float) -> float:
+        return float(power - nct.sf(critical, n - 1, noncentrality))
+
+    high = 1.0
+    while missed(high) > 0:
+        high *= 2
+    return float(deviation * brentq(missed, 0.0, high) / math.sqrt(n))

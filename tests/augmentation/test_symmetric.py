@@ -46,6 +46,15 @@ def test_each_claim_and_each_evidence_stands_once_with_each_label():
     assert [one["id"] for one in made[2].rows] == ["2-0", "2-1", "2-2", "2-3"]
 
 
+def test_other_pairs_are_kept_where_that_is_asked_for():
+    left_out, kept = Symmetric().decide(ROWS), Symmetric(others="kept").decide(ROWS)
+    assert [kept[number] == left_out[number] for number in (1, 2, 3, 4, 5)] == [True, True, False, False, False]
+    as_they_were = [{"id": str(one.number), **dict(one.parts), "label": one.extra["label"]} for one in ROWS[2:]]
+    assert [list(kept[number].rows) for number in (3, 4, 5)] == [[one] for one in as_they_were]
+    with pytest.raises(FairlabError, match="must be left_out or kept, not some"):
+        Symmetric(others="some")
+
+
 def test_a_name_that_would_stay_in_part_is_not_exchanged():
     rows = [
         row(1, "Mary Brown sang. Brown was tall.", "Mary Brown sang."),

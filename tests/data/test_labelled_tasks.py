@@ -164,11 +164,11 @@ def test_what_is_measured_on_is_never_trained_or_chosen_on(tiny, rte, monkeypatc
         make(tiny, rte, unseen=["rte"])
 
 
-def made_folder(folder, rows):
+def made_folder(folder, rows, source="task:rte:train"):
     """An output of fairlab.augment."""
     folder.mkdir()
     write_rows(folder / "data-00000.jsonl", rows)
-    manifest = Manifest("0", {}, {})
+    manifest = Manifest("0", {"name": source}, {})
     digest = sha256(folder / "data-00000.jsonl")
     manifest.shards.append({"data": {"file": "data-00000.jsonl", "rows": len(rows), "sha256": digest}})
     manifest.write(folder)
@@ -187,9 +187,37 @@ def test_an_output_of_augment_is_trained_on(tiny, tmp_path):
         make(tiny, made_folder(tmp_path / "other", [{"id": "1", "text": "a", "label": "x"}]), task="fool_me_twice")
 
 
+def test_what_was_made_of_examples_held_out_is_not_trained_on(tiny, rte, tmp_path, monkeypatch):
+    published = read_task("rte", "train", rte)
+    monkeypatch.setattr("fairlab.data.labelled_tasks.read_task", lambda *_: published)
+    labels = TASKS["rte"].labels
+    rows = [
+        {
+            "id": f"{number}-{copy}",
+            "source_id": str(number),
+            "sentence1": f"{example.first} {copy}",
+            "sentence2": example.second,
+            "label": labels[int(example.label)],
+        }
+        for number, example in enumerate(published, start=1)
+        for copy in range(3)
+    ]
+    made = made_folder(tmp_path / "made", rows)
+    data = make(tiny, made, validate_on="published")
+    out = [example for example in published if held_out(example.first, 0.3)]
+    assert data.examples["validation"] == out
+    assert 0 < len(out) < len(published)
+    assert {e.first[:-2] for e in data.examples["train"]} == {e.first for e in published} - {e.first for e in out}
+    assert len(data.examples["train"]) == 3 * (len(published) - len(out))  # whole groups, whatever their new texts
+    other = made_folder(tmp_path / "other", rows, source="file.jsonl")
+    with pytest.raises(FairlabError, match="was made of file"):
+        make(tiny, other, validate_on="published")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"validate_on": "both"}, "data.validate_on must be made or published, not both"),
         ({"validation": 0}, "data.validation must lie above 0"),
         ({"validation": 1}, "data.validation must lie above 0"),
         ({"batch_size": 0}, "data.batch_size and data.limit must be at least 1"),

@@ -124,6 +124,14 @@ def test_a_choice_is_a_softmax_over_the_answers_scores(tiny, tmp_path):
     assert losses[0] == pytest.approx(np.mean(expected), rel=1e-5)
 
 
+def test_the_learning_rate_falls_to_nothing_over_the_steps(tiny, tmp_path):
+    data = make_data(tiny, tmp_path, epochs=4)
+    method = SequenceClassifier(tiny, **VALUES | {"epochs": 4, "steps": 8})
+    fit(method, data, tmp_path, max_steps=8, limit_val_batches=0)
+    assert data.total_batches > 8
+    assert method.trainer.lr_scheduler_configs[0].scheduler.get_last_lr() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("task", [pytest.param(one, marks=[] if one == "cola" else pytest.mark.slow) for one in ROWS])
 def test_it_overfits_a_handful_of_examples(tiny, tmp_path, task):
     data = make_data(tiny, tmp_path, task, count=16, epochs=60, batch_size=8)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairlab.metrics.power import detectable_difference
+from fairlab.metrics.power import detectable_difference, detectable_mean
 
 
 def test_by_hand():
@@ -27,3 +27,19 @@ def test_studies_with_that_difference_find_it_four_times_in_five():
 def test_values_out_of_range_are_refused(values):
     with pytest.raises(ValueError, match="out of range"):
         detectable_difference(**{"share": 0.1, "pairs": 10, "seeds": 1, "own": 0.5} | values)
+
+
+def test_a_mean_of_that_size_is_found_four_times_in_five():
+    from scipy.stats import ttest_1samp
+
+    difference = detectable_mean(2.0, 5)
+    drawn = np.random.default_rng(0).normal(difference, 2.0, (20_000, 5))
+    assert 0.78 < (ttest_1samp(drawn, 0.0, axis=1).pvalue < 0.05).mean() < 0.82
+    assert detectable_mean(0.0, 5) == 0.0
+    assert detectable_mean(2.0, 3) > difference > detectable_mean(2.0, 20)
+
+
+@pytest.mark.parametrize("values", [{"deviation": -1.0}, {"n": 2}, {"power": 0.05}])
+def test_a_mean_of_values_out_of_range_is_refused(values):
+    with pytest.raises(ValueError, match="out of range"):
+        detectable_mean(**{"deviation": 1.0, "n": 5} | values)

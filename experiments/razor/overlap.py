@@ -1,0 +1,68 @@
+"""How far one rule gets that reads no sense: supported, where the evidence holds every name and number of the claim.
+
+    python experiments/razor/overlap.py PAIRS OUT
+
+PAIRS is the output of ``pairs.py``. OUT gets a ``record.json`` with the accuracy of the rule on every file of PAIRS and
+on the sets of the study. Names are words with a capital, the first word of a claim included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from experiments.razor.paired import SETS
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import CLAIMS
+from fairlab.metrics.bootstrap import mean_draws, percentile_interval
+from fairlab.record import Reading, Record
+from fairlab.run.environment import environment
+
+WORD = re.compile(r"\w+")
+Pair = tuple[str, str, str]  # evidence, claim, label
+
+
+def holds_all(evidence: str, claim: str) -> bool:
+    """Whether the evidence holds every name and number of the claim, in whichever case."""
+    held = {word.casefold() for word in WORD.findall(evidence)}
+    return all(word.casefold() in held for word in WORD.findall(claim) if word[0].isupper() or word[0].isdigit())
+
+
+def reading(name: str, pairs: list[Pair]) -> Reading:
+    """Accuracy of the rule in per cent."""
+    right = [100.0 * (holds_all(evidence, claim) == (label == "SUPPORTS")) for evidence, claim, label in pairs]
+    low, high = percentile_interval(mean_draws(right))
+    return Reading("overlap", name, "accuracy", float(np.mean(right)), "%", 50.0, len(right), low, high, phase="data")
+
+
+def main() -> None:
+    """Measure, write the record and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("out", type=Path)
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    record = Record(arguments.out, {}, shlex.join(["python", *sys.argv]))
+    for file in sorted(arguments.pairs.glob("*.jsonl")):
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
+        record.readings.append(reading(file.stem, [(row["gold_evidence"], row["text"], row["label"]) for row in rows]))
+    for task, split in SETS.items():
+        examples = read_task(task, split)
+        record.readings.append(
+            reading(task, [(one.first, str(one.second), CLAIMS[int(one.label)]) for one in examples])
+        )
+    record.provenance |= environment()
+    record.status = "finished"
+    record.save()
+    for one in record.readings:
+        print(one.key, round(one.value, 1))
+
+
+if __name__ == "__main__":
+    main()

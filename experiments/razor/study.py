@@ -1,0 +1,150 @@
+"""Tables of the study: what each method reaches, and what it changes against training on the original pairs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean, stdev
+
+from experiments.rendering import interval, markdown
+from fairlab.metrics.power import detectable_mean
+from fairlab.record import Record
+from fairlab.reporting.reproduction import read_matrix
+from fairlab.results.marks import marked, marks_of_runs
+
+FOLDER = Path(__file__).parent
+RUNS = FOLDER / "records" / "claims"
+REFERENCE = "claims_original"
+IN_DOMAIN = "held-out pairs"
+TEST_SETS = {
+    "after/fever_symmetric/test/accuracy": "FEVER-Symmetric v0.2",
+    "after/fever_symmetric_v01/full/accuracy": "FEVER-Symmetric v0.1",
+    "after/vitaminc_two_way/test/accuracy": "VitaminC",
+    "after/mnli_two_way/dev/accuracy": "MNLI, two labels",
+}
+VARIANTS = {
+    "evidence": "its evidence",
+    "other_evidence": "another pair's evidence",
+    "no_evidence": "no evidence",
+}
+Accuracies = dict[int, float]  # by seed
+
+
+def runs_of(run: str) -> dict[int, Record]:
+    """Records of a method's runs by seed."""
+    folders = {int(one.parent.name.removeprefix("seed_")): one.parent for one in RUNS.glob(f"{run}/seed_*/record.json")}
+    return {seed: Record.load(folder) for seed, folder in sorted(folders.items())}
+
+
+def in_domain(record: Record) -> float:
+    """Accuracy in per cent on the pairs held out, of the weights that were kept: the best of all validations."""
+    return 100 * max(row["validation/accuracy"] for row in record.history if "validation/accuracy" in row)
+
+
+def accuracies(run: str, key: str) -> Accuracies:
+    """Accuracy in per cent by seed, on a test set or on the pairs held out."""
+    records = runs_of(run)
+    if key == IN_DOMAIN:
+        return {seed: in_domain(record) for seed, record in records.items()}
+    return {seed: record.metrics()[key] for seed, record in records.items()}
+
+
+def methods() -> dict[str, str]:
+    """Names of the methods that have runs, by their run's id; the original first."""
+    rows = read_matrix(FOLDER / "matrix.yaml", "quickstart").tables["study"].rows
+    return {row.run: row.name for row in rows if runs_of(row.run)}
+
+
+def changes(run: str, key: str) -> Accuracies:
+    """Accuracy less that of the original's run of the same seed, by seed."""
+    own, other = accuracies(run, key), accuracies(REFERENCE, key)
+    return {seed: value - other[seed] for seed, value in own.items() if seed in other}
+
+
+def p_over_seeds(values: list[float]) -> float:
+    """Two-sided p-value of the paired t-test over seeds; 1 of a single seed."""
+    from scipy.stats import ttest_1samp
+
+    return float(ttest_1samp(values, 0.0).pvalue) if len(values) > 1 else 1.0
+
+
+def reached() -> str:
+    """A row for each method: its pairs, and its accuracies as mean and standard deviation over seeds."""
+    rows = []
+    for run, name in methods().items():
+        records = runs_of(run)
+        data = next(iter(records.values())).provenance["data"]
+        cells = []
+        for key in [IN_DOMAIN, *TEST_SETS]:
+            values = list(accuracies(run, key).values())
+            cells.append(f"{fmean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else ""))
+        first = next(iter(TEST_SETS))
+        found = [(record, one) for record in records.values() for one in record.readings if one.key == first]
+        rows.append(
+            [marked(name, marks_of_runs(found)), f"{data['train_examples']:,}", ", ".join(map(str, records)), *cells]
+        )
+    return markdown(["trained on", "pairs", "seeds", IN_DOMAIN, *TEST_SETS.values()], rows)
+
+
+def differences() -> str:
+    """What each method changes: on average with an interval, by seed, tested over seeds, and what could be found."""
+    paired = {one.key: one for one in Record.load(FOLDER / "records" / "paired").comparisons}
+    rows = []
+    for run, name in methods().items():
+        for key, title in {IN_DOMAIN: IN_DOMAIN, **TEST_SETS}.items():
+            values = list(changes(run, key).values())
+            one = paired.get(key.replace("after", run, 1))
+            if run == REFERENCE or len(values) < 2:
+                continue
+            p = p_over_seeds(values)
+            bounds = f" [{one.low:+.1f}, {one.high:+.1f}]" if one else ""
+            found = f"{detectable_mean(stdev(values), len(values)):.1f}" if len(values) > 2 else ""
+            by_seed = ", ".join(f"{value:+.1f}" for value in values)
+            rows.append(
+                [
+                    name,
+                    title,
+                    f"{fmean(values):+.1f}{bounds}",
+                    by_seed,
+                    "below 0.001" if p < 0.001 else f"{p:.3f}",
+                    found,
+                ]
+            )
+    return markdown(["", "accuracy on", "difference", "by seed", "p over seeds", "detectable"], rows)
+
+
+def evidence() -> str:
+    """Accuracy on the pairs held out, with their evidence, with another pair's, and with none; mean over seeds."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for reading in Record.load(FOLDER / "records" / "without_evidence").readings:
+        found.setdefault(reading.phase, {}).setdefault(reading.subset, []).append(reading.value)
+    rows = [
+        [methods()[run], *(f"{fmean(by_variant[name]):.1f}" for name in VARIANTS)] for run, by_variant in found.items()
+    ]
+    return markdown(["trained on", *VARIANTS.values()], rows)
+
+
+def trials() -> str:
+    """The settings tried on the original pairs, and the accuracy on the pairs held out that chose among them."""
+    lines = (FOLDER / "trials.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [[str(value) for value in json.loads(line).values()] for line in lines]
+    return markdown(list(json.loads(lines[0])), rows)
+
+
+def overlap() -> str:
+    """Accuracy of the rule that a claim is supported where the evidence holds its names and numbers."""
+    found = Record.load(FOLDER / "records" / "overlap").readings
+    rows = [[one.subset.replace("_", " "), interval(one, 1), f"{one.n:,}"] for one in found]
+    return markdown(["pairs", "accuracy of the rule", "n"], rows)
+
+
+def losses() -> str:
+    """Loss over the first and the last 50 steps of training, mean over seeds."""
+    rows = []
+    for run, name in methods().items():
+        found = [[row["train/loss"] for row in one.history if "train/loss" in row] for one in runs_of(run).values()]
+        ends = [
+            fmean(fmean(part) for part in some) for some in zip(*((one[:50], one[-50:]) for one in found), strict=True)
+        ]
+        rows.append([name, *(f"{value:.3f}" for value in ends)])
+    return markdown(["trained on", "first 50 steps", "last 50 steps"], rows)
