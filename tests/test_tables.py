@@ -305,7 +305,8 @@ def test_what_the_razor_page_says_of_symmetric_and_balanced():
 
 def test_no_method_of_the_razor_study_reaches_the_goal():
     paired = {one.key: one for one in Record.load(study.FOLDER / "records" / "paired").comparisons}
-    assert paired["claims_balanced/fever_symmetric/test/accuracy"].high > 2.5
+    for run in ("claims_balanced", "claims_z_filtered", "claims_razor_rules"):
+        assert paired[f"{run}/fever_symmetric/test/accuracy"].high > 2.5
     for run in study.methods().keys() - {study.REFERENCE}:
         gained = list(study.changes(run, V02).values())
         assert sum(gained) / len(gained) < 2.5
@@ -316,8 +317,15 @@ def test_no_method_of_the_razor_study_reaches_the_goal():
 
 
 def test_what_the_razor_page_says_of_the_others():
-    for key in (V02, V01):
-        assert max(study.changes("claims_crossaug", key).values()) < 0
+    crossaug = {key: list(study.changes("claims_crossaug", key).values()) for key in (V02, V01, study.IN_DOMAIN)}
+    assert max(crossaug[V01]) < 0
+    assert 0.02 < study.p_over_seeds(crossaug[V01]) < 0.03
+    assert sum(value < 0 for value in crossaug[V02]) == 4
+    assert round(study.p_over_seeds(crossaug[V02]), 2) == 0.12
+    assert round(sum(crossaug[study.IN_DOMAIN]) / 5, 1) == -5.5
+    rules = {key: list(study.changes("claims_razor_rules", key).values()) for key in (V02, study.IN_DOMAIN)}
+    assert (round(min(rules[V02]), 1), round(max(rules[V02]), 1)) == (-2.7, 3.5)
+    assert round(sum(rules[study.IN_DOMAIN]) / 5, 1) == -2.1
     assert mean("claims_original", study.IN_DOMAIN) == pytest.approx(72.5, abs=0.05)
     assert mean("claims_original", V02) == pytest.approx(57.6, abs=0.05)
     probes = Record.load(study.FOLDER / "records" / "probes").metrics()
