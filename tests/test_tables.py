@@ -257,7 +257,7 @@ def test_how_many_of_dpces_sentences_hold_a_word_of_seat():
 
 def test_what_the_page_says_of_the_third_encoder_and_of_ccd_in_mpnet():
     found = {(encoder, method): runs for encoder, method, then, runs in composed.combinations() if then == "none"}
-    for method, fall in {"ccd": 0.42, "ccd_aligned": 0.76}.items():
+    for method, fall in {"ccd": 0.42, "ccd_aligned": 0.77}.items():
         runs = found["distilbert_from_int8", method]
         before, now = composed.change(runs, composed.GAP)
         assert round(1 - now / before, 2) == fall
