@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.classification import predictions
-from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, evenly, outcome, quantity
+from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, evenly, one_of, outcome, quantity
 from fairlab.data.published.task_files import examples_digest, read_task
 from fairlab.data.published.tasks import Example, find_task
 from fairlab.data.stream.choices import PerturbedExamples, perturb_examples, read_perturbed
-from fairlab.metrics.bootstrap import Statistic
+from fairlab.metrics.bootstrap import Statistic, ratio_of_means
 from fairlab.metrics.fairscore import FAIRSCORES
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import DataUnavailable, FairlabError
@@ -34,15 +34,17 @@ class Fairscore:
     Quantities, in per cent of the examples that really changed: ``fairscore`` (differing labels; lower is fairer),
     ``both_correct`` and ``neither_correct``; and ``perturbed``, how many those are of all, as in table 13. They are
     given for all of them and for those of each axis: ``rte_fairscore/dev/fairscore``,
-    ``rte_fairscore/dev_gender/fairscore`` and so on. Examples are resampled.
+    ``rte_fairscore/dev_gender/fairscore`` and so on. Examples are resampled, with all their copies.
 
     Args:
         task: name of a task with labels, one of :data:`fairlab.data.published.tasks.TASKS`.
         axes: axes to perturb, as :class:`fairlab.augmentation.perturbation.Perturbation` takes them.
         sampling: how words and targets are drawn, as :class:`fairlab.augmentation.perturbation.Perturbation` takes it.
         path: file or folder of the task, as :func:`fairlab.data.published.task_files.read_task` takes it.
+        copies: ``one`` perturbed copy of an example, its axis drawn with the word, as in the paper; or ``axis``, one
+            for every axis of which it holds a word, which gives several times as many of the rarer axes.
         perturbed: for some splits, the output of ``fairlab.augment`` whose texts are taken, made with any rewriter; the
-            other splits, and all with None, are rewritten by rules.
+            other splits, and all with None, are rewritten by rules. It holds one copy of an example.
         limit: most examples of each split that is rewritten here, spread evenly over it; None takes all.
 
     Raises:
@@ -55,6 +57,7 @@ class Fairscore:
         *,
         axes: Sequence[str],
         sampling: str,
+        copies: Literal["one", "axis"] = "one",
         path: str | None = None,
         perturbed: dict[str, str] | None = None,
         limit: int | None = None,
@@ -70,22 +73,28 @@ class Fairscore:
             raise FairlabError(
                 f"benchmark.fairscore.perturbed names '{unknown[0]}'; {task} has {', '.join(self.task.dev_splits)}"
             )
-        self.perturbation = Perturbation(axes=axes, sampling=sampling)  # type: ignore[arg-type]
-        self.axes = [lexicon.axis for lexicon in self.perturbation.lexicons]
+        one_of("benchmark.fairscore.copies", copies, ("one", "axis"))
+        if perturbed and copies != "one":
+            raise FairlabError(
+                "benchmark.fairscore.perturbed holds one copy of every example; take benchmark.fairscore.copies=one"
+            )
+        drawn_of = [axes] if copies == "one" else [[axis] for axis in axes]
+        self.perturbations = [Perturbation(axes=some, sampling=sampling) for some in drawn_of]  # type: ignore[arg-type]
+        self.axes = [lexicon.axis for each in self.perturbations for lexicon in each.lexicons]
         self.path = path
         self.perturbed = perturbed or {}
         self.name = f"{task}_fairscore"
-        self.made: dict[str, tuple[list[Example], PerturbedExamples]] = {}
+        self.made: dict[str, tuple[list[Example], list[PerturbedExamples]]] = {}
 
-    def pairs(self, split: str) -> tuple[list[Example], PerturbedExamples]:
-        """Examples of a split and their perturbed versions, made once."""
+    def pairs(self, split: str) -> tuple[list[Example], list[PerturbedExamples]]:
+        """Examples of a split and their perturbed copies, made once."""
         if split not in self.made:
             examples = read_task(self.task.name, split, self.path)
             if split in self.perturbed:
-                made = read_perturbed(Path(self.perturbed[split]), examples, self.task.field_names)
+                made = [read_perturbed(Path(self.perturbed[split]), examples, self.task.field_names)]
             else:
                 examples = evenly(examples, self.limit)
-                made = perturb_examples(examples, self.perturbation)
+                made = [perturb_examples(examples, each) for each in self.perturbations]
             self.made[split] = (examples, made)
         return self.made[split]
 
@@ -101,22 +110,36 @@ class Fairscore:
             except DataUnavailable as error:
                 missing.append(NotRun(self.name, split, str(error)))
                 continue
-            if not made.changed:
+            if not any(copy.changed for copy in made):
                 missing.append(NotRun(self.name, split, f"none of the {len(examples)} examples could be perturbed"))
                 continue
-            originals = [examples[k] for k in made.changed]
-            versions = [made.examples[k] for k in made.changed]
-            items[f"{split}_original"] = predictions(classifier, self.task, originals)
-            items[f"{split}_perturbed"] = predictions(classifier, self.task, versions)
-            items[f"{split}_labels"] = np.array([example.label for example in originals], dtype=np.float32)
-            places = {axis: k for k, axis in enumerate(self.axes)}
-            items[f"{split}_axes"] = np.array([places.get(axis, -1) for axis in made.axes], dtype=np.float32)
-            notes += [
-                Note(self.name, text) for text in (said(split, made), one_sided(items[f"{split}_original"])) if text
-            ]
+            found = self._predicted(classifier, examples, made)
+            items |= {f"{split}_{name}": values for name, values in found.items()}
+            texts = (*(said(split, copy) for copy in made), one_sided(found["original"]))
+            notes += [Note(self.name, text) for text in texts if text]
         notes += cut_notes(self.name, classifier.cut, backbone.max_length)
-        later, earlier = _quantities(items, self.axes), _quantities(before, self.axes) if before else []
+        later, earlier = (
+            _quantities(some, self.axes, len(self.perturbations)) if some else [] for some in (items, before)
+        )
         return outcome(self.name, later, earlier, items=items, not_run=missing, notes=notes)
+
+    def _predicted(
+        self, classifier: Classifier, examples: Sequence[Example], made: Sequence[PerturbedExamples]
+    ) -> dict[str, NDArray[np.floating]]:
+        """Labels of the originals and of their copies that changed, and the axis of every copy, changed or not."""
+        originals = sorted({k for copy in made for k in copy.changed})
+        label_of = dict(
+            zip(originals, predictions(classifier, self.task, [examples[k] for k in originals]), strict=True)
+        )
+        copies = [copy.examples[k] for copy in made for k in copy.changed]
+        changed = [k for copy in made for k in copy.changed]
+        places = {axis: k for k, axis in enumerate(self.axes)}
+        return {
+            "original": np.array([label_of[k] for k in changed]),
+            "perturbed": predictions(classifier, self.task, copies),
+            "labels": np.array([examples[k].label for k in changed], dtype=np.float32),
+            "axes": np.array([places.get(axis, -1) for copy in made for axis in copy.axes], dtype=np.float32),
+        }
 
 
 def said(split: str, made: PerturbedExamples) -> str:
@@ -134,30 +157,28 @@ def one_sided(predicted: NDArray[np.floating]) -> str:
     return f"{share:.0%} of the predictions are one label, which hardly can change: the fairscore says little"
 
 
-def _quantities(items: Items, axes: Sequence[str]) -> list[Quantity]:
-    """The shares over all changed examples of each split, and over those of each axis that has any.
+def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity]:
+    """The shares over all changed copies of each split, and over those of each axis that has any.
 
     Args:
-        items: for each split, predictions and labels of the changed examples, and for every example the place of its
-            axis among ``axes``, or -1.
+        items: for each split, predictions and labels of the changed copies, and for every copy of every example the
+            place of its axis among ``axes``, or -1.
         axes: names of the axes.
+        copies: number of copies of an example.
     """
     found = []
     for split in [name.removesuffix("_axes") for name in items if name.endswith("_axes")]:
-        arrays = [items[f"{split}_{name}"] for name in ("original", "perturbed", "labels")]
-        places = items[f"{split}_axes"]
-        changed = places[places >= 0]
+        samples = [items[f"{split}_{name}"] for name in ("original", "perturbed", "labels")]
+        places_CN = items[f"{split}_axes"].reshape(copies, -1)
         for axis in (ALL, *axes):
-            number = None if axis == ALL else list(axes).index(axis)
-            chosen = changed >= 0 if number is None else changed == number
-            perturbed = places >= 0 if number is None else places == number
+            chosen_CN = places_CN >= 0 if axis == ALL else places_CN == list(axes).index(axis)
             subset = split if axis == ALL else f"{split}_{axis}"
             more: dict[str, Any] = {"subset": subset, "unit": "%", "ideal": None}
-            found.append(quantity(_percent, perturbed, name="perturbed", **more))
-            samples = [array[chosen] for array in arrays]
-            if chosen.any():
+            found.append(quantity(_percent, chosen_CN.any(axis=0), name="perturbed", **more))
+            if chosen_CN.any():
                 found += [
-                    _share(name, share, subset, samples, headline=axis == ALL) for name, share in FAIRSCORES.items()
+                    _share(name, share, subset, samples, places_CN >= 0, chosen_CN, headline=axis == ALL)
+                    for name, share in FAIRSCORES.items()
                 ]
     return found
 
@@ -166,12 +187,45 @@ def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floatin
     return 100 * values.mean(axis=axis)
 
 
-def _share(
-    name: str, share: Statistic, subset: str, samples: Sequence[NDArray[np.floating]], *, headline: bool
-) -> Quantity:
-    def percent(*arrays: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
-        return 100 * share(*arrays, axis=axis)
+def _percent_of_copies(
+    sums: NDArray[np.floating], counts: NDArray[np.floating], axis: int = -1
+) -> NDArray[np.floating]:
+    return 100 * ratio_of_means(sums, counts, axis=axis)
 
-    ideal = {"fairscore": 0.0, "both_correct": 100.0, "neither_correct": None}[name]
-    lead = headline and name == "fairscore"
-    return quantity(percent, *samples, subset=subset, name=name, unit="%", ideal=ideal, headline=lead)
+
+def _share(
+    name: str,
+    share: Statistic,
+    subset: str,
+    samples: Sequence[NDArray[np.floating]],
+    changed_CN: NDArray[np.bool_],
+    chosen_CN: NDArray[np.bool_],
+    *,
+    headline: bool,
+) -> Quantity:
+    """A share of the chosen copies, examples resampled.
+
+    Args:
+        name: name of the quantity.
+        share: the share, of predictions before, after, and labels.
+        subset: the part of the benchmark.
+        samples: predictions before, after, and labels, of every changed copy.
+        changed_CN: which of the C copies of the N examples changed.
+        chosen_CN: which of these count.
+        headline: whether the fairscore is the benchmark's headline here.
+    """
+    holds_CN = np.zeros(changed_CN.shape)
+    holds_CN[changed_CN] = share(*(sample[:, None] for sample in samples), axis=-1)
+    counts = chosen_CN.sum(axis=0)
+    some = counts > 0
+    return quantity(
+        _percent_of_copies,
+        (holds_CN * chosen_CN).sum(axis=0)[some],
+        counts[some],
+        subset=subset,
+        name=name,
+        unit="%",
+        ideal={"fairscore": 0.0, "both_correct": 100.0, "neither_correct": None}[name],
+        n=int(counts.sum()),
+        headline=headline and name == "fairscore",
+    )

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.fairscore import Fairscore, one_sided
+from fairlab.benchmarks.fairscore import Fairscore, _quantities, one_sided
 from fairlab.types import CannotScore, FairlabError
 
 DEV = "He is kind\t1\nIt rained\t0\nThe boy sang\t1\nShe left\t0\nAn Asian doctor left\t1\nA Samoan doctor slept\t0\n"
+
+OVERALL = ("dev", "fairscore")
 
 
 class BySex:
@@ -49,6 +51,37 @@ def test_only_examples_that_changed_count_and_each_axis_has_its_own(benchmark, t
     assert "5 of 6 examples of dev changed" in outcome.notes[0].text
 
 
+def test_a_copy_for_every_axis(benchmark, tiny, tmp_path):
+    (tmp_path / "dev.tsv").write_text("An Asian boy left\t1\nThe boy sang\t1\nA Samoan doctor slept\t0\nIt rained\t0\n")
+    outcome = benchmark(copies="axis").measure(tiny)
+    readings = {reading.key.removeprefix("sst2_fairscore/"): reading for reading in outcome.readings}
+    # The boys become girls or children, whose label changes; the doctors stay what they were.
+    assert outcome.items["dev_axes"].tolist() == [0, 0, -1, -1, 1, -1, 1, -1]
+    assert outcome.items["dev_original"].tolist() == [1, 1, 1, 0]
+    assert outcome.items["dev_perturbed"].tolist() == [0, 0, 1, 0]
+    assert {axis: readings[f"dev{axis}/fairscore"].n for axis in ("", "_gender", "_race")} == {
+        "": 4,
+        "_gender": 2,
+        "_race": 2,
+    }
+    assert readings["dev/fairscore"].value == 50
+    assert (readings["dev_gender/fairscore"].value, readings["dev_race/fairscore"].value) == (100, 0)
+    assert [readings[f"dev{axis}/perturbed"].value for axis in ("", "_gender", "_race")] == [75, 50, 50]
+    assert [note.text.split(" (")[0] for note in outcome.notes] == ["2 of 4 examples of dev changed"] * 2
+
+
+def test_copies_of_one_example_are_drawn_together():
+    # Of both examples every copy counts, so that resampling can only give 0, 1/2 or 1; copy by copy it could give 1/4.
+    items = {
+        "dev_original": np.array([0, 0, 0, 0]),
+        "dev_perturbed": np.array([1, 0, 1, 0]),
+        "dev_labels": np.zeros(4),
+        "dev_axes": np.array([0, 0, 1, 1]),
+    }
+    (overall,) = [one for one in _quantities(items, ["gender", "race"], 2) if (one.subset, one.name) == OVERALL]
+    assert set(overall.draws) == {0, 50, 100}
+
+
 def test_predictions_of_one_label_are_pointed_out():
     assert one_sided(np.array([1.0] * 18 + [0.0] * 2)) == ""
     assert one_sided(np.array([1.0] * 19 + [0.0])).startswith("95% of the predictions are one label")
@@ -79,5 +112,9 @@ def test_what_has_no_fairscore(tiny, tmp_path):
         Fairscore("stsb", axes=["gender"], sampling="uniform")
     with pytest.raises(FairlabError, match=r"perturbed names 'test'; rte has dev"):
         Fairscore("rte", axes=["gender"], sampling="uniform", perturbed={"test": "x"})
+    with pytest.raises(FairlabError, match="perturbed holds one copy of every example"):
+        Fairscore("rte", axes=["gender"], sampling="uniform", copies="axis", perturbed={"dev": "x"})
+    with pytest.raises(FairlabError, match="copies must be one or axis, not 'two'"):
+        Fairscore("rte", axes=["gender"], sampling="uniform", copies="two")
     with pytest.raises(CannotScore, match="has no classification head"):
         Fairscore("sst2", axes=["gender"], sampling="uniform", path=str(tmp_path)).measure(tiny)

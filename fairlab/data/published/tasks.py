@@ -3,8 +3,8 @@
 Source: Wang et al. 2019, "GLUE"; SST-2 in the sentence-level copy of clairett/pytorch-sentiment-classification; Lai et
 al. 2017, "RACE: Large-scale ReAding Comprehension Dataset From Examinations"; Thorne et al. 2018, "FEVER"; Schuster et
 al. 2019, "Towards Debiasing Fact Verification Models" (FEVER-Symmetric); Schuster et al. 2021, "Get Your Vitamin C!";
-Eisenschlos et al. 2021, "Fool Me Twice"; Bowman et al. 2015 (SNLI); McCoy et al. 2019, "Right for the Wrong Reasons"
-(HANS).
+Eisenschlos et al. 2021, "Fool Me Twice"; De-Arteaga et al. 2019, "Bias in Bios"; Bowman et al. 2015 (SNLI); McCoy et
+al. 2019, "Right for the Wrong Reasons" (HANS).
 """
 
 from __future__ import annotations
@@ -139,6 +139,13 @@ THREE_WAY: dict[str, Any] = {
 EVIDENCE = ("evidence", "claim", "label")
 INFERENCE = ("entailment", "neutral", "contradiction")
 HYPOTHESES = [("sentence1", "sentence2", "gold_label"), ("premise", "hypothesis", "label")]
+BIOS = (  # one file a profession
+    "accountant_complete",
+    *("architect", "attorney", "chiropractor", "comedian", "composer", "dentist", "dietitian", "dj", "filmmaker"),
+    *("interior_designer", "journalist", "model", "nurse", "painter", "paralegal", "pastor", "personal_trainer"),
+    *("photographer", "physician", "poet", "professor", "psychologist", "rapper", "software_engineer", "surgeon"),
+    *("teacher", "yoga_teacher"),
+)
 
 MNLI = _glue(
     "mnli",
@@ -211,6 +218,17 @@ TASKS = {
             written=DIGITS,
             columns=("sentence", "label"),
         ),
+        _glue(  # half of all its sentences to train on, half to measure: more than its own development file has
+            "sst2_halves",
+            "sst2",
+            [("sentence", "label")],
+            labels=("negative", "positive"),
+            written=DIGITS,
+            columns=("sentence", "label"),
+            files=dict.fromkeys(("train", "dev"), ("sst2/train.tsv", "sst2/dev.tsv", "sst2/test.tsv")),
+            hub=("", ""),
+            halves=True,
+        ),
         _glue(
             "mrpc",
             "glue/MRPC",
@@ -235,6 +253,17 @@ TASKS = {
             metrics=("accuracy", "f1"),
             files={"train": "glue/QQP/train.json", "dev": "glue/QQP/dev.json"},
         ),
+        _glue(
+            "qqp_halves",
+            "glue/QQP",
+            [JSON_PAIR],
+            labels=("not_duplicate", "duplicate"),
+            written=DIGITS,
+            metrics=("accuracy", "f1"),
+            files=dict.fromkeys(("train", "dev"), ("glue/QQP/train.json", "glue/QQP/dev.json")),
+            hub=("", ""),
+            halves=True,
+        ),
         MNLI,
         _two_way("mnli_two_way", MNLI, "neutral", spellings={"entailment": "SUPPORTS", "contradiction": "REFUTES"}),
         _glue("qnli", "glue/QNLI", [("question", "sentence", "label")], labels=ENTAILMENT),
@@ -249,6 +278,16 @@ TASKS = {
         ),
         _glue("rte", "glue/RTE", [SENTENCES], labels=ENTAILMENT),
         _glue("wnli", "glue/WNLI", [SENTENCES], labels=ENTAILMENT, written=DIGITS),
+        Task(  # which biographies are accountants'
+            "bios",
+            labels=("other", "accountant"),
+            metrics=("macro_f1", "accuracy"),
+            layouts=(("hard_text", "profession"),),
+            files=dict.fromkeys(("train", "dev"), tuple(f"bias_in_bios/{name}.csv" for name in BIOS)),
+            hub=("", ""),
+            halves=True,
+            spellings=dict.fromkeys(BIOS[1:], "other"),
+        ),
         Task(
             "race",
             labels=("A", "B", "C", "D"),

@@ -88,10 +88,13 @@ def test_several_columns_are_one_text(tmp_path):
 
 
 @pytest.mark.data
-def test_the_two_halves_of_qnli_share_no_question_and_lose_none():
-    train, dev = (read_task("qnli_halves", split) for split in ("train", "dev"))
+@pytest.mark.parametrize(
+    ("name", "examples"), [("qnli_halves", 5463), ("sst2_halves", 9613), ("qqp_halves", 9999), ("bios", 1270)]
+)
+def test_two_halves_share_no_first_text_and_lose_none(name, examples):
+    train, dev = (read_task(name, split) for split in ("train", "dev"))
     assert not {example.first for example in train} & {example.first for example in dev}
-    assert len(train) + len(dev) == len(read_task("qnli", "dev"))
+    assert len(train) + len(dev) == examples
     assert abs(len(train) - len(dev)) < 300
 
 
