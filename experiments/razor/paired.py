@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from fairlab.metrics.bootstrap import RESAMPLES, percentile_interval, two_sided_p
+from fairlab.metrics.bootstrap import nested_draws, percentile_interval, two_sided_p
 from fairlab.record import Comparison, Record
 from fairlab.run.environment import environment
 
@@ -38,15 +38,6 @@ def right(runs: Path, seeds: list[int], task: str) -> NDArray[np.float64]:
         items = load_file(runs / f"seed_{seed}" / "items" / "after" / f"{task}.safetensors")
         found.append(100.0 * (items[f"{SETS[task]}_predictions"] == items[f"{SETS[task]}_labels"]))
     return np.stack(found)
-
-
-def nested_draws(values: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
-    """Bootstrap draws (2,000,) of the mean of values (S, N): rows and columns are resampled, both once a draw."""
-    rng = np.random.default_rng(seed)
-    rows, columns = values.shape
-    of_rows = rng.multinomial(rows, np.full(rows, 1 / rows), size=RESAMPLES)
-    of_columns = rng.multinomial(columns, np.full(columns, 1 / columns), size=RESAMPLES)
-    return np.einsum("dr,rc,dc->d", of_rows, values, of_columns) / (rows * columns)
 
 
 def compared(method: str, runs: Path, seeds: list[int]) -> list[Comparison]:

@@ -7,6 +7,7 @@ from scipy import stats
 from fairlab.metrics.bootstrap import (
     bootstrap_draws,
     mean,
+    nested_draws,
     percentile_interval,
     ratio_of_means,
     two_sided_p,
@@ -100,3 +101,10 @@ def test_clusters_are_drawn_whole():
     weights = weighted_draws(lambda weights: weights, ["a", "b", "a"])
     assert (weights[:, 0] == weights[:, 2]).all()
     assert set(map(tuple, weights)) == {(2, 0, 2), (1, 1, 1), (0, 2, 0)}
+
+
+def test_nested_draws_resample_runs_and_items():
+    assert set(nested_draws([[0, 4], [0, 4]])) == {0, 2, 4}  # two runs that agree: items alone
+    assert set(nested_draws([[1, 1], [3, 3]])) == {1, 2, 3}  # items alike: runs alone
+    assert set(nested_draws([[2, 0]], [2, 1]).round(6)) == {0, 0.666667, 1}  # one item of two parts, one of one
+    assert nested_draws([[0, 1, 5], [2, 0, 1]]).mean() == pytest.approx(1.5, abs=0.05)
