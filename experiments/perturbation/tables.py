@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import NormalDist, fmean, median, stdev
 
+import yaml
+
+from experiments.perturbation.paired import SPLITS
 from experiments.rendering import interval, markdown, matrix_table, methods_table
 from fairlab.metrics.power import detectable_difference
-from fairlab.record import Record
+from fairlab.record import Reading, Record
 from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
-from fairlab.reporting.reproduction import read_matrix
+from fairlab.reporting.reproduction import PUBLISHED, Matrix, read_matrix
 from fairlab.reproduce import finished_records
 
 FOLDER = Path(__file__).parent
@@ -23,10 +26,25 @@ METHODS = {
     "FairBERTa fair 16GB": "perturbed text, fairtuned",
 }
 AUDITED = ("race", "age", "gender")
-KINDS = ("orig", "fair")
-TASKS = {"cola": "CoLA", "sst2": "SST-2", "rte": "RTE", "mrpc": "MRPC", "qnli_halves": "QNLI"}
-USEFUL = {task: f"{task}/dev/{'matthews' if task == 'cola' else 'accuracy'}" for task in TASKS}
-FAIR = {task: f"{task}_fairscore/dev/fairscore" for task in TASKS}
+KINDS = {"orig": "finetuned", "fair": "fairtuned"}
+TASKS = {
+    "snli_validation": "SNLI",
+    "qqp_halves": "QQP",
+    "sst2_halves": "SST-2",
+    "bios": "biographies",
+    "rte": "RTE",
+    "stsb": "STS-B",
+}
+MEASURES = {"bios": "macro_f1", "stsb": "pearson"}
+PRINTED = {"qqp_halves": "qqp", "sst2_halves": "sst2"}  # the paper's tasks of which halves are made
+USEFUL = {task: f"{task}/{SPLITS.get(task, 'dev')}/{MEASURES.get(task, 'accuracy')}" for task in TASKS}
+FAIR = {task: f"{task}_fairscore/{split}/fairscore" for task, split in SPLITS.items()}
+PHASES = {
+    "roberta_fair less roberta_orig": "fairtuned less finetuned, text as it was",
+    "fairberta_fair less fairberta_orig": "fairtuned less finetuned, perturbed text",
+    "fairberta_orig less roberta_orig": "perturbed text less text as it was, finetuned",
+}
+FOUR_OF_FIVE = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)  # standard errors of a difference that is found
 
 
 def novels() -> str:
@@ -77,40 +95,69 @@ def human() -> str:
 
 
 def power() -> str:
-    """What difference of two models' fairscores the tasks of table 5, and larger ones, could show."""
-    matrix = read_matrix(FOLDER / "matrix.yaml", "quickstart")
-    records = finished_records(FOLDER / "records", matrix)
-    rows, shares = [], []
-    for task, name in TASKS.items():
-        runs = [records[f"{twin}_{kind}_{task}"][seed] for twin in TWINS for kind in KINDS for seed in matrix.seeds]
-        found = [reading for run in runs for reading in run.readings if reading.key == f"after/{FAIR[task]}"]
-        shares.append(fmean(reading.value for reading in found) / 100)
-        rows.append([name, found[0].n, shares[-1], len(matrix.seeds)])
-    rows += [["as the mean of these", pairs, fmean(shares), 5] for pairs in (1_000, 5_000, 20_000)]
+    """What difference of two models' fairscores the numbers of copies could show, told before any run."""
+    printed = yaml.safe_load((PUBLISHED / "perturbation.yaml").read_text(encoding="utf-8"))["table_5"]
+    scores = dict(zip(printed["columns"], printed["rows"]["RoBERTa orig. 16GB"], strict=True))
+    expected = scores["glue_fairscore/average"] / 100
+    rows = []
+    for task in SPLITS:
+        copies = next(reading.n for reading in of("roberta_fair", task)[0] if reading.key == f"after/{FAIR[task]}")
+        shares = [detectable_difference(expected, copies, len(matrix().seeds), own=own) for own in (1.0, 0.0)]
+        rows.append([TASKS[task], f"{copies:,}", *(f"{100 * share:.1f}" for share in shares)])
+    return markdown(["task", "copies", "detectable, points", "if seeds were as good as copies"], rows)
+
+
+def matrix() -> Matrix:
+    """The matrix of the paper at quickstart scale."""
+    return read_matrix(FOLDER / "matrix.yaml", "quickstart")
+
+
+def of(models: str, task: str) -> list[list[Reading]]:
+    """The readings of every finished seed of, for example, ``roberta_fair`` on a task."""
+    found = finished_records(FOLDER / "records", matrix()).get(f"{models}_{task}", {})
+    return [found[seed].readings for seed in sorted(found)]
+
+
+def medians() -> str:
+    """Fairscores of the seeds, their median and mean, and the paper's median where it has the task."""
+    printed = yaml.safe_load((PUBLISHED / "perturbation.yaml").read_text(encoding="utf-8"))["table_5"]
+    rows = []
+    for task in SPLITS:
+        for kind, name in KINDS.items():
+            for twin, about in TWINS.items():
+                found = of(f"{twin}_{kind}", task)
+                values = [r.value for readings in found for r in readings if r.key == f"after/{FAIR[task]}"]
+                if not values:
+                    continue
+                column = f"{PRINTED.get(task, task)}_fairscore/dev/fairscore"
+                row = printed["rows"][
+                    f"{'RoBERTa' if twin == 'roberta' else 'FairBERTa'} {kind}. 16GB".replace("fair.", "fair")
+                ]
+                theirs = dict(zip(printed["columns"], row, strict=True)).get(column)
+                mean = f"{fmean(values):.2f} ± {stdev(values):.2f}" if len(values) > 1 else f"{values[0]:.2f}"
+                each = ", ".join(f"{value:.2f}" for value in values)
+                rows.append([TASKS[task], about, name, f"{median(values):.2f}", mean, each, f"{theirs or ''}"])
     return markdown(
-        ["task", "pairs", "fairscore, %", "seeds", "detectable, points", "if seeds were as good as pairs"],
-        [
-            [name, f"{pairs:,}", f"{100 * share:.1f}", str(seeds)]
-            + [f"{100 * detectable_difference(share, pairs, seeds, own=own):.1f}" for own in (1.0, 0.0)]
-            for name, pairs, share, seeds in rows
-        ],
+        ["task", "encoder", "trained on", "median", "mean", "seeds", "printed median, on the paper's files"], rows
     )
 
 
-def fairtuning_changes() -> str:
-    """Fairtuned minus finetuned, of each twin on each task, seed by seed."""
-    matrix = read_matrix(FOLDER / "matrix.yaml", "quickstart")
-    records = finished_records(FOLDER / "records", matrix)
-    rows = []
-    for task, name in TASKS.items():
-        for twin, about in TWINS.items():
-            fair, plain = records[f"{twin}_fair_{task}"], records[f"{twin}_orig_{task}"]
-            changes = [
-                [fair[seed].metrics()[key] - plain[seed].metrics()[key] for seed in matrix.seeds]
-                for key in (f"after/{USEFUL[task]}", f"after/{FAIR[task]}")
-            ]
-            rows.append([name, about, *map(spread, changes)])
-    return markdown(["task", "twin", "accuracy (CoLA: Matthews)", "fairscore"], rows)
+def changes_of_fairtuning() -> str:
+    """Fairtuned less finetuned, and twin less twin: accuracy and fairscore, and what a test would have found."""
+    found = Record.load(FOLDER / "records" / "paired")
+    seeds, rows = found.provenance["seeds"], []
+    for change in found.comparisons:
+        task = change.benchmark.removesuffix("_fairscore")
+        axis = change.subset.removeprefix(SPLITS[task]).strip("_")
+        what = change.quantity + (f", {axis}" if axis else "")
+        bounds = f"{change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}]"
+        detectable = f"{FOUR_OF_FIVE * (change.high - change.low) / 3.92:.2f}"
+        number = str(len(seeds[f"{change.phase}, {task}"]))
+        rows.append(
+            [PHASES[change.phase], TASKS[task], what, f"{change.n:,}", number, bounds, f"{change.p:.3f}", detectable]
+        )
+    header = ["compared", "task", "reading", "examples or copies", "seeds", "points", "p", "detectable"]
+    return markdown(header, rows)
 
 
 def audits() -> str:
@@ -141,17 +188,11 @@ def readings(axis: str) -> list[list[dict[str, str]]]:
     return [read_sheet(FOLDER / "audits" / f"{axis}_{number}.csv") for number in (1, 2)]
 
 
-def spread(values: list[float]) -> str:
-    """Mean and standard deviation over seeds, and every one of them."""
-    each = ", ".join(f"{value:+.1f}" for value in values)
-    return f"{fmean(values):+.1f} ± {stdev(values):.1f} ({each})"
-
-
 PAGES = {
     "docs/results.md": {
         "power": power,
         "fairtuned": lambda: methods_table(FOLDER, "4", {USEFUL[task]: TASKS[task] for task in TASKS}, METHODS),
-        "fairscores": lambda: methods_table(FOLDER, "5", {FAIR[task]: TASKS[task] for task in TASKS}, METHODS),
+        "fairscores": lambda: methods_table(FOLDER, "5", {FAIR[task]: TASKS[task] for task in FAIR}, METHODS),
     },
     "experiments/perturbation/README.md": {
         "table_2": lambda: matrix_table(FOLDER, "2"),
@@ -163,7 +204,8 @@ PAGES = {
         "table_3": lambda: matrix_table(FOLDER, "3"),
         "table_4": lambda: matrix_table(FOLDER, "4"),
         "table_5": lambda: matrix_table(FOLDER, "5"),
-        "changes": fairtuning_changes,
+        "medians": medians,
+        "changes": changes_of_fairtuning,
         "table_13": lambda: matrix_table(FOLDER, "13"),
         "audits": audits,
         "audit_tags": audit_tags,
