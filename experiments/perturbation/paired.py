@@ -13,12 +13,14 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
+from fairlab.api.evaluating import compare
 from fairlab.metrics.bootstrap import nested_draws, percentile_interval, two_sided_p
 from fairlab.record import Comparison, Record
 from fairlab.run.environment import environment
@@ -26,6 +28,7 @@ from fairlab.run.environment import environment
 SPLITS = {"snli_validation": "test", "qqp_halves": "dev", "sst2_halves": "dev", "bios": "dev", "rte": "dev"}
 AXES = ("gender", "race", "age")  # in the order of conf/benchmark/fairscore.yaml
 KINDS = (("roberta_fair", "roberta_orig"), ("fairberta_fair", "fairberta_orig"), ("fairberta_orig", "roberta_orig"))
+TWINS = "fairberta less roberta"
 Array = NDArray[np.float64]
 Samples = tuple[Array, Array]  # sums over the copies of each example, (S, N), and their numbers, (N,)
 
@@ -81,6 +84,12 @@ def comparisons(runs: Path, one: str, other: str, task: str, seeds: list[int]) -
             yield compared(ours, theirs, (f"{task}_fairscore", subset, "fairscore"), phase)
 
 
+def twins(runs: Path) -> Iterator[Comparison]:
+    """Perturbed text less text as it was, over all that both twins were measured on, items paired."""
+    for change in compare(runs / "roberta" / "seed_42", runs / "fairberta" / "seed_42").comparisons:
+        yield replace(change, phase=TWINS)
+
+
 def finished(runs: Path, run: str) -> list[int]:
     """Seeds of which a run has finished."""
     folders = [file.parent for file in runs.glob(f"{run}/seed_*/record.json")]
@@ -95,6 +104,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     record = Record(arguments.out, {}, shlex.join(["python", "-m", "experiments.perturbation.paired", *sys.argv[1:]]))
+    record.comparisons += twins(arguments.runs)
     seeds = {}
     for one, other in KINDS:
         for task in SPLITS:

@@ -9,10 +9,12 @@ from statistics import NormalDist, fmean, median, stdev
 import yaml
 
 from experiments.perturbation.paired import SPLITS
+from experiments.perturbation.paired import TWINS as TWINS_COMPARED
 from experiments.rendering import interval, markdown, matrix_table, methods_table
 from fairlab.metrics.power import detectable_difference
 from fairlab.record import Reading, Record
 from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
+from fairlab.reporting.headlines import titled
 from fairlab.reporting.reproduction import PUBLISHED, Matrix, read_matrix
 from fairlab.reproduce import finished_records
 
@@ -146,7 +148,7 @@ def changes_of_fairtuning() -> str:
     """Fairtuned less finetuned, and twin less twin: accuracy and fairscore, and what a test would have found."""
     found = Record.load(FOLDER / "records" / "paired")
     seeds, rows = found.provenance["seeds"], []
-    for change in found.comparisons:
+    for change in (one for one in found.comparisons if one.phase in PHASES):
         task = change.benchmark.removesuffix("_fairscore")
         axis = change.subset.removeprefix(SPLITS[task]).strip("_")
         what = change.quantity + (f", {axis}" if axis else "")
@@ -158,6 +160,37 @@ def changes_of_fairtuning() -> str:
         )
     header = ["compared", "task", "reading", "examples or copies", "seeds", "points", "p", "detectable"]
     return markdown(header, rows)
+
+
+def twins_compared() -> str:
+    """Perturbed text less text as it was, paired over the same items."""
+    paired = Record.load(FOLDER / "records" / "paired").comparisons
+    race = Record.load(FOLDER / "records" / "twins_seat_race").comparisons
+    found = [one for one in paired if one.phase == TWINS_COMPARED and (one.headline or one.benchmark == "perplexity")]
+    found += [one for one in race if (one.phase, one.subset) == ("perturbed less original", "average")]
+    rows = [
+        [
+            titled(f"{one.benchmark}/{one.subset}/{one.quantity}") + (", tests of race" if one in race else ""),
+            f"{one.difference:+.4g} [{one.low:+.4g}, {one.high:+.4g}]",
+            f"{one.p:.3f}",
+        ]
+        for one in found
+    ]
+    return markdown(["perturbed text less text as it was", "difference", "p"], rows)
+
+
+def race_tests() -> str:
+    """Effect sizes of SEAT's tests of race, of the encoder before and of both twins."""
+    readings = [
+        r for r in Record.load(FOLDER / "records" / "twins_seat_race").readings if r.quantity.endswith("effect_size")
+    ]
+    names = {"before": "before", "original": "on text as it was", "perturbed": "on perturbed text"}
+    by_place = {(r.subset, r.phase): r for r in readings}
+    rows = [
+        [subset.replace("_", " "), *(interval(by_place[subset, phase], 2) for phase in names)]
+        for subset in dict.fromkeys(r.subset for r in readings)
+    ]
+    return markdown(["test", *names.values()], rows)
 
 
 def audits() -> str:
@@ -201,6 +234,8 @@ PAGES = {
         "power": power,
         "novels": novels,
         "twins": lambda: matrix_table(FOLDER, "twins"),
+        "twins_compared": twins_compared,
+        "race_tests": race_tests,
         "table_3": lambda: matrix_table(FOLDER, "3"),
         "table_4": lambda: matrix_table(FOLDER, "4"),
         "table_5": lambda: matrix_table(FOLDER, "5"),
