@@ -21,12 +21,7 @@ from fairlab.reproduce import finished_records
 FOLDER = Path(__file__).parent
 TWINS = {"roberta": "text as it was", "fairberta": "perturbed text"}
 QUALITY = {"bleu": "BLEU", "rouge_2": "ROUGE-2", "levenshtein": "Levenshtein, words", "exact": "equal, %"}
-METHODS = {
-    "RoBERTa orig. 16GB": "text as it was, finetuned",
-    "RoBERTa fair 16GB": "text as it was, fairtuned",
-    "FairBERTa orig. 16GB": "perturbed text, finetuned",
-    "FairBERTa fair 16GB": "perturbed text, fairtuned",
-}
+METHODS = {"RoBERTa orig. 16GB": "finetuned", "RoBERTa fair 16GB": "fairtuned"}
 AUDITED = ("race", "age", "gender")
 KINDS = {"orig": "finetuned", "fair": "fairtuned"}
 TASKS = {
@@ -144,13 +139,15 @@ def medians() -> str:
     )
 
 
-def changes_of_fairtuning() -> str:
+def changes_of_fairtuning(*, axes: bool = True) -> str:
     """Fairtuned less finetuned, and twin less twin: accuracy and fairscore, and what a test would have found."""
     found = Record.load(FOLDER / "records" / "paired")
     seeds, rows = found.provenance["seeds"], []
     for change in (one for one in found.comparisons if one.phase in PHASES):
         task = change.benchmark.removesuffix("_fairscore")
         axis = change.subset.removeprefix(SPLITS[task]).strip("_")
+        if axis and not axes:
+            continue
         what = change.quantity + (f", {axis}" if axis else "")
         bounds = f"{change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}]"
         detectable = f"{FOUR_OF_FIVE * (change.high - change.low) / 3.92:.2f}"
@@ -223,7 +220,7 @@ def readings(axis: str) -> list[list[dict[str, str]]]:
 
 PAGES = {
     "docs/results.md": {
-        "power": power,
+        "changes": lambda: changes_of_fairtuning(axes=False),
         "fairtuned": lambda: methods_table(FOLDER, "4", {USEFUL[task]: TASKS[task] for task in TASKS}, METHODS),
         "fairscores": lambda: methods_table(FOLDER, "5", {FAIR[task]: TASKS[task] for task in FAIR}, METHODS),
     },

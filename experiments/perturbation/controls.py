@@ -1,0 +1,129 @@
+"""Fairscores of SNLI's classifiers on changes that fairtuning was not trained on.
+
+    FAIRLAB_DATA=... python -m experiments.perturbation.controls RUNS OUT [--every N]
+
+RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=perturbation``, whose classifiers ``roberta_orig``
+and ``roberta_fair`` are measured on SNLI's test file, every Nth pair. *57 pairs* exchanges every word of either gender
+for its partner in both texts, by bias-bench's list, whomever it means: another list than that of the rules which made
+the training data, and no choice of a person, so that the pair's label stays. *Colours* exchanges colours of things,
+which has nothing to do with people: were classifiers steadier on it as well, fairtuning would have made them steadier,
+not fairer. OUT gets a ``record.json`` with the share of labels that change, and fairtuned less finetuned; seeds and
+pairs are resampled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+import fairlab
+from experiments.perturbation.paired import Samples, compared, finished
+from experiments.rewriting.sets import bias_words
+from fairlab.backbones.classification import Classifier
+from fairlab.benchmarks.classification import predictions
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import Example, find_task
+from fairlab.metrics.bootstrap import nested_draws, percentile_interval
+from fairlab.record import Reading, Record
+from fairlab.run.environment import environment
+
+TASK, SPLIT = "snli_validation", "test"
+COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink")  # black, white and brown may be people's
+WORD = re.compile(r"[\w']+")
+
+
+def partners() -> dict[str, str]:
+    """The words of bias-bench's pairs, each with its partner, the first where it stands in several pairs."""
+    found: dict[str, str] = {}
+    for man, woman in bias_words():
+        found.setdefault(man, woman)
+        found.setdefault(woman, man)
+    return found
+
+
+def next_colours() -> dict[str, str]:
+    """Every colour with the one that takes its place."""
+    return dict(zip(COLOURS, (*COLOURS[1:], COLOURS[0]), strict=True))
+
+
+def exchanged(text: str, partner: Mapping[str, str]) -> str:
+    """A text with every word that has a partner exchanged for it, its case kept."""
+
+    def other(match: re.Match[str]) -> str:
+        new = partner.get(match[0].lower(), match[0])
+        return new.capitalize() if match[0][0].isupper() and new != match[0] else new
+
+    return WORD.sub(other, text)
+
+
+KINDS: dict[str, Callable[[], dict[str, str]]] = {"57_pairs": partners, "colours": next_colours}
+
+
+def changed(examples: list[Example], partner: Mapping[str, str]) -> tuple[list[Example], list[Example]]:
+    """The examples that hold a word with a partner, as they are and exchanged."""
+    made = [example.with_fields([exchanged(field, partner) for field in example.fields]) for example in examples]
+    kept = [(one, other) for one, other in zip(examples, made, strict=True) if one != other]
+    return [one for one, _ in kept], [other for _, other in kept]
+
+
+def flips(folder: Path, pairs: Mapping[str, tuple[list[Example], list[Example]]]) -> dict[str, np.ndarray]:
+    """100 for each changed example whose label changes, 0 for the others, by the kind of change."""
+    task = find_task(TASK)
+    classifier = Classifier(fairlab.load(folder, max_length=128), task.labels)
+    return {
+        kind: 100.0 * (predictions(classifier, task, before) != predictions(classifier, task, after))
+        for kind, (before, after) in pairs.items()
+    }
+
+
+def share(samples: Samples, kind: str, phase: str) -> Reading:
+    """The mean share of labels that change, over seeds."""
+    low, high = percentile_interval(nested_draws(*samples))
+    value = float(samples[0].mean())
+    return Reading(
+        f"{TASK}_{kind}", SPLIT, "fairscore", value, "%", 0.0, samples[0].shape[1], float(low), float(high), phase=phase
+    )
+
+
+def main() -> None:
+    """Measure, write the record and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--every", type=int, default=2, metavar="N", help="of N pairs one is measured")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    examples = read_task(TASK, SPLIT)[:: arguments.every]
+    pairs = {kind: changed(examples, made()) for kind, made in KINDS.items()}
+    models = ("roberta_orig", "roberta_fair")
+    seeds = sorted(set.intersection(*({*finished(arguments.runs, f"{model}_{TASK}")} for model in models)))
+    found = {
+        model: [flips(arguments.runs / f"{model}_{TASK}" / f"seed_{seed}" / "model", pairs) for seed in seeds]
+        for model in models
+    }
+    command = shlex.join(["python", "-m", "experiments.perturbation.controls", *sys.argv[1:]])
+    record = Record(arguments.out, {}, command, status="finished")
+    for kind in KINDS:
+        ours = {model: np.stack([one[kind] for one in found[model]]) for model in models}
+        samples: dict[str, Samples] = {model: (values, np.ones(values.shape[1])) for model, values in ours.items()}
+        record.readings += [share(samples[model], kind, model) for model in models]
+        place = (f"{TASK}_{kind}", SPLIT, "fairscore")
+        record.comparisons.append(
+            compared(samples["roberta_fair"], samples["roberta_orig"], place, "roberta_fair less roberta_orig")
+        )
+    record.provenance |= environment() | {"seeds": seeds, "every": arguments.every}
+    record.save()
+    for reading in record.readings:
+        print(f"{reading.key} {reading.value:.2f} [{reading.low:.2f}, {reading.high:.2f}] n {reading.n}")
+    for change in record.comparisons:
+        print(f"{change.key} {change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}] p {change.p:.3f}")
+
+
+if __name__ == "__main__":
+    main()
