@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+import numpy as np
 import torch
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerBase
@@ -200,10 +201,10 @@ class PackedText(lightning.LightningDataModule, TrainingData):
     def _loader(self, split: str, batches: BlockBatches) -> DataLoader[int]:
         tokenizer = self.encoder.tokenizer
         first, last = tokenizer("")["input_ids"]
-        room = self.block - 2
+        tokens, room = self.tokens[split], self.block - 2
 
         def collate(positions: list[int]) -> TextBatch:
-            rows = [[first, *self.tokens[split].read(k * room, (k + 1) * room).tolist(), last] for k in positions]
+            rows = [np.concatenate([[first], tokens.read(k * room, (k + 1) * room), [last]]) for k in positions]
             return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
 
         return loader(range(self.blocks(split)), batches, collate)
