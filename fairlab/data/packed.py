@@ -106,7 +106,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
         self.encoder = encoder
         self.epochs = epochs
         self.seed = seed
-        sources = [file for path in self.paths for file in _files(path)]
+        self.sources = [file for path in self.paths for file in _files(path)]
         decides = {"passage": passage, "validation": validation, "twin": twin, "field": field, "original": original}
         decides |= {"limit_characters": limit_characters}
         made_of = {
@@ -118,7 +118,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
         if made_of["augmentation"] == UNKNOWN:
             prepared = None
         self._private = None if prepared else tempfile.TemporaryDirectory()
-        self.folder = prepared_folder(Path(prepared or self._private.name), made_of, sources)  # type: ignore[union-attr]
+        self.folder = prepared_folder(Path(prepared or self._private.name), made_of, self.sources)  # type: ignore[union-attr]
         maker = partial(
             PartMaker,
             encoder.tokenizer,
@@ -128,7 +128,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
             twin=twin,
             augmentation=self.augmentation,
         )
-        self.manifest = prepare(self.folder, made_of, sources, maker, num_proc)
+        self.manifest = prepare(self.folder, made_of, self.sources, maker, num_proc)
         self.tokens = {split: self.manifest.tokens(self.folder, split) for split in SPLITS}
         for split in SPLITS:
             if not self.blocks(split):
@@ -157,7 +157,10 @@ class PackedText(lightning.LightningDataModule, TrainingData):
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes, how much an augmentation changed."""
-        hashes = {entry["file"]: entry["sha256"] for entry in self.manifest.files}
+        names = [source.name for source in self.sources]
+        several = [names.count(name) > 1 for name in names]  # as of outputs of fairlab.augment
+        places = [str(one) if doubled else one.name for one, doubled in zip(self.sources, several, strict=True)]
+        hashes = {place: entry["sha256"] for place, entry in zip(places, self.manifest.files, strict=True)}
         return {
             "path": ", ".join(self.paths),
             "sha256": hashlib.sha256("".join(hashes.values()).encode()).hexdigest(),

@@ -1,6 +1,7 @@
 """Running text in blocks: every token once, twins in step, memory that does not grow."""
 
 import json
+from pathlib import Path
 
 import lightning
 import pytest
@@ -125,6 +126,15 @@ def test_rows_of_fairlab_augment_are_passages_by_their_original(tiny, tmp_path):
     write_rows(tmp_path / "data-00001.jsonl", rows[21:])
     with pytest.raises(FairlabError, match=r"data-00001\.jsonl is not as fairlab\.augment wrote it"):
         make(tiny, tmp_path)
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tiny, file, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "text.txt").write_text(file.read_text().replace("boat", "goat"))
+    paths = [str(file), str(tmp_path / "other" / "text.txt")]
+    facts = PackedText(paths=paths, encoder=tiny, **SETTINGS).facts()
+    assert facts["files"] == {path: sha256(Path(path)) for path in paths}
+    assert facts["files"][paths[0]] != facts["files"][paths[1]]
 
 
 def test_a_limit_counts_the_original_text(tiny, file):
