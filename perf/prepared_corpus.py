@@ -3,9 +3,10 @@
 The text is novels, one after the other as often as it takes, with a number in every paragraph so that none comes twice.
 Every measurement is a process of its own: megabytes of text prepared per second of processor time, the highest resident
 memory above that of the process before it began, and, on the largest text once prepared, the seconds to the first
-batch. The order of ten million blocks is computed for batches from all over an epoch.
+batch and batches a second with and without worker processes. The order of ten million blocks is computed for batches
+from all over an epoch. What spaCy and the lists take to load before the first perturbation is told apart.
 
-    FAIRLAB_DATA=... python perf/prepared_corpus.py [--megabytes 10 100] [--write]
+    FAIRLAB_DATA=... python perf/prepared_corpus.py [--megabytes 10 100 1000] [--write]
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from torch.utils.data import DataLoader
 from transformers import AutoTokenizer
 
 from fairlab.augmentation.perturbed_text import PerturbedText
@@ -38,6 +41,9 @@ MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_m
 AXES = ["gender", "race", "age"]
 BLOCKS = 10_000_000
 SMALL = {"everybody": 3, "one": 1}  # megabytes to perturb
+PERSON = "She saw John there."  # perturbed before the clock starts
+WORKERS = (0, 1, 2)
+TIMED, REPEATS = 1000, 5  # batches, at most
 
 
 def write_text(file: Path, megabytes: float) -> None:
@@ -51,7 +57,12 @@ def write_text(file: Path, megabytes: float) -> None:
                 return
 
 
-def data(file: Path, kept: Path, person: str) -> PackedText:
+def perturbing(person: str) -> PerturbedText | None:
+    """What perturbs the text; nothing for ``none``."""
+    return None if person == "none" else PerturbedText(axes=AXES, person=person)  # type: ignore[arg-type]
+
+
+def data(file: Path, kept: Path, augmentation: PerturbedText | None = None) -> PackedText:
     """The text prepared, or as it was prepared."""
     encoder: Any = SimpleNamespace(
         tokenizer=AutoTokenizer.from_pretrained(find_weights(**MINILM)), max_length=512, padding_id=0
@@ -60,7 +71,7 @@ def data(file: Path, kept: Path, person: str) -> PackedText:
         paths=[str(file)],
         field="text",
         original="source_text",
-        twin="perturbed" if person != "none" else "original",
+        twin="original" if augmentation is None else "perturbed",
         passage=256,
         block=512,
         validation=0.02,
@@ -70,17 +81,22 @@ def data(file: Path, kept: Path, person: str) -> PackedText:
         epochs=1,
         seed=0,
         prepared=str(kept),
-        augmentation=None if person == "none" else PerturbedText(axes=AXES, person=person),  # type: ignore[arg-type]
+        augmentation=augmentation,
     )
 
 
 def measured(file: Path, kept: Path, person: str) -> dict[str, float]:
     """What preparing takes, in this process."""
     before, started = peak_memory(), time.process_time()
-    made = data(file, kept, person)
+    augmentation = perturbing(person)
+    if augmentation is not None:
+        augmentation.texts(PERSON)
+    loaded = time.process_time()
+    made = data(file, kept, augmentation)
     return {
         "megabytes": file.stat().st_size / 1e6,
-        "cpu_seconds": time.process_time() - started,
+        "cpu_seconds": time.process_time() - loaded,
+        "loading_cpu_seconds": loaded - started,
         "memory_mb": (peak_memory() - before) / 1e6,
         "blocks": made.blocks("train"),
         "changed": made.facts()["passages_changed"] / made.facts()["passages"],  # type: ignore[operator]
@@ -90,8 +106,27 @@ def measured(file: Path, kept: Path, person: str) -> dict[str, float]:
 def first_batch(file: Path, kept: Path) -> dict[str, float]:
     """Seconds to the first batch of prepared text, and of processor time with what Python took to start and import."""
     started = time.perf_counter()
-    next(iter(data(file, kept, "none").train_dataloader()))
+    next(iter(data(file, kept).train_dataloader()))
     return {"seconds": time.perf_counter() - started, "cpu_seconds_in_all": time.process_time()}
+
+
+def batches_a_second(file: Path, kept: Path) -> dict[str, float]:
+    """Batches a second by the clock with each number of worker processes, medians of interleaved repeats.
+
+    Their start is left out: the clock runs from the first batch on.
+    """
+    own = data(file, kept).train_dataloader()
+    rates: dict[str, list[float]] = {str(workers): [] for workers in WORKERS}
+    for _ in range(REPEATS):
+        for workers in WORKERS:
+            batches = iter(
+                DataLoader(own.dataset, batch_sampler=own.batch_sampler, collate_fn=own.collate_fn, num_workers=workers)
+            )
+            next(batches)
+            started = time.perf_counter()
+            taken = sum(1 for _ in islice(batches, TIMED))
+            rates[str(workers)].append(taken / (time.perf_counter() - started))
+    return {workers: statistics.median(found) for workers, found in rates.items()}
 
 
 def ordered(blocks: int) -> dict[str, float]:
@@ -119,18 +154,21 @@ def in_process(*arguments: object) -> dict[str, float]:
 
 def measure(sizes: list[float]) -> dict[str, Any]:
     """All measurements."""
-    found: dict[str, Any] = {"tokenized": [], "perturbed": {}}
+    found: dict[str, Any] = {"load": [os.getloadavg()[0]], "tokenized": [], "perturbed": {}}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for megabytes in sizes:
             file = folder / f"text{megabytes}.txt"
             write_text(file, megabytes)
             found["tokenized"].append(in_process("measured", file, folder / "kept", "none"))
+            found["load"].append(os.getloadavg()[0])
         found["first_batch"] = in_process("first_batch", file, folder / "kept")
+        found["batches_a_second"] = in_process("batches_a_second", file, folder / "kept")
         for person, megabytes in SMALL.items():
             file = folder / f"{person}.txt"
             write_text(file, megabytes)
             found["perturbed"][person] = in_process("measured", file, folder / "kept", person)
+            found["load"].append(os.getloadavg()[0])
     found["order"] = in_process("ordered", BLOCKS)
     return found | {"machine": machine()}
 
@@ -146,10 +184,14 @@ def table(record: dict[str, Any]) -> str:
     first = record["first_batch"]
     after = f"after {first['seconds']:.1f} s; {first['cpu_seconds_in_all']:.1f} CPU seconds with starting Python"
     rows.append(["first batch of the largest prepared text", "", after, ""])
+    none, *rates = record["batches_a_second"].values()
+    some = ", ".join(f"{rate / none:.2f} times that with {n}" for n, rate in zip(WORKERS[1:], rates, strict=True))
+    rows.append(["batches of 32 blocks of it", "", f"{none:,.0f} a second without workers, {some}", ""])
     order = record["order"]
     each = f"{order['cpu_ms_a_batch']:.2f} ms a batch"
     rows.append([f"order of {BLOCKS:,} blocks", "", each, f"+{order['memory_mb']:.0f} MB"])
-    where = f"{record['machine']['processor']}, one thread."
+    low, high = min(record["load"]), max(record["load"])
+    where = f"{record['machine']['processor']}, one thread, the machine's load {low:.1f} to {high:.1f}."
     return "\n".join([where, "", *(f"| {' | '.join(row)} |" for row in rows)])
 
 
@@ -158,14 +200,14 @@ def one(name: str, *arguments: str) -> dict[str, float]:
     if name == "ordered":
         return ordered(int(arguments[0]))
     file, kept = Path(arguments[0]), Path(arguments[1])
-    if name == "first_batch":
-        return first_batch(file, kept)
-    return measured(file, kept, arguments[2])
+    if name == "measured":
+        return measured(file, kept, arguments[2])
+    return {"first_batch": first_batch, "batches_a_second": batches_a_second}[name](file, kept)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=float, nargs="+", default=[10, 100])
+    parser.add_argument("--megabytes", type=float, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
     given = parser.parse_args()

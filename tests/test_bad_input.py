@@ -113,12 +113,17 @@ def write_inputs(folder: Path) -> None:
     (folder / "scores.csv").write_text("text,hate\nAnother text.,0.5\n")
     (folder / "rain.txt").write_text("It rained.\nIt snowed.\n")
     (folder / "empty.txt").write_text("")
+    (folder / "zero_byte.txt").write_bytes(b"She left.\nHe \0left.\n")
+    (folder / "long_line.txt").write_text("She left early. " * 700_000)
+    write_prepared(folder)
     (folder / "groups.doc").write_text("x")
     (folder / "bad.parquet").write_bytes(b"no")
     write_own_data(folder)
     (folder / "open_quote.csv").write_text("text\n" + '"' + "x" * (17 << 20))
     (folder / "bad.yaml").write_text("a: [")
     (folder / "empty.yaml").write_text("")
+    names = "names: [[friend, Ann, Bob], [friend, Eve, Bob]]"
+    (folder / "names.yaml").write_text(f"axis: pets\nattributes: [cat, dog]\nwords: {{}}\n{names}\n")
     for name, forms in {"one": "[n, cat]", "wordless": "[n, cat, dog, n]", "both": "[n, cat, cat]"}.items():
         attributes = ", ".join(["cat", "dog", "cow"][: forms.count(",")])
         (folder / f"{name}.yaml").write_text(f"axis: pets\nattributes: [{attributes}]\nwords: {{a: [{forms}]}}\n")
@@ -140,6 +145,18 @@ def write_inputs(folder: Path) -> None:
     for name, content in {"mini": matrix, "bad": "a: [", "empty": "", "lacking": "seeds: [1]\n"}.items():
         (folder / "experiments" / name).mkdir(parents=True)
         (folder / "experiments" / name / "matrix.yaml").write_text(content)
+
+
+def write_prepared(folder: Path) -> None:
+    """Text prepared by another tokenizer, and outputs of ``fairlab.augment`` that are not as their manifest says."""
+    manifest = {"made_of": {"format": 1, "tokenizer": "another"}, "files": [], "dtype": "uint16"}
+    (folder / "prepared").mkdir()
+    (folder / "prepared" / "prepared.json").write_text(json.dumps(manifest))
+    for name in ("changed", "unfinished"):
+        (folder / name).mkdir()
+        write_rows(folder / name / "data-00000.jsonl", [{"text": "She left.", "source_text": "He left."}])
+    listed = {"data": {"file": "data-00000.jsonl", "sha256": "another"}}
+    (folder / "changed" / "manifest.json").write_text(json.dumps({"shards": [listed]}))
 
 
 def write_own_data(folder: Path) -> None:
@@ -219,7 +236,8 @@ def test_bad_input_is_one_sentence(inputs, tmp_path, monkeypatch, capfd, base, o
     assert line.startswith("fairlab: ")
     assert words in line
     left = [path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()]
-    assert not [path for path in left if path.name not in LEFT and path.parent.name != "items"]
+    left_over = [path for path in left if path.name not in LEFT and path.suffix != ".lock"]
+    assert not [path for path in left_over if path.parent.name != "items"]
     for path in left:
         assert path.name != "record.json" or json.loads(path.read_text())["status"] == "failed"
 

@@ -14,13 +14,16 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fairlab.backbones.published import Published
 
 TOKENS_PER_BATCH = 2048
 REMEMBERED = 2**26  # numbers in embeddings that are remembered; 256 MiB
 
 
-def pad(token_ids: Sequence[Sequence[int]], padding_id: int) -> tuple[Tensor, Tensor]:
+def pad(token_ids: Sequence[Sequence[int] | NDArray[np.int64]], padding_id: int) -> tuple[Tensor, Tensor]:
     """Token ids of several texts as one (N, T) tensor padded to the longest, and its attention mask."""
     longest = max(len(ids) for ids in token_ids)
     input_ids = torch.full((len(token_ids), longest), padding_id)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+import numpy as np
 import torch
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerBase
@@ -105,7 +106,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
         self.encoder = encoder
         self.epochs = epochs
         self.seed = seed
-        sources = [file for path in self.paths for file in _files(path)]
+        self.sources = [file for path in self.paths for file in _files(path)]
         decides = {"passage": passage, "validation": validation, "twin": twin, "field": field, "original": original}
         decides |= {"limit_characters": limit_characters}
         made_of = {
@@ -117,7 +118,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
         if made_of["augmentation"] == UNKNOWN:
             prepared = None
         self._private = None if prepared else tempfile.TemporaryDirectory()
-        self.folder = prepared_folder(Path(prepared or self._private.name), made_of, sources)  # type: ignore[union-attr]
+        self.folder = prepared_folder(Path(prepared or self._private.name), made_of, self.sources)  # type: ignore[union-attr]
         maker = partial(
             PartMaker,
             encoder.tokenizer,
@@ -127,7 +128,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
             twin=twin,
             augmentation=self.augmentation,
         )
-        self.manifest = prepare(self.folder, made_of, sources, maker, num_proc)
+        self.manifest = prepare(self.folder, made_of, self.sources, maker, num_proc)
         self.tokens = {split: self.manifest.tokens(self.folder, split) for split in SPLITS}
         for split in SPLITS:
             if not self.blocks(split):
@@ -156,7 +157,10 @@ class PackedText(lightning.LightningDataModule, TrainingData):
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes, how much an augmentation changed."""
-        hashes = {entry["file"]: entry["sha256"] for entry in self.manifest.files}
+        names = [source.name for source in self.sources]
+        several = [names.count(name) > 1 for name in names]  # as of outputs of fairlab.augment
+        places = [str(one) if doubled else one.name for one, doubled in zip(self.sources, several, strict=True)]
+        hashes = {place: entry["sha256"] for place, entry in zip(places, self.manifest.files, strict=True)}
         return {
             "path": ", ".join(self.paths),
             "sha256": hashlib.sha256("".join(hashes.values()).encode()).hexdigest(),
@@ -200,10 +204,10 @@ class PackedText(lightning.LightningDataModule, TrainingData):
     def _loader(self, split: str, batches: BlockBatches) -> DataLoader[int]:
         tokenizer = self.encoder.tokenizer
         first, last = tokenizer("")["input_ids"]
-        room = self.block - 2
+        tokens, room = self.tokens[split], self.block - 2
 
         def collate(positions: list[int]) -> TextBatch:
-            rows = [[first, *self.tokens[split].read(k * room, (k + 1) * room).tolist(), last] for k in positions]
+            rows = [np.concatenate([[first], tokens.read(k * room, (k + 1) * room), [last]]) for k in positions]
             return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
 
         return loader(range(self.blocks(split)), batches, collate)

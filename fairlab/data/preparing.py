@@ -17,9 +17,10 @@ from transformers import PreTrainedTokenizerBase
 from fairlab.data.corpus import SPLITS
 from fairlab.data.parts import FinishedPart, begin, forget_parts
 from fairlab.data.prepared import NAME, Prepared, file_entry, open_prepared
-from fairlab.data.stream.formats import PROBED, TABLES, BadRow
+from fairlab.data.stream.formats import LONGEST_LINE, PROBED, TABLES, BadRow
+from fairlab.data.stream.manifest import data_files
 from fairlab.data.stream.rows import read_rows
-from fairlab.data.stream.shards import drawn_ahead, end_with_parent, process_pool
+from fairlab.data.stream.shards import NAMED, drawn_ahead, end_with_parent, process_pool
 from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
@@ -29,7 +30,6 @@ from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import DataUnavailable, FairlabError
 
 PART = 4_000_000  # characters of a shard, a little more where a paragraph ends later
-LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines
 AT_ONCE = 2000  # sentences tokenized together
 TOGETHER = 256  # passages perturbed together
 
@@ -189,10 +189,13 @@ def prepare(
 
     Raises:
         FairlabError: the text or the values are bad, or the folder holds something else; nothing is left half-written.
+        DataUnavailable: an output of ``fairlab.augment`` has not finished.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(f".{folder.name}.lock")):  # only one process at a time goes on; the others wait
         if not (folder / NAME).is_file():
+            for made in dict.fromkeys(file.parent for file in sources if NAMED.fullmatch(file.name)):
+                data_files(made)  # what fairlab.augment wrote must be finished, and as it was written
             making = folder.with_name(f".{folder.name}.new")
             begin(making, {"made_of": made_of, "files": [file_entry(file) for file in sources], "characters": PART})
             try:
@@ -318,7 +321,7 @@ def _lines(file: Path) -> Iterator[str]:
         while line := stream.readline(LONGEST_LINE + 1):
             number += 1
             if b"\0" in line:
-                raise FairlabError(f"{file} is not plain text (a byte is zero); save it as UTF-8")
+                raise FairlabError(f"{file}, line {number} is not plain text (a byte is zero); save it as UTF-8")
             if len(line) > LONGEST_LINE:
                 raise FairlabError(
                     f"{file}, line {number} is longer than {LONGEST_LINE:,} bytes; break it into lines, one a paragraph"

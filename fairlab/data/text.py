@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fairlab.data.groups import groups_files, read_groups
+from fairlab.data.stream.formats import LONGEST_LINE
 from fairlab.files import sha256
 from fairlab.text import gutenberg
 from fairlab.types import DataUnavailable, FairlabError
@@ -60,11 +61,16 @@ def read_text(file: Path) -> str:
     """A file's text, UTF-8 or else Latin-1, without what Project Gutenberg puts around a book.
 
     Raises:
-        FairlabError: the file holds zero bytes, so it is no text in either encoding.
+        FairlabError: the file holds zero bytes, so it is no text in either encoding, or a line that is too long.
     """
     content = file.read_bytes()
     if b"\0" in content:
         raise FairlabError(f"{file} is not plain text (byte {content.index(0)} is zero); save it as UTF-8")
+    for number, line in enumerate(content.splitlines(), start=1):
+        if len(line) > LONGEST_LINE:
+            raise FairlabError(
+                f"{file}, line {number} is longer than {LONGEST_LINE:,} bytes; break it into lines, one a paragraph"
+            )
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

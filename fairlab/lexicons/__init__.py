@@ -167,7 +167,8 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
         fewest: number of attributes that it must have; of biasers, each of which is one, a set may have one.
 
     Raises:
-        FairlabError: a key is missing, a row has the wrong length, it holds no words, or it contradicts itself.
+        FairlabError: a key is missing, a row has the wrong length, it holds no words, a name stands twice, or it
+            contradicts itself.
     """
     if not isinstance(content, dict) or not {"axis", "attributes", "words"} <= set(content):
         raise FairlabError(f"{path} is no lexicon; it needs the keys axis, attributes and words")
@@ -188,6 +189,7 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     content = {**content, "attributes": attributes}
     sections = {**(content["words"] or {}), **({"names": content["names"]} if content.get("names") else {})}
     swapped = list(_entries(sections, content, path))
+    _check_names(content.get("names") or [], path)
     further = list(_entries(content.get("further") or {}, content, path))
     if not swapped:
         raise FairlabError(f"the lexicon {path} is empty; give it at least one row of words")
@@ -225,6 +227,16 @@ def _entries(sections: dict[str, list[list[str | None]]], content: dict[str, Any
             source = sources.get(section, content.get("source", "compiled for this lexicon"))
             licence = licences.get(section, content.get("licence", "unknown"))
             yield Entry(forms, section, part, source, licence, **before)
+
+
+def _check_names(rows: list[list[str]], path: Path) -> None:
+    """Every name has one row, which says what takes its place."""
+    for column in list(zip(*rows, strict=True))[1:]:  # neutral names may serve several
+        seen: set[str] = set()
+        for name in map(str, filter(None, column)):
+            if name.casefold() in seen:
+                raise FairlabError(f"{path}: the name '{name}' stands in two rows of 'names'; keep one of them")
+            seen.add(name.casefold())
 
 
 def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:

@@ -46,7 +46,8 @@ def read_names(path: Path) -> dict[str, Name]:
     """First names of a file by case-folded form, in file order.
 
     Raises:
-        FairlabError: a column is missing, a name stands twice, or a gender, race or other sense is not known.
+        FairlabError: a column is missing, a row has more or fewer, a name stands twice, or a gender, race or other
+            sense is not known.
     """
     with path.open(encoding="utf-8", newline="") as file:
         table = csv.DictReader(file)
@@ -55,6 +56,8 @@ def read_names(path: Path) -> dict[str, Name]:
         known = {"gender": GENDERS, "race": ("", *load_lexicon("race").attributes), "other_sense": SENSES}
         names: dict[str, Name] = {}
         for row in table:
+            if None in row or None in row.values():
+                raise FairlabError(f"{path}, line {table.line_num} does not hold {len(COLUMNS)} columns; mend it")
             for column, values in known.items():
                 if row[column] not in values:
                     raise FairlabError(

@@ -33,6 +33,7 @@ from fairlab.reporting.page import (
 from fairlab.reporting.questions import by_question
 from fairlab.results.grouping import Choice, Point, best, choices_of, headlines, trade_off_front
 from fairlab.results.runs import read_runs
+from fairlab.results.validation import Chosen, chosen_by_validation
 from fairlab.types import FairlabError
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
@@ -81,10 +82,12 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
     Returns:
         Path of the page.
     """
-    choices = _ordered(choices_of(records, keys))
+    as_run = choices_of(records, keys)
+    choices, chosen = _ordered(as_run), chosen_by_validation(as_run)
     shown = {reading.key: reading for record in records for reading in record.readings if reading.key in keys}
     titles = _titles(keys, shown)
     sections = [
+        _by_validation(chosen),
         _nearest(choices, titles, shown),
         Section("Runs", _tables(choices, titles, shown)),
         _lines(choices, titles),
@@ -98,7 +101,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
     ]
     write_whole(folder / "report.json", json.dumps(content, indent=1) + "\n")
     path = folder / "report.html"
-    lead = _lead(records, choices, titles)
+    lead = _lead(records, choices, titles, chosen)
     made = page(f"fairlab: sweep {folder.name}", f"Sweep {folder.name}", lead, sections)
     write_whole(path, without_secrets(made))
     return path
@@ -122,12 +125,14 @@ def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]
     return {key: name if several[name] == 1 else f"{name}, {key}" for key, name in titles.items()}
 
 
-def _lead(records: Sequence[Record], choices: Sequence[Choice], titles: Mapping[str, str]) -> list[Block]:
+def _lead(
+    records: Sequence[Record], choices: Sequence[Choice], titles: Mapping[str, str], chosen: Sequence[Chosen]
+) -> list[Block]:
     """How many runs there are, each criterion's best in a line, and what a reader must know first."""
     done = sum(record.status == "finished" for record in records)
     repeated = sum(choice.repeated for choice in choices)
     again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
-    lines = []
+    lines = [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
     for key, name in titles.items():
         if found := best(choices, key):
             first, alike = found
@@ -200,6 +205,34 @@ def _short(choice: Choice) -> str:
     """The settings as overrides, without those that are left as they are."""
     said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
     return " ".join(f"{key}={value}" for key, value in said.items()) or choice.name
+
+
+def _told(settings: Mapping[str, str], before: str = "") -> str:
+    """Settings as overrides; nothing of none."""
+    return before * bool(settings) + " ".join(f"{key}={value}" for key, value in settings.items())
+
+
+def _by_validation(chosen: Sequence[Chosen]) -> Section | None:
+    """The settings with the best median over seeds of a task's measure on examples held out of training."""
+    if not chosen:
+        return None
+    rows: list[Row] = [
+        [
+            _told(one.of) or "all runs",
+            _told(one.settings),
+            PageCell(f"{one.median:.4g}", one.measure),
+            ", ".join(f"{value:.4g}" for value in one.values),
+            ", ".join(map(str, one.seeds)),
+            str(one.tried),
+        ]
+        for one in chosen
+    ]
+    note = (
+        "The settings with the highest median over seeds of the task's measure on training examples that were held "
+        "out, of several the first. The readings below play no part in the choice."
+    )
+    header = ["of", "best settings", "median", "of each run", "seeds", "settings tried"]
+    return Section("Best by validation", [PageTable(header, rows), Text(note, "note")])
 
 
 def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> Section:

@@ -52,12 +52,21 @@ class Point:
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice of settings with what was read of it, over its seeds."""
+    """One choice of settings with what was read of it, over its seeds.
+
+    Attributes:
+        settings: what tells it from the others, by key.
+        seeds: of its runs.
+        points: readings over them, by key.
+        repeated: number of runs left out that repeat the seed of another.
+        runs: the records of the others.
+    """
 
     settings: dict[str, str]
     seeds: list[int | None]
     points: dict[str, Point]
-    repeated: int = 0  # runs left out that repeat the seed of another
+    repeated: int = 0
+    runs: tuple[Record, ...] = ()
 
     @property
     def name(self) -> str:
@@ -175,6 +184,7 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
                 [record.config.get("seed") for record in runs],
                 {key: point for key, point in points.items() if point is not None},
                 len(numbers) - len(runs),
+                tuple(runs),
             )
         )
     return made

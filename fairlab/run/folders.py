@@ -88,9 +88,20 @@ def sweep_overrides(overrides: Sequence[str]) -> list[str]:
     return [without_secrets(one) for one in overrides if not OF_LAUNCHER.match(one)]
 
 
-def write_sweep_state(folder: Path, overrides: Sequence[str], status: str) -> None:
-    """Note what a sweep does, for :func:`sweep_folder` to find it; what Hydra wrote beside is rid of secrets."""
-    content = {"overrides": sweep_overrides(overrides), "status": status}
+def write_sweep_state(
+    folder: Path, overrides: Sequence[str], status: str, chosen: Sequence[dict[str, Any]] = ()
+) -> None:
+    """Note what a sweep does, for :func:`sweep_folder` to find it; what Hydra wrote beside is rid of secrets.
+
+    Args:
+        folder: of the sweep.
+        overrides: of its command line.
+        status: ``running`` until all of its runs are finished.
+        chosen: the settings that are best by validation, where there are any.
+    """
+    content: dict[str, Any] = {"overrides": sweep_overrides(overrides), "status": status}
+    if chosen:
+        content["best_by_validation"] = list(chosen)
     write_whole(folder / SWEEP, json.dumps(content, indent=1) + "\n")
     hydra = folder / "multirun.yaml"
     if hydra.is_file():

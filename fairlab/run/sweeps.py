@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from fairlab.reporting.sweep import report_sweep
 from fairlab.results.folder_tables import write_tables
+from fairlab.results.grouping import choices_of
 from fairlab.results.runs import read_runs
+from fairlab.results.validation import chosen_by_validation
 from fairlab.run.folders import is_finished, refuse_other_run_of_sweep, write_sweep_state
 from fairlab.run.job import lock_folder
 from fairlab.run.jobs import Job, own_threads, run_jobs
@@ -71,7 +73,10 @@ def launch(
             failed |= {unfinished[name].job.folder: sentence} if sentence else {}
     finally:
         lock.release()
-    write_sweep_state(sweep, overrides, "running" if failed else "finished")
+    status = "running" if failed else "finished"
+    write_sweep_state(sweep, overrides, status)
     report_sweep(sweep)
-    write_tables(read_runs(sweep), sweep)
+    records = read_runs(sweep)
+    write_tables(records, sweep)
+    write_sweep_state(sweep, overrides, status, [asdict(one) for one in chosen_by_validation(choices_of(records, []))])
     return failed

@@ -1,6 +1,7 @@
 """Running text in blocks: every token once, twins in step, memory that does not grow."""
 
 import json
+from pathlib import Path
 
 import lightning
 import pytest
@@ -10,6 +11,7 @@ from fairlab.augmentation.perturbed_text import PerturbedText
 from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.data.packed import PackedText
 from fairlab.data.preparing import stream_paragraphs
+from fairlab.files import sha256
 from fairlab.methods.mlm import MLM
 from fairlab.run.checkpoints import Checkpoints, History
 from fairlab.types import DataUnavailable, FairlabError
@@ -109,6 +111,10 @@ def test_rows_of_fairlab_augment_are_passages_by_their_original(tiny, tmp_path):
     ]
     write_rows(tmp_path / "data-00000.jsonl", rows[:20])
     write_rows(tmp_path / "data-00001.jsonl", rows[20:])
+    with pytest.raises(DataUnavailable, match=r"has no manifest\.json: .* one that has not finished"):
+        make(tiny, tmp_path)
+    listed = [{"data": {"file": file.name, "sha256": sha256(file)}} for file in sorted(tmp_path.glob("data-*.jsonl"))]
+    (tmp_path / "manifest.json").write_text(json.dumps({"shards": listed}))
     perturbed, original = make(tiny, tmp_path), make(tiny, tmp_path, twin="original")
     tokenizer = tiny.tokenizer
     texts = [tokenizer.decode(tokens_of(data.train_dataloader(), tokenizer)) for data in (perturbed, original)]
@@ -117,6 +123,18 @@ def test_rows_of_fairlab_augment_are_passages_by_their_original(tiny, tmp_path):
     for data in (perturbed, original):
         assert "woman" in tokenizer.decode(tokens_of(data.val_dataloader(), tokenizer))
     assert list(perturbed.facts()["files"]) == ["data-00000.jsonl", "data-00001.jsonl"]
+    write_rows(tmp_path / "data-00001.jsonl", rows[21:])
+    with pytest.raises(FairlabError, match=r"data-00001\.jsonl is not as fairlab\.augment wrote it"):
+        make(tiny, tmp_path)
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tiny, file, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "text.txt").write_text(file.read_text().replace("boat", "goat"))
+    paths = [str(file), str(tmp_path / "other" / "text.txt")]
+    facts = PackedText(paths=paths, encoder=tiny, **SETTINGS).facts()
+    assert facts["files"] == {path: sha256(Path(path)) for path in paths}
+    assert facts["files"][paths[0]] != facts["files"][paths[1]]
 
 
 def test_a_limit_counts_the_original_text(tiny, file):
@@ -135,7 +153,7 @@ def test_a_book_loses_its_frame_line_by_line(tmp_path):
     (tmp_path / "lines.txt").write_bytes(("word " * 50 + "\nAnother café.\n").encode("latin-1"))
     assert list(stream_paragraphs(tmp_path / "lines.txt")) == [" ".join(["word"] * 50), "Another café."]
     (tmp_path / "zero.txt").write_bytes(b"a\0b")
-    with pytest.raises(FairlabError, match=r"zero\.txt is not plain text"):
+    with pytest.raises(FairlabError, match=r"zero\.txt, line 1 is not plain text"):
         list(stream_paragraphs(tmp_path / "zero.txt"))
 
 

@@ -89,6 +89,7 @@ def test_users_give_a_path(tmp_path):
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, '?!', two]]}\n", "holds a form without letters"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, n, n]]}\n", "no form differs from its neutral one"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one]]}\n", "does not hold 3 forms"),
+        ("axis: x\nattributes: [a, b]\nwords: {}\nnames: [[n, Jo, Al], [n, JO, Ed]]\n", "'JO' stands in two rows"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, one]]}\n", "'one' marks both a and b"),
         ("axis: x\nattributes: [a, b]\nwords: {s: [[n, one, two], [two, three, four]]}\n", "goes in a circle: 'two'"),
     ],
@@ -131,6 +132,8 @@ def test_some_attributes_of_an_axis():
         ),
         ("name,gender,race,other_sense,source\nJo,both,martian,,x\n", "line 2: the race 'martian' of Jo is not known"),
         ("name,gender,race,other_sense,source\nJo,robot,,,x\n", "the gender 'robot' of Jo is not known"),
+        ("name,gender,race,other_sense,source\nJo,both,,,x,y\n", "names.csv, line 2 does not hold 5 columns"),
+        ("name,gender,race,other_sense,source\nAl,man,,,x\nJo,both\n", "names.csv, line 3 does not hold 5 columns"),
         ("name,gender\nJo,both\n", "is no list of names; its columns must be name, gender, race"),
     ],
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from fairlab.data.stream.saved import one_split, opened, saved_folder
 from fairlab.text import gutenberg
@@ -24,6 +25,7 @@ FORMATS = (*TABLES, ".txt")
 PROBED = 400  # lines of a text file looked at to tell wrapped paragraphs from one text a line
 BLANK_SHARE = 0.02
 LONGEST_CELL = 16 << 20  # characters; more means that a quote was never closed
+LONGEST_LINE = 10_000_000  # bytes; a longer one is no text in lines, and more than is parsed in one piece
 SHOWN = 200  # characters of a bad row that are kept
 
 
@@ -97,19 +99,29 @@ def _folder(files: list[Path]) -> Iterator[Found]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | BadRow]]:
-    """Numbered lines; one that is not UTF-8 is a bad row."""
+    """Numbered lines, as of :func:`numbered`."""
     with path.open("rb") as file:
         yield from numbered(file)
 
 
-def numbered(file: Iterable[bytes]) -> Iterator[tuple[int, str | BadRow]]:
-    """Lines with their numbers; one that is not UTF-8 is a bad row."""
-    for number, line in enumerate(file, start=1):
+def numbered(file: BinaryIO) -> Iterator[tuple[int, str | BadRow]]:
+    """Lines with their numbers; one that is not UTF-8 or is too long is a bad row."""
+    lines = iter(partial(file.readline, LONGEST_LINE + 1), b"")
+    for number, line in enumerate(lines, start=1):
         try:
-            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            reason = ""
         except UnicodeDecodeError as error:
-            content = line.decode("utf-8", errors="replace")[:SHOWN]
-            yield number, BadRow(f"line {number}", f"not UTF-8 (byte {error.start} of the line)", content)
+            reason = f"not UTF-8 (byte {error.start} of the line)"
+        if len(line) > LONGEST_LINE:
+            reason = f"longer than {LONGEST_LINE:,} bytes; break it into lines"
+            rest = line
+            while rest and not rest.endswith(b"\n"):
+                rest = file.readline(LONGEST_LINE)
+        if reason:
+            yield number, BadRow(f"line {number}", reason, line[: 4 * SHOWN].decode("utf-8", errors="replace")[:SHOWN])
+        else:
+            yield number, text
 
 
 def _json_lines(path: Path) -> Iterator[Found]:

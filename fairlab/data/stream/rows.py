@@ -15,7 +15,7 @@ from typing import Any
 
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import Example, Task, find_task
-from fairlab.data.stream.formats import SHOWN, BadRow, Found, found_in, json_of, numbered
+from fairlab.data.stream.formats import LONGEST_LINE, SHOWN, BadRow, Found, found_in, json_of, numbered
 from fairlab.data.stream.saved import saved_folder
 from fairlab.text.fields import join_fields
 from fairlab.types import FairlabError, Row
@@ -123,8 +123,10 @@ def _rows(
         texts = {name: fields.get(name) for name in names}
         lacking = [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]
         text = "" if lacking else join_fields(list(texts.values()))  # type: ignore[arg-type]
+        reason = f"a text of more than {LONGEST_LINE:,} characters; cut it" if len(text) > LONGEST_LINE else ""
         if lacking:
             reason = f"no text in the field '{lacking[0]}'; it has: {', '.join(map(str, fields)) or 'none'}"
+        if reason:
             yield BadRow(place, reason, str(fields)[:SHOWN], split)
             continue
         name = str(fields.get("id", number))

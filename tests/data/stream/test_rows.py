@@ -1,5 +1,6 @@
 import pytest
 
+from fairlab.data.stream import formats, rows
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.rows import read_rows
 from fairlab.types import DataUnavailable, FairlabError, Row
@@ -110,3 +111,21 @@ def test_a_folder_of_texts_is_read_file_by_file(tmp_path):
 def test_a_data_set_of_the_hub_that_cannot_be_had():
     with pytest.raises(DataUnavailable, match="nobody/nothing is no file, and the hub does not give it as a data set"):
         read_rows("nobody/nothing")
+
+
+def test_a_line_too_long_is_a_bad_row_and_the_next_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "LONGEST_LINE", 20)
+    (tmp_path / "a.txt").write_bytes(b"She left.\n" + b"x" * 55 + b"\nHe left.\n" + b"y" * 21)
+    first, long, last, unended = read_rows(str(tmp_path / "a.txt"))
+    assert [(row.text, row.place) for row in (first, last)] == [("She left.", "line 1"), ("He left.", "line 3")]
+    reason = "longer than 20 bytes; break it into lines"
+    assert (long.place, long.reason, long.content) == ("line 2", reason, "x" * 21)
+    assert (unended.place, unended.reason) == ("line 4", reason)
+
+
+def test_a_text_too_long_to_be_parsed_is_a_bad_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "LONGEST_LINE", 9)
+    (tmp_path / "a.csv").write_text("text\nShe left.\nShe left..\n")
+    fits, long = read_rows(str(tmp_path / "a.csv"))
+    assert fits.text == "She left."
+    assert (long.place, long.reason) == ("line 3", "a text of more than 9 characters; cut it")
