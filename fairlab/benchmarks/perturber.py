@@ -21,7 +21,8 @@ from fairlab.metrics.bootstrap import mean
 from fairlab.metrics.perplexity import perplexity
 from fairlab.metrics.rewriting import bleu, bleu_counts, rouge_2, word_levenshtein
 from fairlab.record import Note, Outcome
-from fairlab.rewriting.perturber import IGNORED, TOKENS_AT_ONCE, Perturber, shifted
+from fairlab.rewriting.next_tokens import IGNORED, target_logits
+from fairlab.rewriting.perturber import TOKENS_AT_ONCE, Perturber
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.rewriting.word_swap import WordSwap
 from fairlab.types import NEUTRAL, FairlabError, need_extra
@@ -176,17 +177,13 @@ ENDS = ((0, ""), (1, "_changed"))
 
 def _log_probabilities(backbone: Backbone, rows: Sequence[EncodedPair]) -> tuple[torch.Tensor, torch.Tensor]:
     """Of each target token given those before, nan at padding; and which of them are changed ones."""
-    input_ids, mask = pad([row.source for row in rows], backbone.padding_id)
+    inputs = [tensor.to(backbone.device) for tensor in pad([row.source for row in rows], backbone.padding_id)]
     targets, given = pad([row.target for row in rows], IGNORED)
     changed, _ = pad([row.changed for row in rows], 0)
-    device = backbone.device
-    logits = backbone.model(
-        input_ids=input_ids.to(device),
-        attention_mask=mask.to(device),
-        decoder_input_ids=shifted(backbone.model, targets, backbone.padding_id).to(device),
-    ).logits
-    found = logits.float().log_softmax(dim=-1).gather(2, targets.clamp(min=0).to(device)[..., None])[..., 0].cpu()
-    return found.masked_fill(given == 0, float("nan")), changed.bool()
+    logits = target_logits(backbone, *inputs, targets.to(backbone.device)).float().cpu()
+    found = torch.full(targets.shape, float("nan"))
+    found[given == 1] = logits.log_softmax(dim=-1).gather(1, targets[given == 1][:, None])[:, 0]
+    return found, changed.bool()
 
 
 def _quantities(items: Items) -> list[Quantity]:

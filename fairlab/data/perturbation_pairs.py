@@ -22,7 +22,8 @@ from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import SENTENCE_END, held_out, read
 from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.perturber import IGNORED, NAMES, source_text
+from fairlab.rewriting.next_tokens import IGNORED, longest, tokenize_rewritings
+from fairlab.rewriting.perturber import NAMES, source_text
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.text.difference import stretches
 from fairlab.text.fingerprints import Fingerprints
@@ -175,10 +176,12 @@ class EncodedPair:
 
 
 def encode_pairs(backbone: Backbone, pairs: Sequence[PerturbationPair], format: str) -> list[EncodedPair]:
-    """Pairs in tokens, cut at the backbone's ``max_length``; what is not in a longest common subsequence is changed."""
-    sources = backbone.tokenize(source_text(format, pair.word, pair.target, pair.original) for pair in pairs)
-    originals = backbone.tokenize(pair.original for pair in pairs)
-    targets = backbone.tokenize(pair.perturbed for pair in pairs)
+    """Pairs in tokens, cut at what the backbone reads; what is not in a longest common subsequence is changed."""
+    most = longest(backbone)
+    inputs = backbone.tokenize(source_text(format, pair.word, pair.target, pair.original) for pair in pairs)
+    sources = [ids[:most] for ids in inputs]
+    originals = tokenize_rewritings(backbone, (pair.original for pair in pairs))
+    targets = tokenize_rewritings(backbone, (pair.perturbed for pair in pairs))
     return [
         EncodedPair(source, target, _changed(original, target))
         for source, original, target in zip(sources, originals, targets, strict=True)
@@ -221,7 +224,7 @@ class PerturbationPairs(Streamed):
         validation: share of the original texts held out, above 0 and below 1.
         batch_size: number of pairs in a training batch, over all processes.
         limit: number of training pairs at most, drawn with ``seed``; None uses all.
-        encoder: the encoder-decoder whose tokenizer and maximal length are used.
+        encoder: the model whose tokenizer and maximal length are used.
         epochs: number of passes over the training pairs.
         seed: seed of the draws and of the order of the batches.
         augmentation: must be None: there is no augmentation of pairs.
@@ -278,14 +281,14 @@ class PerturbationPairs(Streamed):
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes, what was cut."""
-        longest = self.encoder.max_length
+        most = longest(self.encoder)
         return {
             "path": self.where,
             "sha256": hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest(),
             "files": self.hashes,
             "trained_on": f"{len(self.pairs['train'])} pairs",
             **{f"{split}_pairs": len(part) for split, part in self.pairs.items()},
-            "pairs_at_max_length": sum(one.length >= longest for part in self.encoded.values() for one in part),
+            "pairs_at_max_length": sum(one.length >= most for part in self.encoded.values() for one in part),
         }
 
     def fingerprints(self) -> Fingerprints:

@@ -171,5 +171,5 @@ def test_bad_values_are_refused(seq2seq, tiny):
     ):
         with pytest.raises(FairlabError, match=words):
             PerturberTraining(seq2seq, **VALUES | changes)
-    with pytest.raises(FairlabError, match="an encoder-decoder such as BART or T5, which BertModel is not"):
+    with pytest.raises(FairlabError, match="or a causal LM; BertModel is neither"):
         PerturberTraining(tiny, **VALUES)
