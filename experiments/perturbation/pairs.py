@@ -4,8 +4,8 @@
 
 Three sorts: sentences of published corpora with one person turned by the rules (algorithm 1's draw of a word and a
 target; only what the verifiers pass); the groups that people wrote for fairlab, of their training split; and, from
-``--groups``, the output folder of ``fairlab.augment`` with ``augmentation.filter=keep``, groups of a language model that
-polarity and kinds pass. A part of the pairs is then spoiled alike on both sides, as rules, which need capitals and a
+``--groups``, the output folder of ``fairlab.augment`` with ``augmentation.filter=keep``, groups of a language model
+that polarity and kinds pass. A part of the pairs is then spoiled alike on both sides, as rules, which need capitals and a
 parse, could not have made them: in lower case, in capitals, without the last sign, with a slip of the typist, or with a
 clause left out. The pairs hold sentences of others and are no part of the project; their counts and hash are.
 """
@@ -23,7 +23,7 @@ from typing import TypeGuard
 
 from experiments.llm.compare import rows
 from experiments.llm.texts import SOURCES, sentences
-from experiments.perturbation.human import references
+from experiments.perturbation.references import references
 from experiments.rewriting.sets import published
 from fairlab.data.groups import read_groups
 from fairlab.data.perturbation_pairs import PerturbationPair, axis_of, silver_pairs
