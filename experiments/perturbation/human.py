@@ -4,10 +4,10 @@
         [--augly PYTHON] [--half development] [--texts OUT.json]     # writes human.json, or OUT.json alone
 
 ``references.py`` says what the references are. Rules, all listed words turned and *57 pairs*, a fixed list swapped as
-AugLy does with its own, need nothing more. A perturber is the ``model`` folder of a run. The language model's
-versions are the output folder of ``fairlab.augment`` on the sentences of :mod:`experiments.llm.human`, which holds some of the
-references. AugLy runs in an environment of its own (``pip install augly==1.0.0 nlpaug==1.1.11``), whose Python is given.
-Earlier figures of what is not given stay.
+AugLy does with its own, need nothing more. A perturber is the ``model`` folder of a run. The language model's versions
+are the output folder of ``fairlab.augment`` on the sentences of :mod:`experiments.llm.human`, which are some of the
+references. AugLy runs in an environment of its own (``pip install augly==1.0.0 nlpaug==1.1.11``), whose Python is
+given. Earlier figures of what is not given stay.
 
 The labelled sentences of ``experiments/rewriting/labelled`` (test half) are not people's, but say all that is right.
 """
@@ -88,7 +88,7 @@ def by_groups(folder: Path, pairs: Sequence[PerturbationPair]) -> list[str | Non
 
 
 def quality(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> dict[str, Any] | None:
-    """The measures of table 2, and how many equal their reference; over the texts that something was made of."""
+    """The measures of table 2, how many equal their reference, and how many do but for capitals; over what was made."""
     both = [(one, pair.perturbed) for one, pair in zip(made, pairs, strict=True) if one is not None]
     if not both:
         return None
@@ -100,6 +100,7 @@ def quality(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> di
         "levenshtein": float(word_levenshtein(texts, wanted).mean()),
         "exact": exact,
         "interval": wilson_interval(exact, len(wanted)),
+        "but_for_capitals": sum(one.casefold() == other.casefold() for one, other in both),
         "n": len(wanted),
     }
 

@@ -5,9 +5,9 @@
 Three sorts: sentences of published corpora with one person turned by the rules (algorithm 1's draw of a word and a
 target; only what the verifiers pass); the groups that people wrote for fairlab, of their training split; and, from
 ``--groups``, the output folder of ``fairlab.augment`` with ``augmentation.filter=keep``, groups of a language model
-that polarity and kinds pass. A part of the pairs is then spoiled alike on both sides, as rules, which need capitals and a
-parse, could not have made them: in lower case, in capitals, without the last sign, with a slip of the typist, or with a
-clause left out. The pairs hold sentences of others and are no part of the project; their counts and hash are.
+that polarity and kinds pass. A part of the pairs is then spoiled alike on both sides, as rules, which need capitals and
+a parse, could not have made them: in lower case, in capitals, without the last sign, with a slip of the typist, or with
+a clause left out. The pairs hold sentences of others and are no part of the project; their counts and hash are.
 """
 
 from __future__ import annotations

@@ -134,18 +134,22 @@ def attribute(axis: str, words: Sequence[str]) -> str | None:
 
 
 def _winobias(half: Half) -> list[PerturbationPair]:
-    part = "test" if half == "held out" else "dev"
     pairs = []
     for kind in ("type1", "type2"):
-        sides = [_plain(f"winobias/{side}_stereotyped_{kind}.txt.{part}") for side in ("pro", "anti")]
-        for original, perturbed in list(zip(*sides, strict=True))[::2]:
-            new = next(
-                after
-                for before, after in zip(WORD.findall(original), WORD.findall(perturbed), strict=True)
-                if before != after
-            )
-            pairs.append(_pair(original, perturbed, "man" if new.lower() in ("he", "him", "his") else "woman"))
+        known = {} if half == "development" else dict(_sides(kind, "dev"))  # three sentences stand in both files
+        sides = _sides(kind, "dev" if half == "development" else "test")[::2]
+        pairs += [_of_pronoun(*pair) for pair in sides if pair[0] not in known]
     return pairs
+
+
+def _sides(kind: str, part: str) -> list[tuple[str, str]]:
+    files = [_plain(f"winobias/{side}_stereotyped_{kind}.txt.{part}") for side in ("pro", "anti")]
+    return list(zip(*files, strict=True))
+
+
+def _of_pronoun(original: str, perturbed: str) -> PerturbationPair:
+    new = next(word for word, old in zip(WORD.findall(perturbed), WORD.findall(original), strict=True) if word != old)
+    return _pair(original, perturbed, "man" if new.lower() in ("he", "him", "his") else "woman")
 
 
 def _plain(name: str) -> list[str]:

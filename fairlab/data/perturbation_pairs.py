@@ -146,6 +146,17 @@ def find_pairs(
     return pairs, hashes
 
 
+def part_of(original: str, validation: float, test: float) -> str:
+    """``test``, ``validation`` or ``train``: where a text belongs, by a hash of it alone, so whatever the run's seed.
+
+    All pairs of a text fall into one part. The official script splits PANDA's rows 70 to 20 to 10 by chance, without a
+    seed, so that a text may stand in all three parts; the shares are the same, the pairs in them are not.
+    """
+    if held_out(original, test):
+        return "test"
+    return "validation" if held_out(original, test + validation) else "train"
+
+
 def _digest(pairs: Sequence[PerturbationPair]) -> str:
     return hashlib.sha256(repr(list(pairs)).encode()).hexdigest()
 
@@ -222,6 +233,8 @@ class PerturbationPairs(Streamed):
         axes: axes on which silver pairs are made, such as ``gender``.
         format: format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`.
         validation: share of the original texts held out, above 0 and below 1.
+        test: share of the original texts that are neither trained on nor validated with, for ``benchmark=perturber`` to
+            measure, at least 0; together with ``validation`` below 1.
         batch_size: number of pairs in a training batch, over all processes.
         limit: number of training pairs at most, drawn with ``seed``; None uses all.
         encoder: the model whose tokenizer and maximal length are used.
@@ -250,13 +263,17 @@ class PerturbationPairs(Streamed):
         encoder: Backbone,
         epochs: int,
         seed: int,
+        test: float = 0.0,
         augmentation: object | None = None,
     ) -> None:
         super().__init__()
         if (path is None) == (paths is None):
             raise FairlabError("give data.path (pairs) or data.paths (plain text to make pairs of), and not both")
-        if not 0 < validation < 1:
-            raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
+        if not (0 < validation < 1 and 0 <= test < 1 - validation):
+            raise FairlabError(
+                "data.validation must lie above 0 and below 1, data.test be at least 0, and both together below 1: "
+                f"{validation}, {test}"
+            )
         if batch_size < 1 or (limit is not None and limit < 1):
             raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
         if augmentation is not None:
@@ -268,12 +285,14 @@ class PerturbationPairs(Streamed):
         self.epochs = epochs
         self.seed = seed
         pairs, self.hashes = find_pairs(
-            path, paths, axes, seed, None if limit is None else round(limit / (1 - validation))
+            path, paths, axes, seed, None if limit is None else round(limit / (1 - validation - test))
         )
-        kept = [pair for pair in pairs if not held_out(pair.original, validation)]
-        random.Random(seed).shuffle(kept)
-        held = [pair for pair in pairs if held_out(pair.original, validation)]
-        self.pairs = {"train": kept[:limit], "validation": held}
+        parts: dict[str, list[PerturbationPair]] = {"train": [], "validation": [], "test": []}
+        for pair in pairs:
+            parts[part_of(pair.original, validation, test)].append(pair)
+        random.Random(seed).shuffle(parts["train"])
+        self.left_out = len(parts["test"])
+        self.pairs = {"train": parts["train"][:limit], "validation": parts["validation"]}
         for split, part in self.pairs.items():
             if not part:
                 raise FairlabError(f"{self.where} leave no pair for {split}; give more or change data.validation")
@@ -288,6 +307,7 @@ class PerturbationPairs(Streamed):
             "files": self.hashes,
             "trained_on": f"{len(self.pairs['train'])} pairs",
             **{f"{split}_pairs": len(part) for split, part in self.pairs.items()},
+            "test_pairs": self.left_out,
             "pairs_at_max_length": sum(one.length >= most for part in self.encoded.values() for one in part),
         }
 

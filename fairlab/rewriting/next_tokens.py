@@ -26,17 +26,21 @@ IGNORED = -100  # no target of the loss
 
 def can_rewrite(model: PreTrainedModel) -> bool:
     """Whether the model is an encoder-decoder, or a decoder with a head of a causal LM."""
-    return bool(model.config.is_encoder_decoder) or type(model).__name__ in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
+    return bool(model.config.is_encoder_decoder) or is_decoder_alone(model)
+
+
+def is_decoder_alone(model: PreTrainedModel) -> bool:
+    """Whether the model is a decoder with a head of a causal LM, and no encoder."""
+    name = type(model).__name__
+    return not model.config.is_encoder_decoder and name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
 
 
 def longest(backbone: Backbone) -> int:
     """Tokens of an input, and of a rewriting, at most; in a decoder alone both must fit into what it reads."""
-    most = None if backbone.model.config.is_encoder_decoder else _positions(backbone.model)
-    return backbone.max_length if most is None else min(backbone.max_length, most // 2)
-
-
-def _positions(model: PreTrainedModel) -> int | None:
-    return getattr(model.config, "max_position_embeddings", None)
+    most = getattr(backbone.model.config, "max_position_embeddings", None)
+    if most is None or not is_decoder_alone(backbone.model):
+        return backbone.max_length
+    return min(backbone.max_length, int(most) // 2)
 
 
 def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[int]]:
@@ -44,23 +48,23 @@ def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[i
 
     A decoder alone reads them as they stand in its input: behind a blank.
     """
-    if backbone.model.config.is_encoder_decoder:
+    if not is_decoder_alone(backbone.model):
         return backbone.tokenize(texts)
     rows = backbone.tokenizer([f" {text}" for text in texts], add_special_tokens=False, verbose=False)["input_ids"]
     most = longest(backbone) - 1
-    return [[*ids[:most], end] for ids in rows for end in ends(backbone)[:1]]
+    return [[*ids[:most], *ends(backbone)] for ids in rows]
 
 
 def start(backbone: Backbone) -> int:
     """The token behind which a rewriting stands."""
-    if backbone.model.config.is_encoder_decoder:
-        return int(backbone.model.generation_config.decoder_start_token_id)
-    return int(backbone.tokenizer.convert_tokens_to_ids(PERT_SEP))
+    if is_decoder_alone(backbone.model):
+        return int(backbone.tokenizer.convert_tokens_to_ids(PERT_SEP))
+    return int(backbone.model.generation_config.decoder_start_token_id)
 
 
 def ends(backbone: Backbone) -> list[int]:
     """The tokens that end a rewriting."""
-    if not backbone.model.config.is_encoder_decoder:
+    if is_decoder_alone(backbone.model):
         return [int(backbone.tokenizer.eos_token_id)]
     found = backbone.model.generation_config.eos_token_id
     return found if isinstance(found, list) else [found]
@@ -81,7 +85,7 @@ def target_logits(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor, tar
     """Logits (M, V) of the targets that are no padding, row by row, each given its input and the targets before."""
     model, given_NT = backbone.model, targets_NT != IGNORED
     seen_NT = shifted(backbone, targets_NT)
-    if model.config.is_encoder_decoder:
+    if not is_decoder_alone(model):
         logits_NTV: Tensor = model(input_ids=input_ids_NS, attention_mask=mask_NS, decoder_input_ids=seen_NT).logits
         return logits_NTV[given_NT]
     mask = torch.cat([mask_NS, given_NT.to(mask_NS)], dim=1)
@@ -173,5 +177,5 @@ class DecoderSteps:
 
 def steps(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> Steps:
     """The steps by which a model rewrites its inputs."""
-    kind = EncoderDecoderSteps if backbone.model.config.is_encoder_decoder else DecoderSteps
+    kind = DecoderSteps if is_decoder_alone(backbone.model) else EncoderDecoderSteps
     return kind(backbone, input_ids_NS, mask_NS)

@@ -105,8 +105,8 @@ class Perturber:
             :func:`fairlab.rewriting.next_tokens.longest`.
 
     Raises:
-        CannotScore: the model is no encoder-decoder and no causal LM, or was not trained as a perturber and no format is
-            given.
+        CannotScore: the model is no encoder-decoder and no causal LM, or no format is given and it was not trained as a
+            perturber.
     """
 
     def __init__(self, backbone: Backbone, *, format: str | None = None, budget: int = TOKENS_AT_ONCE) -> None:
