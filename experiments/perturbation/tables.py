@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 from experiments.rendering import interval, markdown, matrix_table, methods_table
 from fairlab.metrics.power import detectable_difference
+from fairlab.metrics.significance import holm
 from fairlab.record import Record
 from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
 from fairlab.reporting.reproduction import read_matrix
@@ -21,6 +23,19 @@ METHODS = {
     "RoBERTa fair 16GB": "text as it was, fairtuned",
     "FairBERTa orig. 16GB": "perturbed text, finetuned",
     "FairBERTa fair 16GB": "perturbed text, fairtuned",
+}
+PERTURBERS = {"perturber": "perturber without pretraining", "perturber_smollm2": "perturber from SmolLM2-135M"}
+LOWER, CARD = ", lower case", "PANDA's card"
+SMALL, NEW = "perturber, small", "perturber, SmolLM2"
+REWRITERS = {
+    "rules": "rules",
+    "word swap": "listed words turned",
+    "57 pairs": "57 pairs swapped",
+    "AugLy 1.0.0": "AugLy 1.0.0, gendered words swapped",
+    SMALL: "perturber without pretraining",
+    NEW: "perturber from SmolLM2-135M",
+    "language model": "Qwen2.5-Coder-1.5B, by prompt",
+    "unchanged": "unchanged",
 }
 AUDITED = ("race", "age", "gender")
 KINDS = ("orig", "fair")
@@ -46,34 +61,94 @@ def novels() -> str:
 
 
 def rewriters() -> str:
-    """How near rewriters come to the rule rewriter on pairs that the perturber did not see."""
-    found = {reading.key: reading for reading in Record.load(FOLDER / "records" / "perturber" / "seed_42").readings}
-    names = {"perturber": "perturber", "word_swap": "words swapped", "original": "unchanged"}
-    rows = [
-        [name, *(interval(found[f"after/perturber/{rewriter}/{quantity}"], 1) for quantity in QUALITY)]
-        for rewriter, name in names.items()
-    ]
+    """How near rewriters come to the rule rewriter on pairs that the perturbers did not see."""
+    rows = []
+    for run, name in PERTURBERS.items():
+        if not (FOLDER / "records" / run / "seed_42").is_dir():
+            continue
+        found = {reading.key: reading for reading in Record.load(FOLDER / "records" / run / "seed_42").readings}
+        names = {"perturber": name} | ({"word_swap": "words swapped", "original": "unchanged"} if not rows else {})
+        rows += [
+            [name, *(interval(found[f"after/perturber/{rewriter}/{quantity}"], 1) for quantity in QUALITY)]
+            for rewriter, name in names.items()
+        ]
     return markdown(["", *QUALITY.values()], rows)
 
 
+def training_pairs() -> str:
+    """What the perturber of pretrained weights was trained on."""
+    found = json.loads((FOLDER / "pairs.json").read_text(encoding="utf-8"))
+    names = {"rules, gender": "rules, on gender", "rules, race": "rules, on race", "rules, age": "rules, on age"}
+    names |= {"written": "people, for fairlab", "model": "the language model"}
+    rows = [[names[sort], f"{count:,}"] for sort, count in found["sorts"].items()]
+    return markdown(["rewritten by", "pairs"], [*rows, ["all", f"{found['pairs']:,}"]])
+
+
+def measured_on_people() -> dict[str, Any]:
+    """What ``human.py`` wrote."""
+    found: dict[str, Any] = json.loads((FOLDER / "human.json").read_text(encoding="utf-8"))
+    return found
+
+
 def human() -> str:
-    """How near rewriters without training come to sentences that people wrote."""
-    names = {
-        "rules": "rules",
-        "word swap": "listed words turned",
-        "57 pairs": "57 pairs swapped",
-        "AugLy 1.0.0": "AugLy 1.0.0, gendered words swapped",
-        "unchanged": "unchanged",
-    }
+    """How near rewriters come to sentences that people wrote."""
     rows = []
-    for about, found in json.loads((FOLDER / "human.json").read_text(encoding="utf-8"))["sets"].items():
-        for rewriter, name in names.items():
+    for about, found in measured_on_people()["sets"].items():
+        if about.startswith(CARD) or about.endswith(LOWER):
+            continue
+        for rewriter, name in REWRITERS.items():
+            if rewriter not in found or (rewriter == "57 pairs" and not found[rewriter]["exact"]):
+                continue
             one = found[rewriter]
-            low, high = (100 * bound for bound in one["interval"])
-            equal = f"{100 * one['exact'] / one['n']:.1f} [{low:.1f}, {high:.1f}]"
             figures = [f"{one['bleu']:.1f}", f"{one['rouge_2']:.1f}", f"{one['levenshtein']:.2f}"]
-            rows.append([f"{about}, {one['n']}", name, *figures, equal])
-    return markdown(["references", "rewriter", *QUALITY.values()], rows)
+            folded = f"{100 * one['but_for_capitals'] / one['n']:.1f}" if "but_for_capitals" in one else "not kept"
+            rows.append([f"{about}, {one['n']}", name, *figures, equal(one), folded])
+    return markdown(["references", "rewriter", *QUALITY.values(), "but for capitals, %"], rows)
+
+
+def equal(one: dict[str, Any]) -> str:
+    """Of how many in a hundred, with the interval."""
+    low, high = (100 * bound for bound in one["interval"])
+    return f"{100 * one['exact'] / one['n']:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def human_lower() -> str:
+    """Rewritings that equal the reference, or are among the right ones, of texts in lower case and labelled ones."""
+    content = measured_on_people()
+    shown = {
+        name: found for name, found in content["sets"].items() if name.endswith(LOWER) and not name.startswith(CARD)
+    }
+    shown |= {f"labelled, {name}": found for name, found in content["labelled"].items()}
+    names = {name: REWRITERS[name] for name in ("rules", "word swap", SMALL, NEW)}
+    rows = [
+        [f"{about}, {found['rules']['n']}", *(equal(found[name]) if name in found else "not run" for name in names)]
+        for about, found in shown.items()
+    ]
+    return markdown(["references", *(f"{name}, %" for name in names.values())], rows)
+
+
+def beside_rules() -> str:
+    """The perturber of pretrained weights and the rules on the same texts."""
+    content = measured_on_people()
+    found = {
+        name: one[NEW] for name, one in content["beside_rules"].items() if NEW in one and not name.startswith(CARD)
+    }
+    found |= {f"labelled, {name}": one[NEW] for name, one in content["labelled"].items() if NEW in one}
+    if not found:
+        return "not run"
+    adjusted = holm([one["p"] for one in found.values()])
+    rows = [
+        [
+            f"{about}, {one['texts']}",
+            *(str(one[key]) for key in ("both", "first_alone", "second_alone", "neither")),
+            f"{one['p']:.1g}",
+            f"{p:.1g}",
+            f"{one['of_these_right']} of {one['left_alone_by_rules']}",
+        ]
+        for (about, one), p in zip(found.items(), adjusted, strict=True)
+    ]
+    head = ["references", "both right", "perturber alone", "rules alone", "neither", "p (exact McNemar)", "p, Holm"]
+    return markdown([*head, "right of those that rules leave alone"], rows)
 
 
 def power() -> str:
@@ -156,7 +231,10 @@ PAGES = {
     "experiments/perturbation/README.md": {
         "table_2": lambda: matrix_table(FOLDER, "2"),
         "rewriters": rewriters,
+        "training_pairs": training_pairs,
         "human": human,
+        "human_lower": human_lower,
+        "beside_rules": beside_rules,
         "power": power,
         "novels": novels,
         "twins": lambda: matrix_table(FOLDER, "twins"),

@@ -187,10 +187,11 @@ ENDS = ((0, ""), (1, "_changed"))
 
 def _log_probabilities(backbone: Backbone, rows: Sequence[EncodedPair]) -> tuple[torch.Tensor, torch.Tensor]:
     """Of each target token given those before, nan at padding; and which of them are changed ones."""
-    inputs = [tensor.to(backbone.device) for tensor in pad([row.source for row in rows], backbone.padding_id)]
+    input_ids, mask = pad([row.source for row in rows], backbone.padding_id)
     targets, given = pad([row.target for row in rows], IGNORED)
     changed, _ = pad([row.changed for row in rows], 0)
-    logits = target_logits(backbone, *inputs, targets.to(backbone.device)).float().cpu()
+    inputs = (input_ids.to(backbone.device), mask.to(backbone.device), targets.to(backbone.device))
+    logits = target_logits(backbone, *inputs).float().cpu()
     found = torch.full(targets.shape, float("nan"))
     found[given == 1] = logits.log_softmax(dim=-1).gather(1, targets[given == 1][:, None])[:, 0]
     return found, changed.bool()

@@ -58,7 +58,7 @@ def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[i
 def start(backbone: Backbone) -> int:
     """The token behind which a rewriting stands."""
     if is_decoder_alone(backbone.model):
-        return int(backbone.tokenizer.convert_tokens_to_ids(PERT_SEP))
+        return backbone.tokenizer.get_vocab()[PERT_SEP]
     return int(backbone.model.generation_config.decoder_start_token_id)
 
 
