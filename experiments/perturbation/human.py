@@ -152,7 +152,14 @@ def labelled(
     }
     left_alone = [one == pair.original for one, pair in zip(made["rules"], pairs, strict=True)]
     found = {
-        name: {"exact": sum(some), "n": len(some), "interval": wilson_interval(sum(some), len(some))}
+        name: {
+            "exact": sum(some),
+            "interval": wilson_interval(sum(some), len(some)),
+            "but_for_capitals": sum(
+                fits(row, text.lower(), lower=True) for row, text in zip(rows, made[name], strict=True) if text
+            ),
+            "n": len(some),
+        }
         | ({} if name == "rules" else beside_rules(some, right["rules"], left_alone))
         for name, some in right.items()
         if None not in made[name] and name != "unchanged"

@@ -112,6 +112,11 @@ def equal(one: dict[str, Any]) -> str:
     return f"{100 * one['exact'] / one['n']:.1f} [{low:.1f}, {high:.1f}]"
 
 
+def with_capitals(one: dict[str, Any]) -> str:
+    """Of how many in a hundred, with the interval, and of how many where capitals do not count."""
+    return f"{equal(one)}; {100 * one['but_for_capitals'] / one['n']:.1f}"
+
+
 def human_lower() -> str:
     """Rewritings that equal the reference, or are among the right ones, of texts in lower case and labelled ones."""
     content = measured_on_people()
@@ -121,7 +126,10 @@ def human_lower() -> str:
     shown |= {f"labelled, {name}": found for name, found in content["labelled"].items()}
     names = {name: REWRITERS[name] for name in ("rules", "word swap", SMALL, NEW)}
     rows = [
-        [f"{about}, {found['rules']['n']}", *(equal(found[name]) if name in found else "not run" for name in names)]
+        [
+            f"{about}, {found['rules']['n']}",
+            *(with_capitals(found[name]) if name in found else "not run" for name in names),
+        ]
         for about, found in shown.items()
     ]
     return markdown(["references", *(f"{name}, %" for name in names.values())], rows)
