@@ -10,7 +10,7 @@ from typing import Any
 from experiments.rendering import interval, markdown, matrix_table, methods_table
 from fairlab.metrics.power import detectable_difference
 from fairlab.metrics.significance import holm
-from fairlab.record import Record
+from fairlab.record import Reading, Record
 from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
 from fairlab.reporting.reproduction import read_matrix
 from fairlab.reproduce import finished_records
@@ -24,15 +24,13 @@ METHODS = {
     "FairBERTa orig. 16GB": "perturbed text, finetuned",
     "FairBERTa fair 16GB": "perturbed text, fairtuned",
 }
-PERTURBERS = {"perturber": "perturber without pretraining", "perturber_smollm2": "perturber from SmolLM2-135M"}
 LOWER, CARD = ", lower case", "PANDA's card"
-SMALL, NEW = "perturber, small", "perturber, SmolLM2"
+NEW = "perturber, SmolLM2"
 REWRITERS = {
     "rules": "rules",
     "word swap": "listed words turned",
     "57 pairs": "57 pairs swapped",
     "AugLy 1.0.0": "AugLy 1.0.0, gendered words swapped",
-    SMALL: "perturber without pretraining",
     NEW: "perturber from SmolLM2-135M",
     "language model": "Qwen2.5-Coder-1.5B, by prompt",
     "unchanged": "unchanged",
@@ -62,17 +60,18 @@ def novels() -> str:
 
 def rewriters() -> str:
     """How near rewriters come to the rule rewriter on pairs that the perturbers did not see."""
-    rows = []
-    for run, name in PERTURBERS.items():
-        if not (FOLDER / "records" / run / "seed_42").is_dir():
-            continue
-        found = {reading.key: reading for reading in Record.load(FOLDER / "records" / run / "seed_42").readings}
-        names = {"perturber": name} | ({"word_swap": "words swapped", "original": "unchanged"} if not rows else {})
-        rows += [
-            [name, *(interval(found[f"after/perturber/{rewriter}/{quantity}"], 1) for quantity in QUALITY)]
-            for rewriter, name in names.items()
-        ]
+    names = {"perturber": "perturber without pretraining", "word_swap": "words swapped", "original": "unchanged"}
+    trained = Record.load(FOLDER / "records" / "perturber" / "seed_42").readings
+    found = {reading.key.removeprefix("after/"): reading for reading in trained}
+    measured = Record.load(FOLDER / "records" / "perturber_smollm2" / "measured").readings
+    rows = [[REWRITERS[NEW], *qualities({reading.key: reading for reading in measured}, "perturber")]]
+    rows += [[name, *qualities(found, rewriter)] for rewriter, name in names.items()]
     return markdown(["", *QUALITY.values()], rows)
+
+
+def qualities(found: dict[str, Reading], rewriter: str) -> list[str]:
+    """The measures of table 2 of a rewriter."""
+    return [interval(found[f"perturber/{rewriter}/{quantity}"], 1) for quantity in QUALITY]
 
 
 def training_pairs() -> str:
@@ -124,7 +123,7 @@ def human_lower() -> str:
         name: found for name, found in content["sets"].items() if name.endswith(LOWER) and not name.startswith(CARD)
     }
     shown |= {f"labelled, {name}": found for name, found in content["labelled"].items()}
-    names = {name: REWRITERS[name] for name in ("rules", "word swap", SMALL, NEW)}
+    names = {name: REWRITERS[name] for name in ("rules", "word swap", NEW)}
     rows = [
         [
             f"{about}, {found['rules']['n']}",
