@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from experiments.perturbation.human import beside_rules, fits, kept, quality
+from experiments.perturbation.human import beside_rules, by_stored, fits, folded, kept, quality
 from experiments.perturbation.pairs import between, clause, lower, spoiled, typo, unsigned, upper
 from experiments.perturbation.references import attribute, lowered, references, told
 from experiments.rewriting.labelled import Labelled
@@ -100,6 +100,13 @@ def test_a_rewriter_beside_rules():
     assert (found["both"], found["first_alone"], found["second_alone"], found["neither"]) == (1, 1, 1, 1)
     assert found["p"] == 1.0
     assert (found["left_alone_by_rules"], found["of_these_right"]) == (2, 1)
+
+
+def test_stored_texts_are_found_again_and_may_differ_in_capitals():
+    stored = {"a set": {"pairs": [vars(PAIR)], "rules": [PAIR.perturbed.upper()]}}
+    made = by_stored(stored, "rules", [PAIR])
+    assert made == [PAIR.perturbed.upper()]
+    assert folded([*made, PAIR.original, None], [PAIR] * 3) == [True, False, False]
 
 
 def test_quality_counts_what_was_made_and_says_what_capitals_cost():

@@ -1,7 +1,10 @@
 """Table 2's measures of rewriters against sentences that people wrote, and against the rules sentence by sentence.
 
     FAIRLAB_DATA=... python -m experiments.perturbation.human [--perturber NAME=MODEL]... [--groups FOLDER]
-        [--augly PYTHON] [--half development] [--texts OUT.json]     # writes human.json, or OUT.json alone
+        [--augly PYTHON] [--half development] [--texts OUT.json] [--stored OUT.json]
+
+It writes human.json; of the development half, OUT.json alone.
+
 
 ``references.py`` says what the references are. Rules, all listed words turned and *57 pairs*, a fixed list swapped as
 AugLy does with its own, need nothing more. A perturber is the ``model`` folder of a run. The language model's versions
@@ -87,6 +90,16 @@ def by_groups(folder: Path, pairs: Sequence[PerturbationPair]) -> list[str | Non
     return [known.get((pair.original, pair.target)) for pair in pairs]
 
 
+def by_stored(texts: dict[str, Any], name: str, pairs: Sequence[PerturbationPair]) -> list[str | None]:
+    """What a rewriter made of every text before, as ``--texts`` wrote it."""
+    known = {
+        (pair["original"], pair["word"], pair["target"]): text
+        for found in texts.values()
+        for pair, text in zip(found["pairs"], found[name], strict=True)
+    }
+    return [known[pair.original, pair.word, pair.target] for pair in pairs]
+
+
 def quality(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> dict[str, Any] | None:
     """The measures of table 2, how many equal their reference, and how many do but for capitals; over what was made."""
     both = [(one, pair.perturbed) for one, pair in zip(made, pairs, strict=True) if one is not None]
@@ -112,6 +125,13 @@ def beside_rules(right: Sequence[bool], by_rules: Sequence[bool], left_alone: Se
     return found | {"left_alone_by_rules": len(alone), "of_these_right": sum(alone)}
 
 
+def folded(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> list[bool]:
+    """Which texts equal their reference but for capitals."""
+    return [
+        one is not None and one.casefold() == pair.perturbed.casefold() for one, pair in zip(made, pairs, strict=True)
+    ]
+
+
 def measure(rewriters: dict[str, Rewriter], half: Half) -> tuple[dict[str, Any], dict[str, Any]]:
     """Every rewriter on every set, with the comparison of each with the rules; and what each made of it."""
     found: dict[str, Any] = {"sets": {}, "beside_rules": {}, "labelled": {}}
@@ -128,6 +148,7 @@ def measure(rewriters: dict[str, Rewriter], half: Half) -> tuple[dict[str, Any],
         left_alone = [one == pair.original for one, pair in zip(made["rules"], pairs, strict=True)]
         found["beside_rules"][name] = {
             rewriter: beside_rules(right[rewriter], right["rules"], left_alone)
+            | {"but_for_capitals": counted(list(zip(folded(some, pairs), folded(made["rules"], pairs), strict=True)))}
             for rewriter, some in made.items()
             if rewriter not in ("rules", "unchanged") and None not in some
         }
@@ -147,24 +168,31 @@ def labelled(
     pairs = [asked(row) for row in rows]
     pairs = [lowered(pair) for pair in pairs] if lower else pairs
     made = {name: rewriter(pairs) for name, rewriter in rewriters.items()}
-    right = {
-        name: [fits(row, text, lower) for row, text in zip(rows, some, strict=True)] for name, some in made.items()
-    }
     left_alone = [one == pair.original for one, pair in zip(made["rules"], pairs, strict=True)]
-    found = {
-        name: {
-            "exact": sum(some),
-            "interval": wilson_interval(sum(some), len(some)),
-            "but_for_capitals": sum(
-                fits(row, text.lower(), lower=True) for row, text in zip(rows, made[name], strict=True) if text
-            ),
-            "n": len(some),
+    found: dict[str, Any] = {}
+    by_rules, by_rules_folded = (judged(rows, made["rules"], lower, fold) for fold in (False, True))
+    for name, some in made.items():
+        if name == "unchanged" or None in some:
+            continue
+        right, right_folded = (judged(rows, some, lower, fold) for fold in (False, True))
+        found[name] = {
+            "exact": sum(right),
+            "interval": wilson_interval(sum(right), len(right)),
+            "but_for_capitals": sum(right_folded),
+            "n": len(right),
         }
-        | ({} if name == "rules" else beside_rules(some, right["rules"], left_alone))
-        for name, some in right.items()
-        if None not in made[name] and name != "unchanged"
-    }
-    return found, {"pairs": [vars(pair) for pair in pairs]} | made | {"right": right}
+        if name != "rules":
+            found[name]["beside_rules"] = beside_rules(right, by_rules, left_alone) | {
+                "but_for_capitals": counted(list(zip(right_folded, by_rules_folded, strict=True)))
+            }
+    return found, {"pairs": [vars(pair) for pair in pairs]} | made
+
+
+def judged(rows: Sequence[Labelled], made: Sequence[str | None], lower: bool, fold: bool) -> list[bool]:
+    """Which texts are right; with ``fold`` capitals do not count."""
+    return [
+        fits(row, text.lower() if fold and text else text, lower or fold) for row, text in zip(rows, made, strict=True)
+    ]
 
 
 def asked(row: Labelled) -> PerturbationPair:
@@ -198,6 +226,7 @@ if __name__ == "__main__":
     )
     parser.add_argument("--groups", type=Path, help="the language model's versions")
     parser.add_argument("--augly", metavar="PYTHON", help="the Python of an environment that has AugLy")
+    parser.add_argument("--stored", type=Path, help="an earlier OUT.json, whose texts are measured again")
     parser.add_argument("--half", default="held out", choices=("development", "held out"))
     parser.add_argument("--texts", type=Path, help="write what every rewriter made here; needed for development")
     arguments = parser.parse_args()
@@ -209,6 +238,10 @@ if __name__ == "__main__":
         rewriters[MODEL] = lambda pairs: by_groups(arguments.groups, pairs)
     if arguments.augly is not None:
         rewriters[OTHER] = lambda pairs: by_augly(arguments.augly, pairs)
+    if arguments.stored is not None:
+        stored = json.loads(arguments.stored.read_text(encoding="utf-8"))["texts"]
+        names = [name for name in next(iter(stored.values())) if name != "pairs"]
+        rewriters |= {name: lambda pairs, name=name: by_stored(stored, name, pairs) for name in names}
     rewriters["unchanged"] = lambda pairs: [pair.original for pair in pairs]
     content, texts = measure(rewriters, arguments.half)
     if arguments.texts is not None:

@@ -137,25 +137,18 @@ def human_lower() -> str:
 def beside_rules() -> str:
     """The perturber of pretrained weights and the rules on the same texts."""
     content = measured_on_people()
-    found = {
-        name: one[NEW] for name, one in content["beside_rules"].items() if NEW in one and not name.startswith(CARD)
-    }
-    found |= {f"labelled, {name}": one[NEW] for name, one in content["labelled"].items() if NEW in one}
-    if not found:
-        return "not run"
+    found = {name: one[NEW] for name, one in content["beside_rules"].items() if not name.startswith(CARD)}
+    found |= {f"labelled, {name}": one[NEW]["beside_rules"] for name, one in content["labelled"].items()}
     adjusted = holm([one["p"] for one in found.values()])
-    rows = [
-        [
-            f"{about}, {one['texts']}",
-            *(str(one[key]) for key in ("both", "first_alone", "second_alone", "neither")),
-            f"{one['p']:.1g}",
-            f"{p:.1g}",
-            f"{one['of_these_right']} of {one['left_alone_by_rules']}",
-        ]
-        for (about, one), p in zip(found.items(), adjusted, strict=True)
-    ]
-    head = ["references", "both right", "perturber alone", "rules alone", "neither", "p (exact McNemar)", "p, Holm"]
-    return markdown([*head, "right of those that rules leave alone"], rows)
+    rows = []
+    for (about, one), p in zip(found.items(), adjusted, strict=True):
+        folded = one["but_for_capitals"]
+        counts = [str(one[key]) for key in ("both", "first_alone", "second_alone", "neither")]
+        rest = f"{folded['first_alone']} and {folded['second_alone']}, {folded['p']:.1g}"
+        alone = f"{one['of_these_right']} of {one['left_alone_by_rules']}"
+        rows.append([f"{about}, {one['texts']}", *counts, f"{one['p']:.1g}", f"{p:.1g}", rest, alone])
+    head = ["references", "both right", "perturber alone", "rules alone", "neither", "p (exact McNemar)", "p by Holm"]
+    return markdown([*head, "but for capitals: alone, p", "right of those that rules leave alone"], rows)
 
 
 def power() -> str:
