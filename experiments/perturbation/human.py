@@ -5,7 +5,6 @@
 
 It writes human.json; of the development half, OUT.json alone.
 
-
 ``references.py`` says what the references are. Rules, all listed words turned and *57 pairs*, a fixed list swapped as
 AugLy does with its own, need nothing more. A perturber is the ``model`` folder of a run. The language model's versions
 are the output folder of ``fairlab.augment`` on the sentences of :mod:`experiments.llm.human`, which are some of the
