@@ -44,7 +44,9 @@ class PerturberTraining(Trained):
         seed: seed of the new embeddings and of dropout; a step's randomness depends on the seed and the step alone.
 
     Raises:
-        FairlabError: the model is neither, a value is out of range, or in training the loss is not finite.
+        FairlabError: the model is neither, a causal LM's tokenizer has no end token, a value is out of range, or in
+            training the loss is not finite.
+        CannotScore: the causal LM sees what comes after.
     """
 
     title = "perturber"

@@ -92,19 +92,19 @@ def target_logits(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor, tar
     output = body(model)(
         input_ids=torch.cat([input_ids_NS, seen_NT], dim=1),
         attention_mask=mask,
-        position_ids=places(mask),
+        position_ids=counted_positions(mask),
         use_cache=False,
     )
     states_NT = output.last_hidden_state[:, input_ids_NS.shape[1] :]
     return apply_head(model, output, states_NT[given_NT])
 
 
-def places(mask_NS: Tensor) -> Tensor:
+def counted_positions(mask_NS: Tensor) -> Tensor:
     """Positions (N, S), counted over what is no padding."""
     return (mask_NS.cumsum(dim=1) - 1).clamp(min=0)
 
 
-class Steps(Protocol):
+class TokenSteps(Protocol):
     """Greedy decoding of several texts, one token after the other."""
 
     def logits(self, next_N1: Tensor) -> Tensor:
@@ -152,7 +152,7 @@ class DecoderSteps:
         self.model = backbone.model
         self.mask = mask_NS
         read = body(self.model)(
-            input_ids=input_ids_NS, attention_mask=mask_NS, position_ids=places(mask_NS), use_cache=True
+            input_ids=input_ids_NS, attention_mask=mask_NS, position_ids=counted_positions(mask_NS), use_cache=True
         )
         self.cache: Any = read.past_key_values
 
@@ -162,7 +162,7 @@ class DecoderSteps:
         found = self.model(
             input_ids=next_N1,
             attention_mask=self.mask,
-            position_ids=places(self.mask)[:, -1:],
+            position_ids=counted_positions(self.mask)[:, -1:],
             past_key_values=self.cache,
             use_cache=True,
         )
@@ -175,7 +175,7 @@ class DecoderSteps:
         self.mask = self.mask[rows]
 
 
-def steps(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> Steps:
+def token_steps(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> TokenSteps:
     """The steps by which a model rewrites its inputs."""
     kind = DecoderSteps if is_decoder_alone(backbone.model) else EncoderDecoderSteps
     return kind(backbone, input_ids_NS, mask_NS)

@@ -16,7 +16,7 @@ import torch
 from fairlab.backbones.backbone import Backbone, batch_progress, batches_by_tokens, pad
 from fairlab.backbones.loading import load_backbone
 from fairlab.lexicons import Lexicon
-from fairlab.rewriting.next_tokens import PERT_SEP, SEP, can_rewrite, ends, longest, start, steps
+from fairlab.rewriting.next_tokens import PERT_SEP, SEP, can_rewrite, ends, longest, start, token_steps
 from fairlab.text.difference import stretches
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, CannotScore, FairlabError
@@ -189,7 +189,7 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
     outputs: list[list[int]] = [[] for _ in token_ids]
     rows = list(range(len(token_ids)))
     with backbone.measuring():
-        decoder = steps(backbone, *inputs)
+        decoder = token_steps(backbone, *inputs)
         next_N1 = torch.full((len(rows), 1), start(backbone), device=device)
         for step in range(int(most.max())):
             next_N = decoder.logits(next_N1).float().argmax(dim=-1)

@@ -9,6 +9,8 @@ import torch
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
+    BertConfig,
+    BertLMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
     T5Config,
@@ -18,7 +20,7 @@ from transformers import (
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.perturbation_pairs import PerturbationPairs
 from fairlab.methods.perturber import PerturberTraining, add_markers
-from fairlab.types import FairlabError
+from fairlab.types import CannotScore, FairlabError
 from tests.conftest import WORDS
 
 VALUES = {
@@ -219,3 +221,13 @@ def test_a_causal_lm_learns_a_handful_of_pairs_and_keeps_its_tied_words(decoder,
     assert sum(losses[-5:]) < 0.6 * sum(losses[:5])
     assert torch.equal(decoder.model.get_input_embeddings().weight, before)
     assert torch.equal(decoder.model.get_output_embeddings().weight, before)
+
+
+def test_a_causal_lm_that_cannot_end_or_sees_ahead_is_refused(decoder, tokenizer):
+    bert = BertLMHeadModel(BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64))
+    both_ways = Backbone(bert.eval(), tokenizer, pooling="mean", max_length=48, normalize=False)
+    with pytest.raises(CannotScore):
+        PerturberTraining(both_ways, **VALUES)
+    decoder.tokenizer.eos_token = None
+    with pytest.raises(FairlabError, match="has no end token"):
+        PerturberTraining(decoder, **VALUES)
