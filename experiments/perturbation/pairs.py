@@ -3,7 +3,7 @@
     FAIRLAB_DATA=... python -m experiments.perturbation.pairs OUT.jsonl [--groups FOLDER]     # writes pairs.json beside
 
 Three sorts: sentences of published corpora with one person turned by the rules (algorithm 1's draw of a word and a
-target; only what the verifiers pass); the groups that people wrote for fairlab, of their training split; and, from
+target; only what the verifiers pass); the groups written for fairlab, of their training split; and, from
 ``--groups``, the output folder of ``fairlab.augment`` with ``augmentation.filter=keep``, groups of a language model
 that polarity and kinds pass. A part of the pairs is then spoiled alike on both sides, as rules, which need capitals and
 a parse, could not have made them: in lower case, in capitals, without the last sign, with a slip of the typist, or with

@@ -59,13 +59,16 @@ def novels() -> str:
 
 
 def rewriters() -> str:
-    """How near rewriters come to the rule rewriter on pairs that the perturbers did not see."""
-    names = {"perturber": "perturber without pretraining", "word_swap": "words swapped", "original": "unchanged"}
-    trained = Record.load(FOLDER / "records" / "perturber" / "seed_42").readings
-    found = {reading.key.removeprefix("after/"): reading for reading in trained}
-    measured = Record.load(FOLDER / "records" / "perturber_smollm2" / "measured").readings
-    rows = [[REWRITERS[NEW], *qualities({reading.key: reading for reading in measured}, "perturber")]]
-    rows += [[name, *qualities(found, rewriter)] for rewriter, name in names.items()]
+    """How near rewriters come to the rule rewriter on pairs that each perturber did not see, by the rules of its day."""
+    records = FOLDER / "records"
+    rows = []
+    for name, folder in (
+        ("perturber without pretraining", records / "perturber" / "seed_42"),
+        (REWRITERS[NEW], records / "perturber_smollm2" / "measured"),
+    ):
+        found = {reading.key.removeprefix("after/"): reading for reading in Record.load(folder).readings}
+        names = {"perturber": name, "word_swap": "words swapped, on its pairs", "original": "unchanged, on its pairs"}
+        rows += [[shown, *qualities(found, rewriter)] for rewriter, shown in names.items()]
     return markdown(["", *QUALITY.values()], rows)
 
 
@@ -78,7 +81,7 @@ def training_pairs() -> str:
     """What the perturber of pretrained weights was trained on."""
     found = json.loads((FOLDER / "pairs.json").read_text(encoding="utf-8"))
     names = {"rules, gender": "rules, on gender", "rules, race": "rules, on race", "rules, age": "rules, on age"}
-    names |= {"written": "people, for fairlab", "model": "the language model"}
+    names |= {"written": "written for fairlab", "model": "the language model"}
     rows = [[names[sort], f"{count:,}"] for sort, count in found["sorts"].items()]
     return markdown(["rewritten by", "pairs"], [*rows, ["all", f"{found['pairs']:,}"]])
 

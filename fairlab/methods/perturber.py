@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from torchmetrics import MeanMetric
 
 from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
 from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
 from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
-from fairlab.rewriting.next_tokens import IGNORED, PERT_SEP, SEP, can_rewrite, target_logits
+from fairlab.rewriting.next_tokens import IGNORED, PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
 from fairlab.types import FairlabError
 
 
@@ -78,6 +79,10 @@ class PerturberTraining(Trained):
                 f"a perturber is an encoder-decoder such as BART or T5, or a causal LM; {name} is neither"
             )
         refuse_unless_above_zero(lr=lr)
+        if is_decoder_alone(encoder.model):
+            CausalLM(encoder)  # says in a sentence what sees the tokens that it is to give
+            if encoder.tokenizer.eos_token_id is None:
+                raise FairlabError("the tokenizer has no end token, by which a rewriting ends; take another backbone")
         if not 0 <= decay <= 1:
             raise FairlabError(f"method.decay must lie in 0..1, not {decay}")
         refuse_below(0, weight_decay=weight_decay, warmup=warmup, clip=clip)
