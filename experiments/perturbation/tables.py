@@ -59,7 +59,7 @@ def novels() -> str:
 
 
 def rewriters() -> str:
-    """How near rewriters come to the rule rewriter on pairs that each perturber did not see, by the rules of its day."""
+    """How near rewriters come to the rule rewriter on pairs that each perturber did not see."""
     records = FOLDER / "records"
     rows = []
     for name, folder in (
