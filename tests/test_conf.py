@@ -244,6 +244,11 @@ PERTURBATION = {
         "method.clip": 0.1,
         "data.path": "facebook/panda:train",
         "data.format": "paper",
+        "data.validation": 0.2,  # the official script: 70 to 20 to 10
+        "data.test": 0.1,
+        "benchmark.perturber.test_of": "facebook/panda:train",
+        "benchmark.perturber.test": 0.1,
+        "benchmark.perturber.path": None,
     },
     "fairberta": {
         "backbone.name": "FacebookAI/roberta-base",  # 12 layers, 768 wide, 3,072 inside, 12 heads of 64

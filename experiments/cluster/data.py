@@ -42,9 +42,6 @@ def write_data(folder: Path, published: Path) -> None:
             write(folder / "glue" / name / f"{split}.json", json.dumps(dict(islice(rows.items(), count))))
     claims = [json.loads(line) for line in claims_of(published)]
     write(folder / "fever/train.jsonl", "".join(json.dumps(row) + "\n" for row in claims[:ROWS]))
-    pairs = (published / "panda/panda_card_examples.jsonl").read_text(encoding="utf-8").splitlines()
-    held_out = folder / "panda/held_out.jsonl"  # what PANDA's publication lacks
-    write(held_out, "".join(f"{line}\n" for line in pairs))
     write(folder / NEWS, "\n".join(news()) + "\n")
     write(folder / "corpora/few.txt", "\n".join(news()[::7]) + "\n")
     stereoset = json.loads((published / "stereoset/stereoset.json").read_text(encoding="utf-8"))

@@ -58,8 +58,6 @@ def stand_in(paper: str, run: str, runs: dict[str, Any]) -> list[str] | None:
         return runs[run]["quickstart"] + (REPORTS if run != "data_bias" else [])
     if paper == "ensemble":
         return [one for one in runs[run]["quickstart"] if not one.startswith("benchmark=")]
-    if paper == "perturbation" and run == "perturber":
-        return ["+experiment=perturber", f"benchmark.perturber.path={DATA}/panda/held_out.jsonl"]
     if paper == "perturbation" and run in ("roberta", "fairberta"):
         return [one for one in runs[run]["quickstart"] if not one.startswith("data.")] + TEXT
     if paper == "ccd" and isinstance(runs[run]["paper"], list):

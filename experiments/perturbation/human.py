@@ -1,11 +1,17 @@
-"""Table 2's measures against sentences that people wrote, of rewriters that need no training.
+"""Table 2's measures of rewriters against sentences that people wrote, and against the rules sentence by sentence.
 
-    FAIRLAB_DATA=... python -m experiments.perturbation.human [--augly PYTHON]     # writes human.json
+    FAIRLAB_DATA=... python -m experiments.perturbation.human [--perturber NAME=MODEL]... [--groups FOLDER]
+        [--augly PYTHON] [--half development] [--texts OUT.json] [--stored OUT.json]
 
-References: Winogender's held-out groups, man to woman and back, and both directions of the 112 CrowS-Pairs whose sides
-differ in gendered words alone, the held-out half. A rewriter is told the first differing word and the target, as in
-PANDA. *57 pairs* swaps a fixed list of words, as AugLy does with its own list. AugLy runs in an environment of its own
-(``pip install augly==1.0.0 nlpaug==1.1.11``), whose Python is given; without it its earlier figures stay.
+It writes human.json; of the development half, OUT.json alone.
+
+``references.py`` says what the references are. Rules, all listed words turned and *57 pairs*, a fixed list swapped as
+AugLy does with its own, need nothing more. A perturber is the ``model`` folder of a run. The language model's versions
+are the output folder of ``fairlab.augment`` on the sentences of :mod:`experiments.llm.human`, which are some of the
+references. AugLy runs in an environment of its own (``pip install augly==1.0.0 nlpaug==1.1.11``), whose Python is
+given. Earlier figures of what is not given stay.
+
+The labelled sentences of ``experiments/rewriting/labelled`` (test half) are not people's, but say all that is right.
 """
 
 from __future__ import annotations
@@ -14,44 +20,27 @@ import argparse
 import json
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.rewriting.sets import Rewriting, bias_words, crows, winogender
+from experiments.llm.compare import counted, versions
+from experiments.llm.human import sentences
+from experiments.perturbation.references import LOWER, WORD, Half, lowered, references
+from experiments.rewriting.labelled import AXES, Labelled, read_labelled
+from experiments.rewriting.sets import bias_words
 from fairlab.benchmarks.perturber import by_rules, by_word_swap
 from fairlab.data.perturbation_pairs import PerturbationPair
 from fairlab.files import write_whole
 from fairlab.metrics.rewriting import bleu, bleu_counts, rouge_2, word_levenshtein
 from fairlab.metrics.significance import wilson_interval
+from fairlab.rewriting.perturber import load_perturber
 from fairlab.run.environment import environment
 
 RECORD = Path(__file__).parent / "human.json"
 OTHER = "AugLy 1.0.0"
-WORD = re.compile(r"[\w']+")
-
-
-def references() -> dict[str, list[PerturbationPair]]:
-    """Pairs of each set, in PANDA's form."""
-    groups = winogender()["held out"]
-    both = [
-        _pair(group.versions[one], group.versions[other], other)
-        for group in groups
-        for one, other in (("man", "woman"), ("woman", "man"))
-    ]
-    return {"Winogender": both, "CrowS-Pairs, gender": [_selected(one) for one in crows()["held out"]]}
-
-
-def _pair(original: str, perturbed: str, target: str) -> PerturbationPair:
-    words = zip(WORD.findall(original), WORD.findall(perturbed), strict=True)
-    return PerturbationPair(original, next(one for one, other in words if one != other), target, perturbed)
-
-
-def _selected(one: Rewriting) -> PerturbationPair:
-    start, target = one.selected[0]
-    found = WORD.match(one.source, start)
-    assert found is not None
-    return PerturbationPair(one.source, found[0], target, one.expected)
+MODEL = "language model"
+Rewriter = Callable[[Sequence[PerturbationPair]], Sequence[str | None]]
 
 
 def by_pairs(pairs: Sequence[PerturbationPair]) -> list[str]:
@@ -85,37 +74,178 @@ def by_augly(python: str, pairs: Sequence[PerturbationPair]) -> list[str]:
     return made
 
 
-def quality(made: Sequence[str], pairs: Sequence[PerturbationPair]) -> dict[str, Any]:
-    """The measures of table 2, and how many equal their reference."""
-    wanted = [pair.perturbed for pair in pairs]
-    exact = sum(one == other for one, other in zip(made, wanted, strict=True))
+def by_perturber(model: str, pairs: Sequence[PerturbationPair]) -> list[str]:
+    """Every text as a trained perturber rewrites it."""
+    texts, words, targets = ([getattr(pair, name) for pair in pairs] for name in ("original", "word", "target"))
+    return load_perturber(model, None, "auto").rewrite(texts, words, targets)
+
+
+def by_groups(folder: Path, pairs: Sequence[PerturbationPair]) -> list[str | None]:
+    """The language model's version of every text that it was asked about."""
+    made = versions(folder)
+    known = {
+        (one.text, name): made.get(one.id, {}).get(name, one.text) for one in sentences() for name in one.references
+    }
+    return [known.get((pair.original, pair.target)) for pair in pairs]
+
+
+def by_stored(texts: dict[str, Any], name: str, pairs: Sequence[PerturbationPair]) -> list[str | None]:
+    """What a rewriter made of every text before, as ``--texts`` wrote it."""
+    known = {
+        (pair["original"], pair["word"], pair["target"]): text
+        for found in texts.values()
+        for pair, text in zip(found["pairs"], found[name], strict=True)
+    }
+    return [known[pair.original, pair.word, pair.target] for pair in pairs]
+
+
+def quality(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> dict[str, Any] | None:
+    """The measures of table 2, how many equal their reference, and how many do but for capitals; over what was made."""
+    both = [(one, pair.perturbed) for one, pair in zip(made, pairs, strict=True) if one is not None]
+    if not both:
+        return None
+    texts, wanted = map(list, zip(*both, strict=True))
+    exact = sum(one == other for one, other in both)
     return {
-        "bleu": float(bleu(*bleu_counts(made, wanted))),
-        "rouge_2": 100 * float(rouge_2(made, wanted).mean()),
-        "levenshtein": float(word_levenshtein(made, wanted).mean()),
+        "bleu": float(bleu(*bleu_counts(texts, wanted))),
+        "rouge_2": 100 * float(rouge_2(texts, wanted).mean()),
+        "levenshtein": float(word_levenshtein(texts, wanted).mean()),
         "exact": exact,
         "interval": wilson_interval(exact, len(wanted)),
+        "but_for_capitals": sum(one.casefold() == other.casefold() for one, other in both),
         "n": len(wanted),
     }
 
 
-def measure(augly: str | None) -> dict[str, Any]:
-    """Every rewriter on every set."""
-    rewriters = {"rules": by_rules, "word swap": by_word_swap, "57 pairs": by_pairs}
-    before = json.loads(RECORD.read_text(encoding="utf-8"))["sets"] if RECORD.is_file() else {}
+def beside_rules(right: Sequence[bool], by_rules: Sequence[bool], left_alone: Sequence[bool]) -> dict[str, Any]:
+    """A rewriter and rules on the same texts: which is right where, and how many right of those rules leave alone."""
+    found = counted(list(zip(right, by_rules, strict=True)))
+    alone = [one for one, left in zip(right, left_alone, strict=True) if left]
+    return found | {"left_alone_by_rules": len(alone), "of_these_right": sum(alone)}
+
+
+def folded(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> list[bool]:
+    """Which texts equal their reference but for capitals."""
+    return [
+        one is not None and one.casefold() == pair.perturbed.casefold() for one, pair in zip(made, pairs, strict=True)
+    ]
+
+
+def measure(rewriters: dict[str, Rewriter], half: Half) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Every rewriter on every set, with the comparison of each with the rules; and what each made of it."""
+    found: dict[str, Any] = {"sets": {}, "beside_rules": {}, "labelled": {}}
+    texts: dict[str, Any] = {}
+    for name, pairs in references(half).items():
+        made = {rewriter: make(pairs) for rewriter, make in rewriters.items()}
+        texts[name] = {"pairs": [vars(pair) for pair in pairs]} | made
+        scores = {rewriter: quality(some, pairs) for rewriter, some in made.items()}
+        found["sets"][name] = {rewriter: score for rewriter, score in scores.items() if score}
+        right = {
+            rewriter: [one == pair.perturbed for one, pair in zip(some, pairs, strict=True)]
+            for rewriter, some in made.items()
+        }
+        left_alone = [one == pair.original for one, pair in zip(made["rules"], pairs, strict=True)]
+        found["beside_rules"][name] = {
+            rewriter: beside_rules(right[rewriter], right["rules"], left_alone)
+            | {"but_for_capitals": counted(list(zip(folded(some, pairs), folded(made["rules"], pairs), strict=True)))}
+            for rewriter, some in made.items()
+            if rewriter not in ("rules", "unchanged") and None not in some
+        }
+    for axis in AXES:
+        for lower in (False, True):
+            name = f"{axis}{LOWER if lower else ''}"
+            found["labelled"][name], texts[f"labelled {name}"] = labelled(rewriters, axis, half, lower)
+    return found, texts
+
+
+def labelled(
+    rewriters: dict[str, Rewriter], axis: str, half: Half, lower: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Rewriters on the labelled sentences of an axis that have somebody to turn: how many are right, beside rules."""
+    part = "test" if half == "held out" else half
+    rows = [row for row in read_labelled(axis) if row.half == part and not row.trap and row.target]
+    pairs = [asked(row) for row in rows]
+    pairs = [lowered(pair) for pair in pairs] if lower else pairs
+    made = {name: rewriter(pairs) for name, rewriter in rewriters.items()}
+    left_alone = [one == pair.original for one, pair in zip(made["rules"], pairs, strict=True)]
     found: dict[str, Any] = {}
-    for name, pairs in references().items():
-        found[name] = {rewriter: quality(make(pairs), pairs) for rewriter, make in rewriters.items()}
-        if augly is not None:
-            found[name][OTHER] = quality(by_augly(augly, pairs), pairs)
-        elif OTHER in before.get(name, {}):
-            found[name][OTHER] = before[name][OTHER]
-        found[name]["unchanged"] = quality([pair.original for pair in pairs], pairs)
+    by_rules, by_rules_folded = (judged(rows, made["rules"], lower, fold) for fold in (False, True))
+    for name, some in made.items():
+        if name == "unchanged" or None in some:
+            continue
+        right, right_folded = (judged(rows, some, lower, fold) for fold in (False, True))
+        found[name] = {
+            "exact": sum(right),
+            "interval": wilson_interval(sum(right), len(right)),
+            "but_for_capitals": sum(right_folded),
+            "n": len(right),
+        }
+        if name != "rules":
+            found[name]["beside_rules"] = beside_rules(right, by_rules, left_alone) | {
+                "but_for_capitals": counted(list(zip(right_folded, by_rules_folded, strict=True)))
+            }
+    return found, {"pairs": [vars(pair) for pair in pairs]} | made
+
+
+def judged(rows: Sequence[Labelled], made: Sequence[str | None], lower: bool, fold: bool) -> list[bool]:
+    """Which texts are right; with ``fold`` capitals do not count."""
+    return [
+        fits(row, text.lower() if fold and text else text, lower or fold) for row, text in zip(rows, made, strict=True)
+    ]
+
+
+def asked(row: Labelled) -> PerturbationPair:
+    """A labelled sentence as a pair, without a reference; an article is no selected word."""
+    words = row.text[slice(*row.selected)].split(" ")
+    word = words[1] if len(words) > 1 and words[0].lower() in ("a", "an", "the") else words[0]
+    return PerturbationPair(row.text, word, "non-binary" if row.target == "neutral" else row.target, "")
+
+
+def fits(row: Labelled, text: str | None, lower: bool) -> bool:
+    """Whether a text is one of those that are right; of a sentence in lower case, whether it is but for capitals."""
+    if text is None or (lower and text != text.lower()):
+        return False
+    flags = re.IGNORECASE if lower else 0
+    return any(re.fullmatch(pattern.pattern, text, flags) for pattern in row.right)
+
+
+def kept(found: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """What was measured, and earlier figures of rewriters that were not given."""
+    for part, sets in found.items():
+        for name, scores in sets.items():
+            for rewriter, score in before.get(part, {}).get(name, {}).items():
+                scores.setdefault(rewriter, score)
     return found
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--perturber", action="append", default=[], metavar="NAME=MODEL", help="a model folder, by name"
+    )
+    parser.add_argument("--groups", type=Path, help="the language model's versions")
     parser.add_argument("--augly", metavar="PYTHON", help="the Python of an environment that has AugLy")
-    content = {"revision": environment()["revision"], "sets": measure(parser.parse_args().augly)}
-    write_whole(RECORD, json.dumps(content, indent=2) + "\n")
+    parser.add_argument("--stored", type=Path, help="an earlier OUT.json, whose texts are measured again")
+    parser.add_argument("--half", default="held out", choices=("development", "held out"))
+    parser.add_argument("--texts", type=Path, help="write what every rewriter made here; needed for development")
+    arguments = parser.parse_args()
+    rewriters: dict[str, Rewriter] = {"rules": by_rules, "word swap": by_word_swap, "57 pairs": by_pairs}
+    for given in arguments.perturber:
+        title, _, model = given.partition("=")
+        rewriters[title] = lambda pairs, model=model: by_perturber(model, pairs)
+    if arguments.groups is not None:
+        rewriters[MODEL] = lambda pairs: by_groups(arguments.groups, pairs)
+    if arguments.augly is not None:
+        rewriters[OTHER] = lambda pairs: by_augly(arguments.augly, pairs)
+    if arguments.stored is not None:
+        stored = json.loads(arguments.stored.read_text(encoding="utf-8"))["texts"]
+        names = [name for name in next(iter(stored.values())) if name != "pairs"]
+        rewriters |= {name: lambda pairs, name=name: by_stored(stored, name, pairs) for name in names}
+    rewriters["unchanged"] = lambda pairs: [pair.original for pair in pairs]
+    content, texts = measure(rewriters, arguments.half)
+    if arguments.texts is not None:
+        write_whole(arguments.texts, json.dumps({"measured": content, "texts": texts}, indent=1) + "\n")
+    if arguments.half == "held out":
+        before = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
+        content = {"revision": environment()["revision"]} | kept(content, before)
+        write_whole(RECORD, json.dumps(content, indent=2) + "\n")

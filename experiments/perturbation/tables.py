@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from statistics import NormalDist, fmean, median, stdev
+from typing import Any
 
 import yaml
 
@@ -12,6 +13,7 @@ from experiments.perturbation.paired import SPLITS
 from experiments.perturbation.paired import TWINS as TWINS_COMPARED
 from experiments.rendering import interval, markdown, matrix_table, methods_table
 from fairlab.metrics.power import detectable_difference
+from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record
 from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
 from fairlab.reporting.headlines import titled
@@ -22,6 +24,17 @@ FOLDER = Path(__file__).parent
 TWINS = {"roberta": "text as it was", "fairberta": "perturbed text"}
 QUALITY = {"bleu": "BLEU", "rouge_2": "ROUGE-2", "levenshtein": "Levenshtein, words", "exact": "equal, %"}
 METHODS = {"RoBERTa orig. 16GB": "finetuned", "RoBERTa fair 16GB": "fairtuned"}
+LOWER, CARD = ", lower case", "PANDA's card"
+NEW = "perturber, SmolLM2"
+REWRITERS = {
+    "rules": "rules",
+    "word swap": "listed words turned",
+    "57 pairs": "57 pairs swapped",
+    "AugLy 1.0.0": "AugLy 1.0.0, gendered words swapped",
+    NEW: "perturber from SmolLM2-135M",
+    "language model": "Qwen2.5-Coder-1.5B, by prompt",
+    "unchanged": "unchanged",
+}
 AUDITED = ("race", "age", "gender")
 KINDS = {"orig": "finetuned", "fair": "fairtuned"}
 TASKS = {
@@ -61,34 +74,99 @@ def novels() -> str:
 
 
 def rewriters() -> str:
-    """How near rewriters come to the rule rewriter on pairs that the perturber did not see."""
-    found = {reading.key: reading for reading in Record.load(FOLDER / "records" / "perturber" / "seed_42").readings}
-    names = {"perturber": "perturber", "word_swap": "words swapped", "original": "unchanged"}
-    rows = [
-        [name, *(interval(found[f"after/perturber/{rewriter}/{quantity}"], 1) for quantity in QUALITY)]
-        for rewriter, name in names.items()
-    ]
+    """How near rewriters come to the rule rewriter on pairs that each perturber did not see."""
+    records = FOLDER / "records"
+    rows = []
+    for name, folder in (
+        ("perturber without pretraining", records / "perturber" / "seed_42"),
+        (REWRITERS[NEW], records / "perturber_smollm2" / "measured"),
+    ):
+        found = {reading.key.removeprefix("after/"): reading for reading in Record.load(folder).readings}
+        names = {"perturber": name, "word_swap": "words swapped, on its pairs", "original": "unchanged, on its pairs"}
+        rows += [[shown, *qualities(found, rewriter)] for rewriter, shown in names.items()]
     return markdown(["", *QUALITY.values()], rows)
 
 
+def qualities(found: dict[str, Reading], rewriter: str) -> list[str]:
+    """The measures of table 2 of a rewriter."""
+    return [interval(found[f"perturber/{rewriter}/{quantity}"], 1) for quantity in QUALITY]
+
+
+def training_pairs() -> str:
+    """What the perturber of pretrained weights was trained on."""
+    found = json.loads((FOLDER / "pairs.json").read_text(encoding="utf-8"))
+    names = {"rules, gender": "rules, on gender", "rules, race": "rules, on race", "rules, age": "rules, on age"}
+    names |= {"written": "written for fairlab", "model": "the language model"}
+    rows = [[names[sort], f"{count:,}"] for sort, count in found["sorts"].items()]
+    return markdown(["rewritten by", "pairs"], [*rows, ["all", f"{found['pairs']:,}"]])
+
+
+def measured_on_people() -> dict[str, Any]:
+    """What ``human.py`` wrote."""
+    found: dict[str, Any] = json.loads((FOLDER / "human.json").read_text(encoding="utf-8"))
+    return found
+
+
 def human() -> str:
-    """How near rewriters without training come to sentences that people wrote."""
-    names = {
-        "rules": "rules",
-        "word swap": "listed words turned",
-        "57 pairs": "57 pairs swapped",
-        "AugLy 1.0.0": "AugLy 1.0.0, gendered words swapped",
-        "unchanged": "unchanged",
-    }
+    """How near rewriters come to sentences that people wrote."""
     rows = []
-    for about, found in json.loads((FOLDER / "human.json").read_text(encoding="utf-8"))["sets"].items():
-        for rewriter, name in names.items():
+    for about, found in measured_on_people()["sets"].items():
+        if about.startswith(CARD) or about.endswith(LOWER):
+            continue
+        for rewriter, name in REWRITERS.items():
+            if rewriter not in found or (rewriter == "57 pairs" and not found[rewriter]["exact"]):
+                continue
             one = found[rewriter]
-            low, high = (100 * bound for bound in one["interval"])
-            equal = f"{100 * one['exact'] / one['n']:.1f} [{low:.1f}, {high:.1f}]"
             figures = [f"{one['bleu']:.1f}", f"{one['rouge_2']:.1f}", f"{one['levenshtein']:.2f}"]
-            rows.append([f"{about}, {one['n']}", name, *figures, equal])
-    return markdown(["references", "rewriter", *QUALITY.values()], rows)
+            folded = f"{100 * one['but_for_capitals'] / one['n']:.1f}" if "but_for_capitals" in one else "not kept"
+            rows.append([f"{about}, {one['n']}", name, *figures, equal(one), folded])
+    return markdown(["references", "rewriter", *QUALITY.values(), "but for capitals, %"], rows)
+
+
+def equal(one: dict[str, Any]) -> str:
+    """Of how many in a hundred, with the interval."""
+    low, high = (100 * bound for bound in one["interval"])
+    return f"{100 * one['exact'] / one['n']:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def with_capitals(one: dict[str, Any]) -> str:
+    """Of how many in a hundred, with the interval, and of how many where capitals do not count."""
+    return f"{equal(one)}; {100 * one['but_for_capitals'] / one['n']:.1f}"
+
+
+def human_lower() -> str:
+    """Rewritings that equal the reference, or are among the right ones, of texts in lower case and labelled ones."""
+    content = measured_on_people()
+    shown = {
+        name: found for name, found in content["sets"].items() if name.endswith(LOWER) and not name.startswith(CARD)
+    }
+    shown |= {f"labelled, {name}": found for name, found in content["labelled"].items()}
+    names = {name: REWRITERS[name] for name in ("rules", "word swap", NEW)}
+    rows = [
+        [
+            f"{about}, {found['rules']['n']}",
+            *(with_capitals(found[name]) if name in found else "not run" for name in names),
+        ]
+        for about, found in shown.items()
+    ]
+    return markdown(["references", *(f"{name}, %" for name in names.values())], rows)
+
+
+def beside_rules() -> str:
+    """The perturber of pretrained weights and the rules on the same texts."""
+    content = measured_on_people()
+    found = {name: one[NEW] for name, one in content["beside_rules"].items() if not name.startswith(CARD)}
+    found |= {f"labelled, {name}": one[NEW]["beside_rules"] for name, one in content["labelled"].items()}
+    adjusted = holm([one["p"] for one in found.values()])
+    rows = []
+    for (about, one), p in zip(found.items(), adjusted, strict=True):
+        folded = one["but_for_capitals"]
+        counts = [str(one[key]) for key in ("both", "first_alone", "second_alone", "neither")]
+        rest = f"{folded['first_alone']} and {folded['second_alone']}, {folded['p']:.1g}"
+        alone = f"{one['of_these_right']} of {one['left_alone_by_rules']}"
+        rows.append([f"{about}, {one['texts']}", *counts, f"{one['p']:.1g}", f"{p:.1g}", rest, alone])
+    head = ["references", "both right", "perturber alone", "rules alone", "neither", "p (exact McNemar)", "p by Holm"]
+    return markdown([*head, "but for capitals: alone, p", "right of those that rules leave alone"], rows)
 
 
 def power() -> str:
@@ -227,7 +305,10 @@ PAGES = {
     "experiments/perturbation/README.md": {
         "table_2": lambda: matrix_table(FOLDER, "2"),
         "rewriters": rewriters,
+        "training_pairs": training_pairs,
         "human": human,
+        "human_lower": human_lower,
+        "beside_rules": beside_rules,
         "power": power,
         "novels": novels,
         "twins": lambda: matrix_table(FOLDER, "twins"),

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad
 from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
-from fairlab.data.perturbation_pairs import EncodedPair, PerturbationPair, axis_of, encode_pairs, find_pairs
+from fairlab.data.perturbation_pairs import EncodedPair, PerturbationPair, axis_of, encode_pairs, find_pairs, part_of
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.bootstrap import mean
 from fairlab.metrics.perplexity import perplexity
 from fairlab.metrics.rewriting import bleu, bleu_counts, rouge_2, word_levenshtein
 from fairlab.record import Note, Outcome
-from fairlab.rewriting.perturber import IGNORED, TOKENS_AT_ONCE, Perturber, shifted
+from fairlab.rewriting.next_tokens import IGNORED, target_logits
+from fairlab.rewriting.perturber import TOKENS_AT_ONCE, Perturber
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.rewriting.word_swap import WordSwap
 from fairlab.types import NEUTRAL, FairlabError, need_extra
@@ -49,9 +50,13 @@ class PerturberQuality:
         format: format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`; None takes the one it
             was trained with.
         seed: seed of the draws.
+        test_of: pairs as ``path`` takes them, of which the part is measured that training leaves out; looked at where
+            there is no ``path`` and ``test`` is above 0.
+        test: share of the original texts of ``test_of`` that training leaves out, ``data.test``.
 
     Raises:
-        FairlabError: neither ``path`` nor ``paths`` is given, or a package is not installed.
+        FairlabError: neither ``path`` nor ``paths`` nor ``test_of`` with a share is given, or a package is not
+            installed.
     """
 
     name = "perturber"
@@ -64,9 +69,13 @@ class PerturberQuality:
         limit: int | None,
         format: str | None,
         seed: int = 0,
+        test_of: str | None = None,
+        test: float = 0.0,
     ) -> None:
         if limit is not None and limit < 2:
             raise FairlabError(f"benchmark.perturber.limit must be at least 2, not {limit}")
+        self.test = test if path is None and test_of is not None else 0.0
+        path = test_of if self.test else path
         if path is None and paths is None:
             raise FairlabError("give benchmark.perturber.path (pairs) or benchmark.perturber.paths (plain text)")
         need_extra("metrics", "benchmark=perturber", "sacrebleu", "rouge_score")
@@ -81,6 +90,8 @@ class PerturberQuality:
         """Measure; ``before`` holds the ``items`` of an earlier measurement."""
         perturber = Perturber(backbone, format=self.format)  # first: a model that is none is said at once
         pairs, _ = find_pairs(self.path, self.paths, self.axes, self.seed, self.limit)
+        if self.test:
+            pairs = [pair for pair in pairs if part_of(pair.original, 0.0, self.test) == "test"]
         if self.limit is not None and self.limit < len(pairs):
             chosen = sorted(Random(self.seed).sample(range(len(pairs)), self.limit))
             pairs = [pairs[k] for k in chosen]
@@ -179,14 +190,11 @@ def _log_probabilities(backbone: Backbone, rows: Sequence[EncodedPair]) -> tuple
     input_ids, mask = pad([row.source for row in rows], backbone.padding_id)
     targets, given = pad([row.target for row in rows], IGNORED)
     changed, _ = pad([row.changed for row in rows], 0)
-    device = backbone.device
-    logits = backbone.model(
-        input_ids=input_ids.to(device),
-        attention_mask=mask.to(device),
-        decoder_input_ids=shifted(backbone.model, targets, backbone.padding_id).to(device),
-    ).logits
-    found = logits.float().log_softmax(dim=-1).gather(2, targets.clamp(min=0).to(device)[..., None])[..., 0].cpu()
-    return found.masked_fill(given == 0, float("nan")), changed.bool()
+    inputs = (input_ids.to(backbone.device), mask.to(backbone.device), targets.to(backbone.device))
+    logits = target_logits(backbone, *inputs).float().cpu()
+    found = torch.full(targets.shape, float("nan"))
+    found[given == 1] = logits.log_softmax(dim=-1).gather(1, targets[given == 1][:, None])[:, 0]
+    return found, changed.bool()
 
 
 def _quantities(items: Items) -> list[Quantity]:

@@ -22,7 +22,8 @@ from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import SENTENCE_END, held_out, read
 from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.perturber import IGNORED, NAMES, source_text
+from fairlab.rewriting.next_tokens import IGNORED, longest, tokenize_rewritings
+from fairlab.rewriting.perturber import NAMES, source_text
 from fairlab.rewriting.rules import RuleRewriter
 from fairlab.text.difference import stretches
 from fairlab.text.fingerprints import Fingerprints
@@ -145,6 +146,17 @@ def find_pairs(
     return pairs, hashes
 
 
+def part_of(original: str, validation: float, test: float) -> str:
+    """``test``, ``validation`` or ``train``: where a text belongs, by a hash of it alone, so whatever the run's seed.
+
+    All pairs of a text fall into one part. The official script splits PANDA's rows 70 to 20 to 10 by chance, without a
+    seed, so that a text may stand in all three parts; the shares are the same, the pairs in them are not.
+    """
+    if held_out(original, test):
+        return "test"
+    return "validation" if held_out(original, test + validation) else "train"
+
+
 def _digest(pairs: Sequence[PerturbationPair]) -> str:
     return hashlib.sha256(repr(list(pairs)).encode()).hexdigest()
 
@@ -175,10 +187,12 @@ class EncodedPair:
 
 
 def encode_pairs(backbone: Backbone, pairs: Sequence[PerturbationPair], format: str) -> list[EncodedPair]:
-    """Pairs in tokens, cut at the backbone's ``max_length``; what is not in a longest common subsequence is changed."""
-    sources = backbone.tokenize(source_text(format, pair.word, pair.target, pair.original) for pair in pairs)
-    originals = backbone.tokenize(pair.original for pair in pairs)
-    targets = backbone.tokenize(pair.perturbed for pair in pairs)
+    """Pairs in tokens, cut at what the backbone reads; what is not in a longest common subsequence is changed."""
+    most = longest(backbone)
+    inputs = backbone.tokenize(source_text(format, pair.word, pair.target, pair.original) for pair in pairs)
+    sources = [ids[:most] for ids in inputs]
+    originals = tokenize_rewritings(backbone, (pair.original for pair in pairs))
+    targets = tokenize_rewritings(backbone, (pair.perturbed for pair in pairs))
     return [
         EncodedPair(source, target, _changed(original, target))
         for source, original, target in zip(sources, originals, targets, strict=True)
@@ -219,9 +233,11 @@ class PerturbationPairs(Streamed):
         axes: axes on which silver pairs are made, such as ``gender``.
         format: format of the model's input, one of :data:`fairlab.rewriting.perturber.FORMATS`.
         validation: share of the original texts held out, above 0 and below 1.
+        test: share of the original texts that are neither trained on nor validated with, for ``benchmark=perturber`` to
+            measure, at least 0; together with ``validation`` below 1.
         batch_size: number of pairs in a training batch, over all processes.
         limit: number of training pairs at most, drawn with ``seed``; None uses all.
-        encoder: the encoder-decoder whose tokenizer and maximal length are used.
+        encoder: the model whose tokenizer and maximal length are used.
         epochs: number of passes over the training pairs.
         seed: seed of the draws and of the order of the batches.
         augmentation: must be None: there is no augmentation of pairs.
@@ -247,13 +263,17 @@ class PerturbationPairs(Streamed):
         encoder: Backbone,
         epochs: int,
         seed: int,
+        test: float = 0.0,
         augmentation: object | None = None,
     ) -> None:
         super().__init__()
         if (path is None) == (paths is None):
             raise FairlabError("give data.path (pairs) or data.paths (plain text to make pairs of), and not both")
-        if not 0 < validation < 1:
-            raise FairlabError(f"data.validation must lie above 0 and below 1, not {validation}")
+        if not (0 < validation < 1 and 0 <= test < 1 - validation):
+            raise FairlabError(
+                "data.validation must lie above 0 and below 1, data.test be at least 0, and both together below 1: "
+                f"{validation}, {test}"
+            )
         if batch_size < 1 or (limit is not None and limit < 1):
             raise FairlabError(f"data.batch_size and data.limit must be at least 1: {batch_size}, {limit}")
         if augmentation is not None:
@@ -265,12 +285,14 @@ class PerturbationPairs(Streamed):
         self.epochs = epochs
         self.seed = seed
         pairs, self.hashes = find_pairs(
-            path, paths, axes, seed, None if limit is None else round(limit / (1 - validation))
+            path, paths, axes, seed, None if limit is None else round(limit / (1 - validation - test))
         )
-        kept = [pair for pair in pairs if not held_out(pair.original, validation)]
-        random.Random(seed).shuffle(kept)
-        held = [pair for pair in pairs if held_out(pair.original, validation)]
-        self.pairs = {"train": kept[:limit], "validation": held}
+        parts: dict[str, list[PerturbationPair]] = {"train": [], "validation": [], "test": []}
+        for pair in pairs:
+            parts[part_of(pair.original, validation, test)].append(pair)
+        random.Random(seed).shuffle(parts["train"])
+        self.left_out = len(parts["test"])
+        self.pairs = {"train": parts["train"][:limit], "validation": parts["validation"]}
         for split, part in self.pairs.items():
             if not part:
                 raise FairlabError(f"{self.where} leave no pair for {split}; give more or change data.validation")
@@ -278,14 +300,15 @@ class PerturbationPairs(Streamed):
 
     def facts(self) -> dict[str, object]:
         """What the record should hold about the data: files by hash, sizes, what was cut."""
-        longest = self.encoder.max_length
+        most = longest(self.encoder)
         return {
             "path": self.where,
             "sha256": hashlib.sha256("".join(self.hashes.values()).encode()).hexdigest(),
             "files": self.hashes,
             "trained_on": f"{len(self.pairs['train'])} pairs",
             **{f"{split}_pairs": len(part) for split, part in self.pairs.items()},
-            "pairs_at_max_length": sum(one.length >= longest for part in self.encoded.values() for one in part),
+            "test_pairs": self.left_out,
+            "pairs_at_max_length": sum(one.length >= most for part in self.encoded.values() for one in part),
         }
 
     def fingerprints(self) -> Fingerprints:

@@ -1,4 +1,4 @@
-"""Training an encoder-decoder to turn a selected person of a text to another attribute.
+"""Training a language model to turn a selected person of a text to another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 and appendix F (table 10).
 Shape letters: N pairs, T tokens of the longest rewriting, M tokens that are no padding, V vocabulary.
@@ -14,21 +14,24 @@ from torch import Tensor, nn
 from torchmetrics import MeanMetric
 
 from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
 from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
 from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
-from fairlab.rewriting.perturber import PERT_SEP, SEP, shifted
+from fairlab.rewriting.next_tokens import IGNORED, PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
 from fairlab.types import FairlabError
 
 
 class PerturberTraining(Trained):
-    """Trains an encoder-decoder (BART, T5 or the like) to give the rewriting of a text, a selected word and a target.
+    """Trains a model to give the rewriting of a text, a selected word and a target.
 
+    The model is an encoder-decoder (BART, T5 or the like) or a causal LM, which reads input and rewriting as one
+    sequence (:mod:`fairlab.rewriting.next_tokens`).
     The loss is the mean cross-entropy of the rewriting's tokens, each given those before it. The markers ``<PERT_SEP>``
     and ``<SEP>`` are added to the vocabulary. The model's configuration keeps the format of its input.
 
     Args:
-        encoder: an encoder-decoder, trained in place.
+        encoder: an encoder-decoder or a causal LM, trained in place.
         lr: peak learning rate of AdamW; it rises linearly over ``warmup`` and falls linearly to ``decay`` of it.
         warmup: number of training steps in which the learning rate rises, or below 1 a share of all steps.
         decay: share of the peak learning rate that is left at the last step, in [0, 1].
@@ -42,7 +45,9 @@ class PerturberTraining(Trained):
         seed: seed of the new embeddings and of dropout; a step's randomness depends on the seed and the step alone.
 
     Raises:
-        FairlabError: the model is no encoder-decoder, a value is out of range, or in training the loss is not finite.
+        FairlabError: the model is neither, a causal LM's tokenizer has no end token, a value is out of range, or in
+            training the loss is not finite.
+        CannotScore: the causal LM sees what comes after.
     """
 
     title = "perturber"
@@ -68,10 +73,16 @@ class PerturberTraining(Trained):
         seed: int,
     ) -> None:
         super().__init__()
-        if not encoder.model.config.is_encoder_decoder:
+        if not can_rewrite(encoder.model):
             name = type(encoder.model).__name__
-            raise FairlabError(f"a perturber is an encoder-decoder such as BART or T5, which {name} is not")
+            raise FairlabError(
+                f"a perturber is an encoder-decoder such as BART or T5, or a causal LM; {name} is neither"
+            )
         refuse_unless_above_zero(lr=lr)
+        if is_decoder_alone(encoder.model):
+            CausalLM(encoder)  # says in a sentence what sees the tokens that it is to give
+            if encoder.tokenizer.eos_token_id is None:
+                raise FairlabError("the tokenizer has no end token, by which a rewriting ends; take another backbone")
         if not 0 <= decay <= 1:
             raise FairlabError(f"method.decay must lie in 0..1, not {decay}")
         refuse_below(0, weight_decay=weight_decay, warmup=warmup, clip=clip)
@@ -103,13 +114,8 @@ class PerturberTraining(Trained):
         """Cross-entropy of each token of the rewritings, (M,), and whether it is a changed one, (M,)."""
         if not len(batch.targets):
             return empty_share_output(self, 0), batch.changed.flatten()
-        model = self.encoder.model
-        given_NT = batch.targets >= 0
-        logits_MV = model(
-            input_ids=batch.input_ids,
-            attention_mask=batch.attention_mask,
-            decoder_input_ids=shifted(model, batch.targets, self.encoder.padding_id),
-        ).logits[given_NT]
+        given_NT = batch.targets != IGNORED
+        logits_MV = target_logits(self.encoder, batch.input_ids, batch.attention_mask, batch.targets)
         losses_M = nn.functional.cross_entropy(logits_MV.float(), batch.targets[given_NT], reduction="none")
         return losses_M, batch.changed[given_NT]
 
@@ -138,7 +144,7 @@ class PerturberTraining(Trained):
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
         return super().facts() | {
-            "pipeline": "text2text-generation",
+            "pipeline": "text2text-generation" if self.encoder.model.config.is_encoder_decoder else "text-generation",
             "trained_parameters": self.trained_parameters,
         }
 

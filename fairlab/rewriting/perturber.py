@@ -1,7 +1,7 @@
-"""A trained sequence-to-sequence model that turns one person of a text to another attribute.
+"""A trained language model that turns one person of a text to another attribute.
 
 Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 4 (the perturber).
-Shape letters: N texts, S tokens of the longest input, T tokens of the longest output.
+Shape letters: N texts, S tokens of the longest input.
 """
 
 from __future__ import annotations
@@ -12,19 +12,15 @@ from functools import cache
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
-from transformers import PreTrainedModel
-from transformers.modeling_outputs import BaseModelOutput
 
 from fairlab.backbones.backbone import Backbone, batch_progress, batches_by_tokens, pad
 from fairlab.backbones.loading import load_backbone
 from fairlab.lexicons import Lexicon
+from fairlab.rewriting.next_tokens import PERT_SEP, SEP, can_rewrite, ends, longest, start, token_steps
 from fairlab.text.difference import stretches
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, CannotScore, FairlabError
 
-PERT_SEP, SEP = "<PERT_SEP>", "<SEP>"  # added to the tokenizer; the latter joins the fields of a task
-IGNORED = -100  # no target of the loss
 TOKENS_AT_ONCE = 8192  # padded input tokens decoded together
 WORD_OR_SIGN = re.compile(r"<SEP>|\[UNK\]|\w+|[^\w\s]")
 ROOM = 16  # tokens by which a rewriting may be longer than its text
@@ -100,23 +96,24 @@ class Perturber:
     case of what they replace.
 
     Args:
-        backbone: an encoder-decoder that was trained as a perturber.
+        backbone: an encoder-decoder, or a causal LM, that was trained as a perturber.
         format: name of the input's format, one of :data:`FORMATS`; None takes the one that the model was trained with.
         budget: number of padded input tokens in a batch.
 
     Attributes:
-        cut: number of texts so far that were left as they are, since they are longer than the backbone's
-            ``max_length``.
+        cut: number of texts so far that were left as they are, since they are longer than the model reads; see
+            :func:`fairlab.rewriting.next_tokens.longest`.
 
     Raises:
-        CannotScore: the model is no encoder-decoder, or was not trained as a perturber and no format is given.
+        CannotScore: the model is no encoder-decoder and no causal LM, or no format is given and it was not trained as a
+            perturber.
     """
 
     def __init__(self, backbone: Backbone, *, format: str | None = None, budget: int = TOKENS_AT_ONCE) -> None:
-        config = backbone.model.config
-        if not config.is_encoder_decoder:
-            raise CannotScore(f"{type(backbone.model).__name__} is no encoder-decoder; take a perturber")
-        format = format or getattr(config, "perturber_format", None)
+        if not can_rewrite(backbone.model):
+            name = type(backbone.model).__name__
+            raise CannotScore(f"{name} is no encoder-decoder and no causal LM; take a perturber")
+        format = format or getattr(backbone.model.config, "perturber_format", None)
         if format is None:
             raise CannotScore(
                 "the model was not trained as a perturber by fairlab; train it with +experiment=perturber, or name the "
@@ -144,7 +141,7 @@ class Perturber:
         """
         inputs = [source_text(self.format, *each) for each in zip(words, targets, texts, strict=True)]
         token_ids = self.backbone.tokenizer(inputs, verbose=False)["input_ids"] if inputs else []
-        fitting = [k for k, ids in enumerate(token_ids) if len(ids) <= self.backbone.max_length]
+        fitting = [k for k, ids in enumerate(token_ids) if len(ids) <= longest(self.backbone)]
         self.cut += len(inputs) - len(fitting)
         lengths = [len(token_ids[k]) for k in fitting]
         rewritten = list(texts)
@@ -158,7 +155,7 @@ class Perturber:
     def _text(self, token_ids: list[int], original: str) -> str:
         """Generated tokens as text."""
         tokenizer = self.backbone.tokenizer
-        kept = {tokenizer.convert_tokens_to_ids(SEP), tokenizer.unk_token_id}
+        kept = {tokenizer.convert_tokens_to_ids(SEP), tokenizer.unk_token_id} - set(ends(self.backbone))
         dropped = set(tokenizer.all_special_ids) - kept
         text = str(tokenizer.decode([token for token in token_ids if token not in dropped])).strip()
         if tokenizer.tokenize("A") != tokenizer.tokenize("a"):
@@ -179,39 +176,28 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
     Every step runs the decoder on the sequences that are not finished alone.
 
     Args:
-        backbone: an encoder-decoder with its tokenizer.
+        backbone: an encoder-decoder or a causal LM with its tokenizer.
         token_ids: token ids of the inputs, special ones included.
 
     Returns:
         Token ids after the start token, up to and with the one that ends a sequence.
     """
-    model, device = backbone.model, backbone.device
-    settings = model.generation_config
-    ends = settings.eos_token_id if isinstance(settings.eos_token_id, list) else [settings.eos_token_id]
-    forced = settings.forced_bos_token_id
-    input_ids_NS, mask_NS = (tensor.to(device) for tensor in pad(token_ids, backbone.padding_id))
-    most = torch.tensor([min(len(ids) + ROOM, backbone.max_length) for ids in token_ids])
+    device, last = backbone.device, ends(backbone)
+    forced = backbone.model.generation_config.forced_bos_token_id
+    inputs = [tensor.to(device) for tensor in pad(token_ids, backbone.padding_id)]
+    most = torch.tensor([min(len(ids) + ROOM, longest(backbone)) for ids in token_ids])
     outputs: list[list[int]] = [[] for _ in token_ids]
     rows = list(range(len(token_ids)))
     with backbone.measuring():
-        states = model.get_encoder()(input_ids=input_ids_NS, attention_mask=mask_NS).last_hidden_state
-        next_N1 = torch.full((len(rows), 1), settings.decoder_start_token_id, device=device)
-        cache: Any = None
+        decoder = token_steps(backbone, *inputs)
+        next_N1 = torch.full((len(rows), 1), start(backbone), device=device)
         for step in range(int(most.max())):
-            found = model(
-                encoder_outputs=BaseModelOutput(last_hidden_state=states),
-                attention_mask=mask_NS,
-                decoder_input_ids=next_N1,
-                past_key_values=cache,
-                use_cache=True,
-            )
-            cache = found.past_key_values
-            next_N = found.logits[:, -1].float().argmax(dim=-1)
+            next_N = decoder.logits(next_N1).float().argmax(dim=-1)
             if step == 0 and forced is not None:
                 next_N = torch.full_like(next_N, forced)
             for row, token in zip(rows, next_N.tolist(), strict=True):
                 outputs[row].append(token)
-            going = [k for k, row in enumerate(rows) if outputs[row][-1] not in ends and step + 1 < most[row]]
+            going = [k for k, row in enumerate(rows) if outputs[row][-1] not in last and step + 1 < most[row]]
             if not going:
                 break
             next_N1 = next_N[:, None]
@@ -219,28 +205,15 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
             if len(going) <= 0.75 * len(rows):
                 kept = torch.tensor(going, device=device)
                 rows = [rows[k] for k in going]
-                cache.batch_select_indices(kept)
-                states, mask_NS, next_N1 = states[kept], mask_NS[kept], next_N1[kept]
-    return [_ended(ids, ends, int(limit)) for ids, limit in zip(outputs, most, strict=True)]
+                decoder.keep(kept)
+                next_N1 = next_N1[kept]
+    return [_ended(ids, last, int(limit)) for ids, limit in zip(outputs, most, strict=True)]
 
 
 def _ended(token_ids: list[int], ends: Sequence[int], most: int) -> list[int]:
     """The tokens up to the first that ends the sequence, or ``most``."""
     end = next((k + 1 for k, token in enumerate(token_ids) if token in ends), len(token_ids))
     return token_ids[: min(end, most)]
-
-
-def shifted(model: PreTrainedModel, targets_NT: Tensor, padding_id: int) -> Tensor:
-    """What the decoder sees where it is to give the targets, (N, T): those before, behind the start token.
-
-    Args:
-        model: the encoder-decoder that the targets are for.
-        targets_NT: token ids, :data:`IGNORED` at padding.
-        padding_id: token id that is shown in place of padding.
-    """
-    start = model.generation_config.decoder_start_token_id
-    before = targets_NT[:, :-1].masked_fill(targets_NT[:, :-1] == IGNORED, padding_id)
-    return torch.cat([torch.full_like(targets_NT[:, :1], start), before], dim=1)
 
 
 def in_the_case_of(original: str, rewritten: str, fold: Callable[[str], str]) -> str:
@@ -279,7 +252,7 @@ class PerturberWords:
 
     Args:
         lexicon: words of the axis. A perturber needs none; taken because every rewriter is built with a lexicon.
-        model: folder or hub name of an encoder-decoder, such as the ``model`` of a run of ``+experiment=perturber``.
+        model: folder or hub name of a perturber, such as the ``model`` of a run of ``+experiment=perturber``.
         format: name of the input's format, one of :data:`FORMATS`; None takes the one it was trained with by fairlab.
         dtype: torch name of the weights' number format; ``auto`` is bfloat16 on a GPU that has it, else float32.
         seed: not used, as greedy decoding draws nothing; taken because every rewriter is built with a seed.

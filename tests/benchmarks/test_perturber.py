@@ -9,7 +9,7 @@ from transformers import BartConfig, BartForConditionalGeneration
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.perturber import PerturberQuality, by_rules, offset
-from fairlab.data.perturbation_pairs import PerturbationPair
+from fairlab.data.perturbation_pairs import PerturbationPair, part_of
 from fairlab.methods.perturber import add_markers
 from fairlab.rewriting.perturber import Perturber, source_text
 from fairlab.types import CannotScore, FairlabError
@@ -60,6 +60,20 @@ def test_rewriters_side_by_side(backbone, path, monkeypatch):
     assert 0 < found["word_swap", "rouge_2"] <= 100
     again = benchmark.measure(backbone, outcome.items)
     assert {entry.difference for entry in again.comparisons} == {0.0}
+
+
+def test_only_pairs_that_training_left_out_are_measured(backbone, tmp_path, monkeypatch):
+    rows = [dict(zip(FIELDS, (f"He saw {k}.", "He", "woman", f"She saw {k}."), strict=True)) for k in range(100)]
+    file = write_rows(tmp_path / "panda.jsonl", rows)
+    asked = []
+    monkeypatch.setattr(Perturber, "rewrite", lambda _, texts, *__, **___: asked.extend(texts) or texts)
+    benchmark = PerturberQuality(None, ["no/such/text.txt"], [], None, "paper", test_of=file, test=0.1)
+    found = values(benchmark.measure(backbone))
+    assert asked == [row["original"] for row in rows if part_of(row["original"], 0.2, 0.1) == "test"]
+    assert 3 <= len(asked) <= 20
+    assert ("rules", "bleu") in found  # the references are not the rules' own
+    with pytest.raises(FairlabError, match=r"give benchmark\.perturber\.path"):
+        PerturberQuality(None, None, [], None, "paper", test_of=file, test=0.0)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from fairlab.data.perturbation_pairs import PerturbationPair, axis_of, encode_pairs, read_pairs, silver_pairs
+from fairlab.data.perturbation_pairs import (
+    PerturbationPair,
+    PerturbationPairs,
+    axis_of,
+    encode_pairs,
+    part_of,
+    read_pairs,
+    silver_pairs,
+)
 from fairlab.types import FairlabError
 from tests.conftest import write_rows
 
@@ -68,3 +76,36 @@ def test_changed_tokens_are_those_that_the_original_has_not(tiny):
     assert [token for token, mark in zip(tokens, one.changed, strict=True) if mark] == ["he", "his", "own"]
     assert tiny.tokenizer.decode(one.source).startswith("[CLS] she, man")
     assert json.loads(json.dumps(one.changed)) == [0, 1, 0, 1, 1, 0, 0]
+
+
+def a_file(folder, texts):
+    rows = [
+        {**ROW, "original": f"he saw boat {k}", "target_attribute": target, "perturbed": f"{target} saw boat {k}"}
+        for k in range(texts)
+        for target in ("woman", "non-binary")
+    ]
+    return str(write_rows(folder / "panda.jsonl", rows))
+
+
+def split(path, encoder, **changes):
+    values = {"paths": None, "axes": [], "format": "paper", "validation": 0.2, "test": 0.1, "batch_size": 8}
+    return PerturbationPairs(path=path, limit=None, encoder=encoder, epochs=1, **values | {"seed": 0} | changes)
+
+
+def test_a_text_is_trained_on_or_validated_with_or_tested_on(tiny, tmp_path):
+    path = a_file(tmp_path, 400)
+    data = split(path, tiny)
+    parts = {name: {pair.original for pair in pairs} for name, pairs in data.pairs.items()}
+    left_out = {pair.original for pair in read_pairs(path)} - parts["train"] - parts["validation"]
+    assert not parts["train"] & parts["validation"]
+    assert [len(parts["train"]), len(parts["validation"]), len(left_out)] == pytest.approx([280, 80, 40], abs=24)
+    assert {part_of(text, 0.2, 0.1) for text in left_out} == {"test"}
+    assert {part_of(text, 0.0, 0.1) for text in left_out} == {"test"}  # as the benchmark asks
+    assert data.facts()["test_pairs"] == 2 * len(left_out)
+    other = split(path, tiny, seed=1)
+    assert {pair.original for pair in other.pairs["train"]} == parts["train"]
+
+
+def test_shares_that_leave_nothing_to_train_on_are_refused(tiny, tmp_path):
+    with pytest.raises(FairlabError, match=r"both together below 1: 0\.5, 0\.5"):
+        split(a_file(tmp_path, 4), tiny, validation=0.5, test=0.5)

@@ -102,6 +102,7 @@ def reduced(experiment, folders, bart):
         "fairberta": [*bert, "data.paths=[texts.txt]", *lines, *perplexity],
         "fairtune_glue": [*tiny_backbone(folders["bert"]), "data.path=rte", *few],
         "perturber": [f"backbone.name={bart}", "backbone.max_length=64", *two_steps, *few, *pairs],
+        "perturber_smollm2": [*tiny_backbone(folders["llama"]), "backbone.max_length=64", *two_steps, *few, *pairs],
         "biaser_llm": [*llama, "augmentation=cda_text", "data.expandable=false", *causal, *mb_index],
         "glue": [*tiny_backbone(folders["bert"]), "data.path=sst2", *few],
         "razor_fever": [*claims, "data.task=fever_two_way", "data.path=data/fever_two_way"],

@@ -14,7 +14,7 @@ FIELDS = ("original", "selected_word", "target_attribute", "perturbed")
 
 @pytest.fixture
 def pairs(tmp_path):
-    rows = [(f"He saw the {WORDS[k % 11]} {k}.", "He", "woman", f"She saw the {WORDS[k % 11]} {k}.") for k in range(24)]
+    rows = [(f"He saw the {WORDS[k % 11]} {k}.", "He", "woman", f"She saw the {WORDS[k % 11]} {k}.") for k in range(40)]
     return write_rows(tmp_path / "pairs.jsonl", [dict(zip(FIELDS, row, strict=True)) for row in rows])
 
 
@@ -33,10 +33,8 @@ def test_a_perturber_at_paper_scale_takes_two_steps_and_loads(run, tmp_path, tin
         f"backbone.name={tiny_bart}",
         "backbone.max_length=64",
         f"data.path={pairs}",
-        "data.batch_size=11",
+        "data.batch_size=15",
         "method.epochs=1",
-        f"benchmark.perturber.path={pairs}",
-        "benchmark.perturber.paths=null",
         "trainer.accelerator=cpu",
     )
     assert done.returncode == 0, done.stderr
@@ -51,8 +49,8 @@ def test_a_perturber_at_paper_scale_takes_two_steps_and_loads(run, tmp_path, tin
     again = run(
         f"model={folder}",
         "benchmark=perturber",
-        f"benchmark.perturber.path={pairs}",
-        "benchmark.perturber.paths=null",
+        f"benchmark.perturber.test_of={pairs}",
+        "benchmark.perturber.test=0.1",
         entry="evaluate",
     )
     assert again.returncode == 0, again.stderr

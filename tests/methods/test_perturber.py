@@ -6,12 +6,21 @@ import json
 import lightning
 import pytest
 import torch
-from transformers import BartConfig, BartForConditionalGeneration, T5Config, T5ForConditionalGeneration
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    BertConfig,
+    BertLMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.perturbation_pairs import PerturbationPairs
 from fairlab.methods.perturber import PerturberTraining, add_markers
-from fairlab.types import FairlabError
+from fairlab.types import CannotScore, FairlabError
 from tests.conftest import WORDS
 
 VALUES = {
@@ -171,5 +180,54 @@ def test_bad_values_are_refused(seq2seq, tiny):
     ):
         with pytest.raises(FairlabError, match=words):
             PerturberTraining(seq2seq, **VALUES | changes)
-    with pytest.raises(FairlabError, match="an encoder-decoder such as BART or T5, which BertModel is not"):
+    with pytest.raises(FairlabError, match="or a causal LM; BertModel is neither"):
         PerturberTraining(tiny, **VALUES)
+
+
+@pytest.fixture
+def decoder(byte_tokenizer):
+    torch.manual_seed(0)
+    words = copy.deepcopy(byte_tokenizer)
+    size = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    ids = {"vocab_size": len(words), "bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": True}
+    model = LlamaForCausalLM(LlamaConfig(**size, **ids, max_position_embeddings=256))
+    return Backbone(model.eval(), words, pooling="mean", max_length=96, normalize=False)
+
+
+def test_a_causal_lm_is_trained_on_the_rewriting_alone(decoder, tmp_path):
+    method = PerturberTraining(decoder, **VALUES)
+    data = make_data(decoder, tmp_path)
+    reference = copy.deepcopy(decoder.model)
+    batch = next(iter(data.train_dataloader()))
+    losses = recorded(method)
+    fit(method, data, max_steps=1)
+    marker = decoder.tokenizer.convert_tokens_to_ids("<PERT_SEP>")
+    total, count = 0.0, 0
+    for source, mask, target in zip(batch.input_ids, batch.attention_mask, batch.targets, strict=True):
+        read, given = source[mask == 1].tolist(), target[target >= 0].tolist()
+        labels = [-100] * (len(read) + 1) + given
+        loss = reference(input_ids=torch.tensor([[*read, marker, *given]]), labels=torch.tensor([labels])).loss
+        total, count = total + loss.item() * len(given), count + len(given)
+    assert losses[0] == pytest.approx(total / count, rel=1e-5)
+    assert decoder.model.config.perturber_format == "paper"
+    assert method.facts()["pipeline"] == "text-generation"
+
+
+def test_a_causal_lm_learns_a_handful_of_pairs_and_keeps_its_tied_words(decoder, tmp_path):
+    method = PerturberTraining(decoder, **VALUES | {"epochs": 60, "train_embeddings": False})
+    before = decoder.model.get_input_embeddings().weight.clone()
+    losses = recorded(method)
+    fit(method, make_data(decoder, tmp_path, count=8, epochs=60))
+    assert sum(losses[-5:]) < 0.9 * sum(losses[:5])  # its words are random and stay, so it learns slowly
+    assert torch.equal(decoder.model.get_input_embeddings().weight, before)
+    assert torch.equal(decoder.model.get_output_embeddings().weight, before)
+
+
+def test_a_causal_lm_that_cannot_end_or_sees_ahead_is_refused(decoder, tokenizer):
+    bert = BertLMHeadModel(BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64))
+    both_ways = Backbone(bert.eval(), tokenizer, pooling="mean", max_length=48, normalize=False)
+    with pytest.raises(CannotScore):
+        PerturberTraining(both_ways, **VALUES)
+    decoder.tokenizer.eos_token = None
+    with pytest.raises(FairlabError, match="has no end token"):
+        PerturberTraining(decoder, **VALUES)

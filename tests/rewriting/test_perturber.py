@@ -11,6 +11,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.export import export_backbone
 from fairlab.lexicons import load_lexicon
 from fairlab.methods.perturber import add_markers
+from fairlab.rewriting.next_tokens import shifted
 from fairlab.rewriting.perturber import (
     PERT_SEP,
     SEP,
@@ -19,7 +20,6 @@ from fairlab.rewriting.perturber import (
     greedy,
     in_the_case_of,
     load_perturber,
-    shifted,
     source_text,
 )
 from fairlab.types import CannotScore, FairlabError
@@ -89,9 +89,8 @@ def test_sequences_that_end_early_are_cut_there(tokenizer):
 
 
 def test_the_decoder_sees_the_tokens_before(tokenizer):
-    model = bart()
     targets = torch.tensor([[5, 6, 102], [7, 102, -100]])
-    assert shifted(model, targets, 0).tolist() == [[102, 5, 6], [102, 7, 102]]
+    assert shifted(backbone_of(bart(), tokenizer), targets).tolist() == [[102, 5, 6], [102, 7, 102]]
 
 
 @pytest.mark.parametrize(

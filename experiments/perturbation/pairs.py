@@ -1,0 +1,237 @@
+"""The pairs that the perturber of pretrained weights is trained on, in PANDA's columns.
+
+    FAIRLAB_DATA=... python -m experiments.perturbation.pairs OUT.jsonl [--groups FOLDER]     # writes pairs.json beside
+
+Three sorts: sentences of published corpora with one person turned by the rules (algorithm 1's draw of a word and a
+target; only what the verifiers pass); the groups written for fairlab, of their training split; and, from
+``--groups``, the output folder of ``fairlab.augment`` with ``augmentation.filter=keep``, groups of a language model
+that polarity and kinds pass. A part of the pairs is then spoiled alike on both sides, as rules, which need capitals and
+a parse, could not have made them: in lower case, in capitals, without the last sign, with a slip of the typist, or with
+a clause left out. The pairs hold sentences of others and are no part of the project; their counts and hash are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeGuard
+
+from experiments.llm.compare import rows
+from experiments.llm.texts import SOURCES, sentences
+from experiments.perturbation.references import references
+from experiments.rewriting.sets import published
+from fairlab.data.groups import read_groups
+from fairlab.data.perturbation_pairs import PerturbationPair, axis_of, silver_pairs
+from fairlab.files import sha256, write_whole
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.verifiers import load_verifiers
+from fairlab.text.difference import stretches
+
+RECORD = Path(__file__).parent / "pairs.json"
+SEED = 7
+MEASURED_ON = "corpora/newstest/newstest2012.en"  # by benchmark=perturber, so nothing is trained on
+SHORTEST, LONGEST = 5, 20  # words; short, for a training on one processor
+PER_SOURCE = {"gender": 400, "race": 2500, "age": 1200}  # sentences with a listed word that the rules are tried on
+RULES = {"gender": 1200, "race": 1200, "age": 1200}  # pairs
+WRITTEN, MODEL = 400, 600
+SPOILED = {"lower": 0.22, "upper": 0.04, "unsigned": 0.08, "typo": 0.08, "clause": 0.08}
+WORD = re.compile(r"\w+(?:['’-]\w+)*")
+
+
+def corpus(axis: str) -> list[str]:
+    """Sentences of all sources but the one measured on, in a drawn order, no more of one source than ``PER_SOURCE``."""
+    listed = re.compile(rf"\b(?:{'|'.join(map(re.escape, words_of(axis)))})\b", re.IGNORECASE)
+    found = []
+    for source, texts in all_sentences():
+        pool = sorted({text for text in texts if listed.search(text) and "<" not in text})
+        random.Random(f"{SEED} {axis} {source}").shuffle(pool)
+        found += pool[: PER_SOURCE[axis]]
+    return found
+
+
+def words_of(axis: str) -> list[str]:
+    """All listed words of an axis, longest first."""
+    lexicon = load_lexicon(axis)
+    terms = {term for attribute in lexicon.attributes for term in lexicon.terms(attribute)}
+    return sorted(terms, key=lambda term: (-len(term), term))
+
+
+def all_sentences() -> Iterator[tuple[str, Iterator[str]]]:
+    """Every source with its sentences."""
+    for source, kind in SOURCES.items():
+        if source != MEASURED_ON:
+            yield source, sentences(source, kind)
+    for end in ("pos", "neg"):
+        source = f"corpora/rt_polarity/rt-polarity.{end}"
+        yield source, (line.strip() for line in published(source).read_text(encoding="latin-1").splitlines())
+    lines = published("glue/SNLI/validation.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    yield "glue/SNLI/validation.tsv", (line.split("\t")[0] for line in lines)
+
+
+def by_rules(axis: str) -> list[PerturbationPair]:
+    """Pairs of an axis that the verifiers pass; where sentences are few, more than one draw of each."""
+    verifiers = load_verifiers(["words", "harms", *(["kinds"] if axis == "gender" else [])], load_lexicon(axis))
+    texts = [text for text in corpus(axis) if SHORTEST <= len(text.split()) <= LONGEST]
+    found: dict[PerturbationPair, None] = {}
+    for draw in range(8):
+        for pair in silver_pairs(texts, [axis], SEED + draw, None if draw else 2 * RULES[axis]):
+            if not any(one.fault(pair.original, {pair.target: pair.perturbed}) for one in verifiers):
+                found.setdefault(pair)
+        if len(found) >= RULES[axis]:
+            break
+    return drawn(list(found), RULES[axis], axis)
+
+
+def written() -> list[PerturbationPair]:
+    """Two versions of every group that came with fairlab for training."""
+    groups = [group for name in ("people", "short") for group in read_groups(f"embedded/{name}")]
+    made = [between(group.versions) for group in groups if group.extra.get("split", "train") == "train"]
+    return drawn([pair for pair in made if fits(pair)], WRITTEN, "written")
+
+
+def by_model(folder: Path) -> list[PerturbationPair]:
+    """A sentence and one other version of every group that polarity and kinds pass."""
+    verifiers = load_verifiers(["polarity", "kinds"], load_lexicon("gender"))
+    made = []
+    for row in rows(folder, "data"):
+        if any(one.fault(row["source_text"], row["versions"]) for one in verifiers):
+            continue
+        made.append(between(row["versions"], row["source_text"]))
+    return drawn([pair for pair in made if fits(pair)], MODEL, "model")
+
+
+def fits(pair: PerturbationPair | None) -> TypeGuard[PerturbationPair]:
+    """Whether there is a pair, of a sentence of the right length."""
+    return pair is not None and SHORTEST <= len(pair.original.split()) <= LONGEST
+
+
+def between(versions: dict[str, str], original: str | None = None) -> PerturbationPair | None:
+    """A pair from one version, or the original, to another, told the first differing word; None where none differs."""
+    draw = random.Random(f"{SEED} {sorted(versions.items())}")
+    if original is None:
+        original = versions[draw.choice([name for name in versions if name != "neutral"])]
+    target = draw.choice(sorted(name for name in versions if versions[name] != original))
+    words, others = WORD.findall(original), WORD.findall(versions[target])
+    word = next((old[0] for old, new in stretches(words, others) if old and old != new), None)
+    if word is None:
+        return None
+    return PerturbationPair(original, word, "non-binary" if target == "neutral" else target, versions[target])
+
+
+def drawn(pairs: list[PerturbationPair], count: int, what: str) -> list[PerturbationPair]:
+    """So many of the pairs."""
+    return random.Random(f"{SEED} {what}").sample(pairs, min(count, len(pairs)))
+
+
+def spoiled(pair: PerturbationPair) -> tuple[PerturbationPair, str]:
+    """The pair with both sides changed alike, and how; most pairs stay."""
+    draw = random.Random(f"{SEED} {pair}")
+    chosen = draw.random()
+    for name, share in SPOILED.items():
+        if chosen < share:
+            made = CHANGES[name](pair, draw)
+            return (pair, "as it was") if made is None else (made, name)
+        chosen -= share
+    return pair, "as it was"
+
+
+def lower(pair: PerturbationPair, draw: random.Random) -> PerturbationPair:
+    """In lower case."""
+    return PerturbationPair(pair.original.lower(), pair.word.lower(), pair.target, pair.perturbed.lower())
+
+
+def upper(pair: PerturbationPair, draw: random.Random) -> PerturbationPair:
+    """In capitals."""
+    return PerturbationPair(pair.original.upper(), pair.word.upper(), pair.target, pair.perturbed.upper())
+
+
+def unsigned(pair: PerturbationPair, draw: random.Random) -> PerturbationPair | None:
+    """Without the sign at the end."""
+    original, perturbed = (re.sub(r"\s*[.!?]+$", "", text) for text in (pair.original, pair.perturbed))
+    return PerturbationPair(original, pair.word, pair.target, perturbed) if original != pair.original else None
+
+
+def typo(pair: PerturbationPair, draw: random.Random) -> PerturbationPair | None:
+    """Two letters exchanged, or one left out, in a long word that neither is selected nor changes."""
+    both = [word for word in dict.fromkeys(WORD.findall(pair.original)) if len(word) > 4 and word != pair.word]
+    kept = [
+        word
+        for word in both
+        if all(len(re.findall(whole(word), text)) == 1 for text in (pair.original, pair.perturbed))
+    ]
+    if not kept:
+        return None
+    word = draw.choice(kept)
+    place = draw.randrange(1, len(word) - 2)
+    two = word[place : place + 2]
+    slip = word[:place] + (two[::-1] if draw.random() < 0.5 else two[1]) + word[place + 2 :]
+    texts = [re.sub(whole(word), slip, text) for text in (pair.original, pair.perturbed)]
+    return PerturbationPair(texts[0], pair.word, pair.target, texts[1])
+
+
+def clause(pair: PerturbationPair, draw: random.Random) -> PerturbationPair | None:
+    """Without one of the stretches between commas, of which the selected word's stays."""
+    parts = [re.split(r"(?<=[,;:]) ", text) for text in (pair.original, pair.perturbed)]
+    if len(parts[0]) != len(parts[1]):
+        return None
+    places = [k for k, part in enumerate(parts[0]) if not re.search(whole(pair.word), part)]
+    if not places:
+        return None
+    left_out = draw.choice(places)
+    texts = [" ".join(part for k, part in enumerate(side) if k != left_out) for side in parts]
+    if texts[0] == texts[1] or len(texts[0].split()) < SHORTEST:
+        return None
+    return PerturbationPair(texts[0], pair.word, pair.target, texts[1])
+
+
+def whole(word: str) -> str:
+    """A pattern that finds a word, and no part of another."""
+    return rf"(?<!\w){re.escape(word)}(?!\w)"
+
+
+CHANGES = {"lower": lower, "upper": upper, "unsigned": unsigned, "typo": typo, "clause": clause}
+
+
+def main(out: Path, groups: Path | None) -> None:
+    """Write the pairs, and what they are."""
+    sorts = {f"rules, {axis}": by_rules(axis) for axis in RULES}
+    sorts["written"] = written()
+    if groups is not None:
+        sorts["model"] = by_model(groups)
+    measured = {
+        text.casefold() for pairs in references().values() for one in pairs for text in (one.original, one.perturbed)
+    }
+    lines, changes = [], Counter[str]()
+    for name, pairs in sorts.items():
+        sorts[name] = [pair for pair in pairs if not {pair.original.casefold(), pair.perturbed.casefold()} & measured]
+        for pair in sorts[name]:
+            made, how = spoiled(pair)
+            changes[how] += 1
+            values = (made.original, made.word, made.target, made.perturbed)
+            columns = ("original", "selected_word", "target_attribute", "perturbed")
+            lines.append(json.dumps(dict(zip(columns, values, strict=True)), ensure_ascii=False) + "\n")
+    random.Random(SEED).shuffle(lines)
+    write_whole(out, "".join(lines))
+    axes = Counter(axis_of(pair.target) for pairs in sorts.values() for pair in pairs)
+    content = {
+        "pairs": len(lines),
+        "sha256": sha256(out),
+        "sorts": {name: len(pairs) for name, pairs in sorts.items()},
+        "axes": dict(axes),
+        "changes": dict(changes),
+    }
+    write_whole(RECORD, json.dumps(content, indent=2) + "\n")
+    print(json.dumps(content, indent=2))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--groups", type=Path, help="folder of a language model's groups")
+    arguments = parser.parse_args()
+    main(arguments.out, arguments.groups)

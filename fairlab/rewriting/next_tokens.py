@@ -1,0 +1,181 @@
+"""The tokens of a rewriting, each given those before it, by an encoder-decoder or by a decoder alone.
+
+A decoder alone reads ``INPUT <PERT_SEP> REWRITING`` as one sequence that ends with its tokenizer's end token; both
+count positions over what is no padding, so that padding may stand between the two.
+Shape letters: N texts, S tokens of the longest input, T of the longest rewriting, M tokens of all rewritings, V
+vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+from fairlab.backbones.backbone import Backbone, body
+from fairlab.backbones.scoring import apply_head
+
+PERT_SEP, SEP = "<PERT_SEP>", "<SEP>"  # added to the tokenizer; the latter joins the fields of a task
+IGNORED = -100  # no target of the loss
+
+
+def can_rewrite(model: PreTrainedModel) -> bool:
+    """Whether the model is an encoder-decoder, or a decoder with a head of a causal LM."""
+    return bool(model.config.is_encoder_decoder) or is_decoder_alone(model)
+
+
+def is_decoder_alone(model: PreTrainedModel) -> bool:
+    """Whether the model is a decoder with a head of a causal LM, and no encoder."""
+    name = type(model).__name__
+    return not model.config.is_encoder_decoder and name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
+
+
+def longest(backbone: Backbone) -> int:
+    """Tokens of an input, and of a rewriting, at most; in a decoder alone both must fit into what it reads."""
+    most = getattr(backbone.model.config, "max_position_embeddings", None)
+    if most is None or not is_decoder_alone(backbone.model):
+        return backbone.max_length
+    return min(backbone.max_length, int(most) // 2)
+
+
+def tokenize_rewritings(backbone: Backbone, texts: Iterable[str]) -> list[list[int]]:
+    """Token ids of rewritings, cut at :func:`longest`, with the token that ends them.
+
+    A decoder alone reads them as they stand in its input: behind a blank.
+    """
+    if not is_decoder_alone(backbone.model):
+        return backbone.tokenize(texts)
+    rows = backbone.tokenizer([f" {text}" for text in texts], add_special_tokens=False, verbose=False)["input_ids"]
+    most = longest(backbone) - 1
+    return [[*ids[:most], *ends(backbone)] for ids in rows]
+
+
+def start(backbone: Backbone) -> int:
+    """The token behind which a rewriting stands."""
+    if is_decoder_alone(backbone.model):
+        return backbone.tokenizer.get_vocab()[PERT_SEP]
+    return int(backbone.model.generation_config.decoder_start_token_id)
+
+
+def ends(backbone: Backbone) -> list[int]:
+    """The tokens that end a rewriting."""
+    if is_decoder_alone(backbone.model):
+        return [int(backbone.tokenizer.eos_token_id)]
+    found = backbone.model.generation_config.eos_token_id
+    return found if isinstance(found, list) else [found]
+
+
+def shifted(backbone: Backbone, targets_NT: Tensor) -> Tensor:
+    """What the decoder sees where it is to give the targets, (N, T): those before, behind the start token.
+
+    Args:
+        backbone: the model that the targets are for.
+        targets_NT: token ids, :data:`IGNORED` at padding, which is shown as the padding token.
+    """
+    before = targets_NT[:, :-1].masked_fill(targets_NT[:, :-1] == IGNORED, backbone.padding_id)
+    return torch.cat([torch.full_like(targets_NT[:, :1], start(backbone)), before], dim=1)
+
+
+def target_logits(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor, targets_NT: Tensor) -> Tensor:
+    """Logits (M, V) of the targets that are no padding, row by row, each given its input and the targets before."""
+    model, given_NT = backbone.model, targets_NT != IGNORED
+    seen_NT = shifted(backbone, targets_NT)
+    if not is_decoder_alone(model):
+        logits_NTV: Tensor = model(input_ids=input_ids_NS, attention_mask=mask_NS, decoder_input_ids=seen_NT).logits
+        return logits_NTV[given_NT]
+    mask = torch.cat([mask_NS, given_NT.to(mask_NS)], dim=1)
+    output = body(model)(
+        input_ids=torch.cat([input_ids_NS, seen_NT], dim=1),
+        attention_mask=mask,
+        position_ids=counted_positions(mask),
+        use_cache=False,
+    )
+    states_NT = output.last_hidden_state[:, input_ids_NS.shape[1] :]
+    return apply_head(model, output, states_NT[given_NT])
+
+
+def counted_positions(mask_NS: Tensor) -> Tensor:
+    """Positions (N, S), counted over what is no padding."""
+    return (mask_NS.cumsum(dim=1) - 1).clamp(min=0)
+
+
+class TokenSteps(Protocol):
+    """Greedy decoding of several texts, one token after the other."""
+
+    def logits(self, next_N1: Tensor) -> Tensor:
+        """Logits (N, V) of what follows the tokens given."""
+        ...
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with these rows alone."""
+        ...
+
+
+class EncoderDecoderSteps:
+    """The steps of an encoder-decoder, whose encoder reads the inputs (N, S) once."""
+
+    def __init__(self, backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> None:
+        self.model = backbone.model
+        self.mask = mask_NS
+        encoder = self.model.get_encoder()
+        self.states = encoder(input_ids=input_ids_NS, attention_mask=mask_NS).last_hidden_state
+        self.cache: Any = None
+
+    def logits(self, next_N1: Tensor) -> Tensor:
+        """Logits (N, V) of what follows the tokens given."""
+        found = self.model(
+            encoder_outputs=BaseModelOutput(last_hidden_state=self.states),
+            attention_mask=self.mask,
+            decoder_input_ids=next_N1,
+            past_key_values=self.cache,
+            use_cache=True,
+        )
+        self.cache = found.past_key_values
+        logits: Tensor = found.logits[:, -1]
+        return logits
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with these rows alone."""
+        self.cache.batch_select_indices(rows)
+        self.states, self.mask = self.states[rows], self.mask[rows]
+
+
+class DecoderSteps:
+    """The steps of a decoder alone, which reads the inputs (N, S) once and keeps what attention needs of them."""
+
+    def __init__(self, backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> None:
+        self.model = backbone.model
+        self.mask = mask_NS
+        read = body(self.model)(
+            input_ids=input_ids_NS, attention_mask=mask_NS, position_ids=counted_positions(mask_NS), use_cache=True
+        )
+        self.cache: Any = read.past_key_values
+
+    def logits(self, next_N1: Tensor) -> Tensor:
+        """Logits (N, V) of what follows the tokens given."""
+        self.mask = torch.cat([self.mask, torch.ones_like(next_N1)], dim=1)
+        found = self.model(
+            input_ids=next_N1,
+            attention_mask=self.mask,
+            position_ids=counted_positions(self.mask)[:, -1:],
+            past_key_values=self.cache,
+            use_cache=True,
+        )
+        logits: Tensor = found.logits[:, -1]
+        return logits
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with these rows alone."""
+        self.cache.batch_select_indices(rows)
+        self.mask = self.mask[rows]
+
+
+def token_steps(backbone: Backbone, input_ids_NS: Tensor, mask_NS: Tensor) -> TokenSteps:
+    """The steps by which a model rewrites its inputs."""
+    kind = DecoderSteps if is_decoder_alone(backbone.model) else EncoderDecoderSteps
+    return kind(backbone, input_ids_NS, mask_NS)
