@@ -14,7 +14,6 @@ pairs are resampled.
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -24,7 +23,7 @@ import numpy as np
 
 import fairlab
 from experiments.perturbation.paired import Samples, compared, finished
-from experiments.rewriting.sets import bias_words
+from experiments.rewriting.sets import exchanged, partners
 from fairlab.backbones.classification import Classifier
 from fairlab.benchmarks.classification import predictions
 from fairlab.data.published.task_files import read_task
@@ -35,31 +34,11 @@ from fairlab.run.environment import environment
 
 TASK, SPLIT = "snli_validation", "test"
 COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink")  # black, white and brown may be people's
-WORD = re.compile(r"[\w']+")
-
-
-def partners() -> dict[str, str]:
-    """The words of bias-bench's pairs, each with its partner, the first where it stands in several pairs."""
-    found: dict[str, str] = {}
-    for man, woman in bias_words():
-        found.setdefault(man, woman)
-        found.setdefault(woman, man)
-    return found
 
 
 def next_colours() -> dict[str, str]:
     """Every colour with the one that takes its place."""
     return dict(zip(COLOURS, (*COLOURS[1:], COLOURS[0]), strict=True))
-
-
-def exchanged(text: str, partner: Mapping[str, str]) -> str:
-    """A text with every word that has a partner exchanged for it, its case kept."""
-
-    def other(match: re.Match[str]) -> str:
-        new = partner.get(match[0].lower(), match[0])
-        return new.capitalize() if match[0][0].isupper() and new != match[0] else new
-
-    return WORD.sub(other, text)
 
 
 KINDS: dict[str, Callable[[], dict[str, str]]] = {"57_pairs": partners, "colours": next_colours}

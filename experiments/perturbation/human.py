@@ -26,9 +26,9 @@ from typing import Any
 
 from experiments.llm.compare import counted, versions
 from experiments.llm.human import sentences
-from experiments.perturbation.references import LOWER, WORD, Half, lowered, references
+from experiments.perturbation.references import LOWER, Half, lowered, references
 from experiments.rewriting.labelled import AXES, Labelled, read_labelled
-from experiments.rewriting.sets import bias_words
+from experiments.rewriting.sets import exchanged, partners
 from fairlab.benchmarks.perturber import by_rules, by_word_swap
 from fairlab.data.perturbation_pairs import PerturbationPair
 from fairlab.files import write_whole
@@ -45,17 +45,8 @@ Rewriter = Callable[[Sequence[PerturbationPair]], Sequence[str | None]]
 
 def by_pairs(pairs: Sequence[PerturbationPair]) -> list[str]:
     """Every text with each of the 57 pairs' words by its partner, case kept."""
-    partner: dict[str, str] = {}
-    for man, woman in bias_words():
-        partner.setdefault(man, woman)
-        partner.setdefault(woman, man)
-
-    def swapped(match: re.Match[str]) -> str:
-        found = match[0]
-        new = partner.get(found.lower(), found)
-        return new.capitalize() if found[0].isupper() and new != found else new
-
-    return [WORD.sub(swapped, pair.original) for pair in pairs]
+    partner = partners()
+    return [exchanged(pair.original, partner) for pair in pairs]
 
 
 # Runs in AugLy's environment: sentences in, sentences out.

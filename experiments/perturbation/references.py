@@ -22,13 +22,12 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from experiments.rewriting.sets import Rewriting, crows, published, winogender
+from experiments.rewriting.sets import WORD, Rewriting, crows, published, winogender
 from fairlab.data.perturbation_pairs import PerturbationPair
 from fairlab.text.difference import stretches
 
 Half = Literal["development", "held out"]
 LOWER = ", lower case"
-WORD = re.compile(r"[\w']+")
 TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 ARTICLES = {"a", "an", "the"}
 # What may stand on one side of a difference, after an article, in lower case and hyphens as blanks.

@@ -7,6 +7,7 @@ import difflib
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from fairlab.types import DataUnavailable, Group
 
 # Third-person singular pronouns, beside the attribute words of bias-bench.
 PRONOUNS = frozenset("he she him her his hers himself herself".split())
+WORD = re.compile(r"[\w']+")
 TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
@@ -44,6 +46,25 @@ def bias_words() -> list[tuple[str, str]]:
     """The 57 pairs (man, woman) of bias-bench's attribute words, titles without their dot."""
     content = json.loads(published("word_lists/bias-bench/bias_attribute_words.json").read_text(encoding="utf-8"))
     return [(man.strip("."), woman.strip(".")) for man, woman in content["gender"]]
+
+
+def partners() -> dict[str, str]:
+    """The words of these pairs, each with its partner, the first where it stands in several pairs."""
+    found: dict[str, str] = {}
+    for man, woman in bias_words():
+        found.setdefault(man, woman)
+        found.setdefault(woman, man)
+    return found
+
+
+def exchanged(text: str, partner: Mapping[str, str]) -> str:
+    """A text with every word that has a partner exchanged for it, its case kept."""
+
+    def other(match: re.Match[str]) -> str:
+        new = partner.get(match[0].lower(), match[0])
+        return new.capitalize() if match[0][0].isupper() and new != match[0] else new
+
+    return WORD.sub(other, text)
 
 
 @dataclass(frozen=True)

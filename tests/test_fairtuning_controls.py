@@ -1,0 +1,52 @@
+"""What the fairtuning study compares, by hand."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from experiments.perturbation.controls import changed, next_colours
+from experiments.perturbation.paired import compared, flipped
+from experiments.rewriting.sets import exchanged
+from fairlab.data.published.tasks import Example
+
+
+def test_words_are_exchanged_in_their_case_and_wherever_they_stand():
+    partner = {"he": "she", "she": "he", "man": "woman", "woman": "man"}
+    assert exchanged("He saw a woman; the woman's man.", partner) == "She saw a man; the woman's woman."
+
+
+def test_colours_go_round_and_examples_without_one_are_left_out():
+    examples = [Example("A red car", "A pink car", 0), Example("A car", "A black car", 1)]
+    assert changed(examples, next_colours()) == ([examples[0]], [Example("A blue car", "A red car", 0)])
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two seeds of a classifier on three examples, which have copies of two axes, of one and of none."""
+    for seed, perturbed in ((1, [1, 0, 0]), (2, [1, 1, 0])):
+        folder = tmp_path / "x_rte" / f"seed_{seed}" / "items" / "after"
+        folder.mkdir(parents=True)
+        items = {
+            "dev_axes": [0, 0, -1, -1, -1, -1, 2, -1, -1],  # gender, race and age of every example in turn
+            "dev_original": [0, 0, 0],
+            "dev_perturbed": perturbed,
+        }
+        arrays = {name: np.array(values, dtype=np.float32) for name, values in items.items()}
+        save_file(arrays, folder / "rte_fairscore.safetensors")
+    return tmp_path
+
+
+def test_flips_add_up_over_the_copies_of_an_example(runs):
+    sums, counts = flipped(runs, "x_rte", [1, 2], "rte")
+    assert sums.tolist() == [[100, 0], [100, 100]]
+    assert counts.tolist() == [2, 1]
+    sums, counts = flipped(runs, "x_rte", [1, 2], "rte", "age")
+    assert (sums.tolist(), counts.tolist()) == ([[0], [0]], [1])
+
+
+def test_a_difference_is_over_seeds_and_copies(runs):
+    later = flipped(runs, "x_rte", [1, 2], "rte")
+    change = compared(later, (np.zeros((2, 2)), later[1]), ("rte_fairscore", "dev", "fairscore"), "one less other")
+    assert change.difference == pytest.approx(100 * 3 / 6)  # three flips of two seeds by three copies
+    assert change.n == 3
+    assert change.low <= change.difference <= change.high
