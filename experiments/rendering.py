@@ -15,7 +15,6 @@ from fairlab.reporting.reproduction import (
     footnotes,
     read_matrix,
     rendered_table,
-    shown_cell,
 )
 from fairlab.reproduce import finished_records, normalise
 
@@ -45,29 +44,6 @@ def matrix_table(folder: Path, id_: str, runs: str = "records", *, all_seeds: bo
     """A table of a paper's matrix as it is printed, methods side by side; see :func:`measured`."""
     table, rows = measured(folder, id_, runs, all_seeds=all_seeds)
     return "\n\n".join([rendered_table(table, rows, "github"), *footnotes(table, rows)])
-
-
-def methods_table(
-    folder: Path, id_: str, columns: Mapping[str, str], names: Mapping[str, str] | None = None, runs: str = "records"
-) -> str:
-    """Part of a table of a paper's matrix, a row for each method, without the printed numbers.
-
-    Args:
-        folder: as of :func:`measured`.
-        id_: as of :func:`measured`.
-        columns: their titles, by the column's key.
-        names: what rows are called, by their name in the matrix, in the order they are shown; None takes the rows and
-            their names as they are.
-        runs: as of :func:`measured`.
-    """
-    table, rows = measured(folder, id_, runs, all_seeds=True)
-    places = [table.columns.index(column) for column in columns]
-    by_name = dict(zip((row.name for row in table.rows), rows, strict=True))
-    lines = [
-        [name, *(shown_cell(replace(by_name[row][place], published=None)) for place in places)]
-        for row, name in (names or {row: row for row in by_name}).items()
-    ]
-    return markdown(["", *columns.values()], lines)
 
 
 def measured(

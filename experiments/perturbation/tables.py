@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from statistics import NormalDist, fmean, median, stdev
 from typing import Any
@@ -11,7 +12,7 @@ import yaml
 
 from experiments.perturbation.paired import SPLITS
 from experiments.perturbation.paired import TWINS as TWINS_COMPARED
-from experiments.rendering import interval, markdown, matrix_table, methods_table
+from experiments.rendering import interval, markdown, matrix_table
 from fairlab.metrics.power import detectable_difference
 from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record
@@ -23,7 +24,12 @@ from fairlab.reproduce import finished_records
 FOLDER = Path(__file__).parent
 TWINS = {"roberta": "text as it was", "fairberta": "perturbed text"}
 QUALITY = {"bleu": "BLEU", "rouge_2": "ROUGE-2", "levenshtein": "Levenshtein, words", "exact": "equal, %"}
-METHODS = {"RoBERTa orig. 16GB": "finetuned", "RoBERTa fair 16GB": "fairtuned"}
+ROWS = {  # of the paper's tables
+    ("roberta", "orig"): "RoBERTa orig. 16GB",
+    ("roberta", "fair"): "RoBERTa fair 16GB",
+    ("fairberta", "orig"): "FairBERTa orig. 16GB",
+    ("fairberta", "fair"): "FairBERTa fair 16GB",
+}
 LOWER, CARD = ", lower case", "PANDA's card"
 NEW = "perturber, SmolLM2"
 REWRITERS = {
@@ -43,12 +49,14 @@ TASKS = {
     "sst2_halves": "SST-2",
     "bios": "biographies",
     "rte": "RTE",
-    "stsb": "STS-B",
 }
-MEASURES = {"bios": "macro_f1", "stsb": "pearson"}
 PRINTED = {"qqp_halves": "qqp", "sst2_halves": "sst2"}  # the paper's tasks of which halves are made
-USEFUL = {task: f"{task}/{SPLITS.get(task, 'dev')}/{MEASURES.get(task, 'accuracy')}" for task in TASKS}
+USEFUL = {task: f"{task}/{split}/accuracy" for task, split in SPLITS.items()}
 FAIR = {task: f"{task}_fairscore/{split}/fairscore" for task, split in SPLITS.items()}
+CONTROLS = {
+    "snli_validation_57_pairs": "all gendered words, by another list",
+    "snli_validation_colours": "colours",
+}
 PHASES = {
     "roberta_fair less roberta_orig": "fairtuned less finetuned, text as it was",
     "fairberta_fair less fairberta_orig": "fairtuned less finetuned, perturbed text",
@@ -201,28 +209,31 @@ def of(models: str, task: str) -> list[list[Reading]]:
     return [found[seed].readings for seed in sorted(found)]
 
 
-def medians() -> str:
-    """Fairscores of the seeds, their median and mean, and the paper's median where it has the task."""
+def seeds_of_fairtuning() -> str:
+    """Accuracy and fairscore of every classifier: over seeds, and the paper's median where it has the task."""
     printed = yaml.safe_load((PUBLISHED / "perturbation.yaml").read_text(encoding="utf-8"))["table_5"]
     rows = []
-    for task in SPLITS:
-        for kind, name in KINDS.items():
-            for twin, about in TWINS.items():
-                found = of(f"{twin}_{kind}", task)
-                values = [r.value for readings in found for r in readings if r.key == f"after/{FAIR[task]}"]
-                if not values:
-                    continue
-                column = f"{PRINTED.get(task, task)}_fairscore/dev/fairscore"
-                row = printed["rows"][
-                    f"{'RoBERTa' if twin == 'roberta' else 'FairBERTa'} {kind}. 16GB".replace("fair.", "fair")
-                ]
-                theirs = dict(zip(printed["columns"], row, strict=True)).get(column)
-                mean = f"{fmean(values):.2f} ± {stdev(values):.2f}" if len(values) > 1 else f"{values[0]:.2f}"
-                each = ", ".join(f"{value:.2f}" for value in values)
-                rows.append([TASKS[task], about, name, f"{median(values):.2f}", mean, each, f"{theirs or ''}"])
-    return markdown(
-        ["task", "encoder", "trained on", "median", "mean", "seeds", "printed median, on the paper's files"], rows
-    )
+    for task, kind, twin in product(SPLITS, KINDS, TWINS):
+        found = of(f"{twin}_{kind}", task)
+        accuracy, fairscore = (
+            [reading.value for readings in found for reading in readings if reading.key == f"after/{column}"]
+            for column in (USEFUL[task], FAIR[task])
+        )
+        if not found:
+            continue
+        theirs = dict(zip(printed["columns"], printed["rows"][ROWS[twin, kind]], strict=True))
+        column = f"{PRINTED.get(task, task)}_fairscore/dev/fairscore"
+        each = ", ".join(f"{value:.2f}" for value in fairscore)
+        median_of_theirs = f"{theirs[column]:.2f}" if column in theirs else ""
+        row = [TASKS[task], TWINS[twin], KINDS[kind], spread(accuracy), spread(fairscore), f"{median(fairscore):.2f}"]
+        rows.append([*row, each, median_of_theirs])
+    header = ["task", "encoder", "", "accuracy, %", "fairscore, %", "median", "seeds", "printed median"]
+    return markdown(header, rows)
+
+
+def spread(values: list[float]) -> str:
+    """Mean, and standard deviation over seeds."""
+    return f"{fmean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
 
 
 def changes_of_fairtuning(*, axes: bool = True) -> str:
@@ -243,6 +254,23 @@ def changes_of_fairtuning(*, axes: bool = True) -> str:
         )
     header = ["compared", "task", "reading", "examples or copies", "seeds", "points", "p", "detectable"]
     return markdown(header, rows)
+
+
+def controls() -> str:
+    """Fairscores of SNLI's classifiers on changes that fairtuning was not trained on."""
+    found = Record.load(FOLDER / "records" / "controls")
+    value = {(reading.benchmark, reading.phase): reading for reading in found.readings}
+    rows = [
+        [
+            CONTROLS[change.benchmark],
+            f"{change.n:,}",
+            *(interval(value[change.benchmark, model], 2) for model in ("roberta_orig", "roberta_fair")),
+            f"{change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}]",
+            f"{change.p:.3f}",
+        ]
+        for change in found.comparisons
+    ]
+    return markdown(["exchanged", "pairs", "finetuned, %", "fairtuned, %", "difference, points", "p"], rows)
 
 
 def twins_compared() -> str:
@@ -307,8 +335,7 @@ def readings(axis: str) -> list[list[dict[str, str]]]:
 PAGES = {
     "docs/results.md": {
         "changes": lambda: changes_of_fairtuning(axes=False),
-        "fairtuned": lambda: methods_table(FOLDER, "4", {USEFUL[task]: TASKS[task] for task in TASKS}, METHODS),
-        "fairscores": lambda: methods_table(FOLDER, "5", {FAIR[task]: TASKS[task] for task in FAIR}, METHODS),
+        "fairtuned": seeds_of_fairtuning,
     },
     "experiments/perturbation/README.md": {
         "table_2": lambda: matrix_table(FOLDER, "2"),
@@ -323,9 +350,8 @@ PAGES = {
         "twins_compared": twins_compared,
         "race_tests": race_tests,
         "table_3": lambda: matrix_table(FOLDER, "3"),
-        "table_4": lambda: matrix_table(FOLDER, "4"),
-        "table_5": lambda: matrix_table(FOLDER, "5"),
-        "medians": medians,
+        "fairtuned": seeds_of_fairtuning,
+        "controls": controls,
         "changes": changes_of_fairtuning,
         "table_13": lambda: matrix_table(FOLDER, "13"),
         "audits": audits,
