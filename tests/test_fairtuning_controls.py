@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from experiments.perturbation.controls import changed, next_colours
+from experiments.perturbation.controls import changed, in_the_hypothesis, next_colours
 from experiments.perturbation.paired import compared, flipped
 from experiments.rewriting.sets import exchanged
 from fairlab.data.published.tasks import Example
@@ -17,7 +17,14 @@ def test_words_are_exchanged_in_their_case_and_wherever_they_stand():
 
 def test_colours_go_round_and_examples_without_one_are_left_out():
     examples = [Example("A red car", "A pink car", 0), Example("A car", "A black car", 1)]
-    assert changed(examples, next_colours()) == ([examples[0]], [Example("A blue car", "A red car", 0)])
+    assert changed(examples, next_colours()) == [(examples[0], Example("A blue car", "A red car", 0))]
+
+
+def test_only_the_hypothesis_of_pairs_that_entail_is_exchanged():
+    partner = {"man": "woman", "he": "she"}
+    entails = Example("A man sings", "He sings", 0)
+    others = [Example("A man sings", "He sleeps", 2), Example("A dog barks", "He barks", 0)]
+    assert in_the_hypothesis([entails, *others], partner) == [(entails, Example("A man sings", "She sings", 0))]
 
 
 @pytest.fixture

@@ -5,7 +5,9 @@
 RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=perturbation``, whose classifiers ``roberta_orig``
 and ``roberta_fair`` are measured on SNLI's test file, every Nth pair. *57 pairs* exchanges every word of either gender
 for its partner in both texts, by bias-bench's list, whomever it means: another list than that of the rules which made
-the training data, and no choice of a person, so that the pair's label stays. *Colours* exchanges colours of things,
+the training data, and no choice of a person, so that the pair's label stays. *Hypothesis* exchanges them in the
+hypothesis alone, of pairs that entail and have such words in both texts: now the label must change (*a man sings*, *a
+woman sings*), and a classifier that has learned to overlook gender keeps it. *Colours* exchanges colours of things,
 which has nothing to do with people: were classifiers steadier on it as well, fairtuning would have made them steadier,
 not fairer. OUT gets a ``record.json`` with the share of labels that change, and fairtuned less finetuned; seeds and
 pairs are resampled.
@@ -33,6 +35,7 @@ from fairlab.record import Reading, Record
 from fairlab.run.environment import environment
 
 TASK, SPLIT = "snli_validation", "test"
+Pairs = list[tuple[Example, Example]]  # before and after
 COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink")  # black, white and brown may be people's
 
 
@@ -41,23 +44,37 @@ def next_colours() -> dict[str, str]:
     return dict(zip(COLOURS, (*COLOURS[1:], COLOURS[0]), strict=True))
 
 
-KINDS: dict[str, Callable[[], dict[str, str]]] = {"57_pairs": partners, "colours": next_colours}
-
-
-def changed(examples: list[Example], partner: Mapping[str, str]) -> tuple[list[Example], list[Example]]:
+def changed(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
     """The examples that hold a word with a partner, as they are and exchanged."""
     made = [example.with_fields([exchanged(field, partner) for field in example.fields]) for example in examples]
-    kept = [(one, other) for one, other in zip(examples, made, strict=True) if one != other]
-    return [one for one, _ in kept], [other for _, other in kept]
+    return [pair for pair in zip(examples, made, strict=True) if pair[0] != pair[1]]
 
 
-def flips(folder: Path, pairs: Mapping[str, tuple[list[Example], list[Example]]]) -> dict[str, np.ndarray]:
+def in_the_hypothesis(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
+    """Examples that entail and hold words with partners in both texts, as they are and exchanged in the second alone."""
+    entail = find_task(TASK).labels.index("entailment")
+    fields = [[exchanged(field, partner) for field in example.fields] for example in examples]
+    return [
+        (one, one.with_fields([one.first, second]))
+        for one, (first, second) in zip(examples, fields, strict=True)
+        if one.label == entail and first != one.first and second != one.second
+    ]
+
+
+KINDS: dict[str, Callable[[list[Example]], Pairs]] = {
+    "57_pairs": lambda examples: changed(examples, partners()),
+    "hypothesis": lambda examples: in_the_hypothesis(examples, partners()),
+    "colours": lambda examples: changed(examples, next_colours()),
+}
+
+
+def flips(folder: Path, pairs: Mapping[str, Pairs]) -> dict[str, np.ndarray]:
     """100 for each changed example whose label changes, 0 for the others, by the kind of change."""
     task = find_task(TASK)
     classifier = Classifier(fairlab.load(folder, max_length=128), task.labels)
     return {
-        kind: 100.0 * (predictions(classifier, task, before) != predictions(classifier, task, after))
-        for kind, (before, after) in pairs.items()
+        kind: 100.0 * np.not_equal(*(predictions(classifier, task, list(side)) for side in zip(*some, strict=True)))
+        for kind, some in pairs.items()
     }
 
 
@@ -79,7 +96,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     examples = read_task(TASK, SPLIT)[:: arguments.every]
-    pairs = {kind: changed(examples, made()) for kind, made in KINDS.items()}
+    pairs = {kind: made(examples) for kind, made in KINDS.items()}
     models = ("roberta_orig", "roberta_fair")
     seeds = sorted(set.intersection(*({*finished(arguments.runs, f"{model}_{TASK}")} for model in models)))
     found = {

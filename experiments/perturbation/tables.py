@@ -54,7 +54,8 @@ PRINTED = {"qqp_halves": "qqp", "sst2_halves": "sst2"}  # the paper's tasks of w
 USEFUL = {task: f"{task}/{split}/accuracy" for task, split in SPLITS.items()}
 FAIR = {task: f"{task}_fairscore/{split}/fairscore" for task, split in SPLITS.items()}
 CONTROLS = {
-    "snli_validation_57_pairs": "all gendered words, by another list",
+    "snli_validation_57_pairs": "all gendered words of both texts, by another list",
+    "snli_validation_hypothesis": "those of the hypothesis alone, where the label must change",
     "snli_validation_colours": "colours",
 }
 PHASES = {
