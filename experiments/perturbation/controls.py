@@ -51,7 +51,7 @@ def changed(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
 
 
 def in_the_hypothesis(examples: list[Example], partner: Mapping[str, str]) -> Pairs:
-    """Examples that entail and hold words with partners in both texts, as they are and exchanged in the second alone."""
+    """Examples that entail with words that have partners in both texts, as they are and exchanged in the second."""
     entail = find_task(TASK).labels.index("entailment")
     fields = [[exchanged(field, partner) for field in example.fields] for example in examples]
     return [
