@@ -78,13 +78,11 @@ def flips(folder: Path, pairs: Mapping[str, Pairs]) -> dict[str, np.ndarray]:
     }
 
 
-def share(samples: Samples, kind: str, phase: str) -> Reading:
+def share(samples: Samples, benchmark: str, subset: str, phase: str) -> Reading:
     """The mean share of labels that change, over seeds."""
     low, high = percentile_interval(nested_draws(*samples))
-    value = float(samples[0].mean())
-    return Reading(
-        f"{TASK}_{kind}", SPLIT, "fairscore", value, "%", 0.0, samples[0].shape[1], float(low), float(high), phase=phase
-    )
+    value, number = float(samples[0].mean()), samples[0].shape[1]
+    return Reading(benchmark, subset, "fairscore", value, "%", 0.0, number, float(low), float(high), phase=phase)
 
 
 def main() -> None:
@@ -108,7 +106,7 @@ def main() -> None:
     for kind in KINDS:
         ours = {model: np.stack([one[kind] for one in found[model]]) for model in models}
         samples: dict[str, Samples] = {model: (values, np.ones(values.shape[1])) for model, values in ours.items()}
-        record.readings += [share(samples[model], kind, model) for model in models]
+        record.readings += [share(samples[model], f"{TASK}_{kind}", SPLIT, model) for model in models]
         place = (f"{TASK}_{kind}", SPLIT, "fairscore")
         record.comparisons.append(
             compared(samples["roberta_fair"], samples["roberta_orig"], place, "roberta_fair less roberta_orig")
