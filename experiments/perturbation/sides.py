@@ -78,7 +78,7 @@ def main() -> None:
             samples: dict[str, Samples] = {
                 model: (values[:, sides == one], np.ones((sides == one).sum())) for model, values in found.items()
             }
-            record.readings += [share(samples[model], task, one, model) for model in MODELS]
+            record.readings += [share(samples[model], f"{task}_fairscore", one, model) for model in MODELS]
             place = (f"{task}_fairscore", one, "fairscore")
             record.comparisons.append(
                 compared(samples["roberta_fair"], samples["roberta_orig"], place, "roberta_fair less roberta_orig")
