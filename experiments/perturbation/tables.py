@@ -53,6 +53,11 @@ TASKS = {
 PRINTED = {"qqp_halves": "qqp", "sst2_halves": "sst2"}  # the paper's tasks of which halves are made
 USEFUL = {task: f"{task}/{split}/accuracy" for task, split in SPLITS.items()}
 FAIR = {task: f"{task}_fairscore/{split}/fairscore" for task, split in SPLITS.items()}
+BECAME = {
+    "both": "both texts turned",
+    "one": "one turned, the other without a word of the axis",
+    "half": "one turned, the other with a word that stayed",
+}
 CONTROLS = {
     "snli_validation_57_pairs": "all gendered words of both texts, by another list",
     "snli_validation_hypothesis": "those of the hypothesis alone, where the label must change",
@@ -274,6 +279,24 @@ def controls() -> str:
     return markdown(["exchanged", "pairs", "finetuned, %", "fairtuned, %", "difference, points", "p"], rows)
 
 
+def sides() -> str:
+    """Fairscores of pairs by what became of both texts."""
+    found = Record.load(FOLDER / "records" / "sides")
+    value = {(reading.benchmark, reading.subset, reading.phase): reading for reading in found.readings}
+    rows = [
+        [
+            TASKS[change.benchmark.removesuffix("_fairscore")],
+            BECAME[change.subset],
+            f"{change.n:,}",
+            *(interval(value[change.benchmark, change.subset, run], 2) for run in ("roberta_orig", "roberta_fair")),
+            f"{change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}]",
+            f"{change.p:.3f}",
+        ]
+        for change in found.comparisons
+    ]
+    return markdown(["task", "copies", "number", "finetuned, %", "fairtuned, %", "difference, points", "p"], rows)
+
+
 def twins_compared() -> str:
     """Perturbed text less text as it was, paired over the same items."""
     paired = Record.load(FOLDER / "records" / "paired").comparisons
@@ -353,6 +376,7 @@ PAGES = {
         "table_3": lambda: matrix_table(FOLDER, "3"),
         "fairtuned": seeds_of_fairtuning,
         "controls": controls,
+        "sides": sides,
         "changes": changes_of_fairtuning,
         "table_13": lambda: matrix_table(FOLDER, "13"),
         "audits": audits,

@@ -6,8 +6,10 @@ from safetensors.numpy import save_file
 
 from experiments.perturbation.controls import changed, in_the_hypothesis, next_colours
 from experiments.perturbation.paired import compared, flipped
+from experiments.perturbation.tables import FOLDER
 from experiments.rewriting.sets import exchanged
 from fairlab.data.published.tasks import Example
+from fairlab.record import Record
 
 
 def test_words_are_exchanged_in_their_case_and_wherever_they_stand():
@@ -57,3 +59,36 @@ def test_a_difference_is_over_seeds_and_copies(runs):
     assert change.difference == pytest.approx(100 * 3 / 6)  # three flips of two seeds by three copies
     assert change.n == 3
     assert change.low <= change.difference <= change.high
+
+
+def changes_of(name):
+    return {one.key: one for one in Record.load(FOLDER / "records" / name).comparisons}
+
+
+def test_what_the_page_says_of_fairtuning_is_what_the_records_hold():
+    paired, phase = changes_of("paired"), "roberta_fair less roberta_orig"
+    for task in ("snli_validation/test", "qqp_halves/dev"):
+        name, split = task.split("/")
+        assert paired[f"{phase}/{name}_fairscore/{split}/fairscore"].high < -1
+    for task in ("sst2_halves", "bios"):
+        change = paired[f"{phase}/{task}_fairscore/dev/fairscore"]
+        assert change.low < 0 < change.high
+        assert 1.2 < 2.8 * (change.high - change.low) / 3.92 < 2.0  # the difference that would have been found
+    assert all(one.low < 0 < one.high for key, one in paired.items() if key.startswith(phase) and "accuracy" in key)
+    perturbed = paired["fairberta_orig less roberta_orig/snli_validation_fairscore/test/fairscore"]
+    assert perturbed.high > 0
+
+
+def test_what_the_page_says_of_both_texts_and_of_controls_is_what_the_records_hold():
+    sides, controls, phase = changes_of("sides"), changes_of("controls"), "roberta_fair less roberta_orig"
+    both = sides[f"{phase}/snli_validation_fairscore/both/fairscore"]
+    assert -0.55 < both.low < 0 < both.high < 0.65
+    assert sides[f"{phase}/snli_validation_fairscore/half/fairscore"].high < -10
+    assert sides[f"{phase}/qqp_halves_fairscore/both/fairscore"].high < 0
+    numbers = [sides[f"{phase}/snli_validation_fairscore/{side}/fairscore"].n for side in ("both", "one", "half")]
+    assert numbers[2] / sum(numbers) == pytest.approx(0.19, abs=0.01)  # a fifth
+    kept = {one.phase: one.value for one in Record.load(FOLDER / "records" / "controls").readings if "hypo" in one.key}
+    assert kept["roberta_orig"] == pytest.approx(76, abs=1)
+    assert kept["roberta_fair"] == pytest.approx(17, abs=1)
+    for kind in ("57_pairs", "colours"):
+        assert controls[f"{phase}/snli_validation_{kind}/test/fairscore"].p > 0.05
