@@ -73,10 +73,10 @@ def test_what_the_page_says_of_fairtuning_is_what_the_records_hold():
     for task in ("sst2_halves", "bios"):
         change = paired[f"{phase}/{task}_fairscore/dev/fairscore"]
         assert change.low < 0 < change.high
-        assert 1.2 < 2.8 * (change.high - change.low) / 3.92 < 2.0  # the difference that would have been found
+        assert 1.0 < 2.8 * (change.high - change.low) / 3.92 < 1.5  # the difference that would have been found
     assert all(one.low < 0 < one.high for key, one in paired.items() if key.startswith(phase) and "accuracy" in key)
     perturbed = paired["fairberta_orig less roberta_orig/snli_validation_fairscore/test/fairscore"]
-    assert perturbed.high > 0
+    assert perturbed.low > 0
 
 
 def test_what_the_page_says_of_both_texts_and_of_controls_is_what_the_records_hold():
