@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from experiments.over_seeds import compared
 from experiments.perturbation.controls import changed, in_the_hypothesis, next_colours
-from experiments.perturbation.paired import compared, flipped
+from experiments.perturbation.paired import flipped
 from experiments.perturbation.tables import FOLDER
 from experiments.rewriting.sets import exchanged
 from fairlab.data.published.tasks import Example
@@ -46,15 +47,15 @@ def runs(tmp_path):
 
 
 def test_flips_add_up_over_the_copies_of_an_example(runs):
-    sums, counts = flipped(runs, "x_rte", [1, 2], "rte")
+    sums, counts = flipped(runs / "x_rte", [1, 2], "rte")
     assert sums.tolist() == [[100, 0], [100, 100]]
     assert counts.tolist() == [2, 1]
-    sums, counts = flipped(runs, "x_rte", [1, 2], "rte", "age")
+    sums, counts = flipped(runs / "x_rte", [1, 2], "rte", "age")
     assert (sums.tolist(), counts.tolist()) == ([[0], [0]], [1])
 
 
 def test_a_difference_is_over_seeds_and_copies(runs):
-    later = flipped(runs, "x_rte", [1, 2], "rte")
+    later = flipped(runs / "x_rte", [1, 2], "rte")
     change = compared(later, (np.zeros((2, 2)), later[1]), ("rte_fairscore", "dev", "fairscore"), "one less other")
     assert change.difference == pytest.approx(100 * 3 / 6)  # three flips of two seeds by three copies
     assert change.n == 3

@@ -15,16 +15,13 @@ pairs are resampled.
 
 from __future__ import annotations
 
-import argparse
-import shlex
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 import fairlab
-from experiments.perturbation.paired import Samples, compared, finished
+from experiments.over_seeds import Samples, arguments_of, compared, finished, record_in, save, whole
 from experiments.rewriting.sets import exchanged, partners
 from fairlab.backbones.classification import Classifier
 from fairlab.benchmarks.classification import predictions
@@ -32,9 +29,9 @@ from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import Example, find_task
 from fairlab.metrics.bootstrap import nested_draws, percentile_interval
 from fairlab.record import Reading, Record
-from fairlab.run.environment import environment
 
 TASK, SPLIT = "snli_validation", "test"
+ORIG, FAIR = "roberta_orig", "roberta_fair"  # finetuned, fairtuned
 Pairs = list[tuple[Example, Example]]  # before and after
 COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink")  # black, white and brown may be people's
 
@@ -78,45 +75,33 @@ def flips(folder: Path, pairs: Mapping[str, Pairs]) -> dict[str, np.ndarray]:
     }
 
 
-def share(samples: Samples, benchmark: str, subset: str, phase: str) -> Reading:
-    """The mean share of labels that change, over seeds."""
-    low, high = percentile_interval(nested_draws(*samples))
-    value, number = float(samples[0].mean()), samples[0].shape[1]
-    return Reading(benchmark, subset, "fairscore", value, "%", 0.0, number, float(low), float(high), phase=phase)
+def add_fairscores(record: Record, found: Mapping[str, Samples], benchmark: str, subset: str) -> None:
+    """Add to a record the share of labels that change, of the models ORIG and FAIR, and FAIR less ORIG."""
+    for model in (ORIG, FAIR):
+        low, high = percentile_interval(nested_draws(*found[model]))
+        value, number = float(found[model][0].mean()), found[model][0].shape[1]
+        record.readings.append(Reading(benchmark, subset, "fairscore", value, "%", 0.0, number, low, high, phase=model))
+    place = (benchmark, subset, "fairscore")
+    record.comparisons.append(compared(found[FAIR], found[ORIG], place, f"{FAIR} less {ORIG}"))
 
 
 def main() -> None:
     """Measure, write the record and print it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", type=Path)
-    parser.add_argument("out", type=Path)
+    parser = arguments_of(__doc__)
     parser.add_argument("--every", type=int, default=2, metavar="N", help="of N pairs one is measured")
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
     examples = read_task(TASK, SPLIT)[:: arguments.every]
     pairs = {kind: made(examples) for kind, made in KINDS.items()}
-    models = ("roberta_orig", "roberta_fair")
-    seeds = sorted(set.intersection(*({*finished(arguments.runs, f"{model}_{TASK}")} for model in models)))
+    folders = {model: arguments.runs / f"{model}_{TASK}" for model in (ORIG, FAIR)}
+    seeds = finished(*folders.values())
     found = {
-        model: [flips(arguments.runs / f"{model}_{TASK}" / f"seed_{seed}" / "model", pairs) for seed in seeds]
-        for model in models
+        model: [flips(folder / f"seed_{seed}" / "model", pairs) for seed in seeds] for model, folder in folders.items()
     }
-    command = shlex.join(["python", "-m", "experiments.perturbation.controls", *sys.argv[1:]])
-    record = Record(arguments.out, {}, command, status="finished")
+    record = record_in(arguments.out, "-m", "experiments.perturbation.controls")
     for kind in KINDS:
-        ours = {model: np.stack([one[kind] for one in found[model]]) for model in models}
-        samples: dict[str, Samples] = {model: (values, np.ones(values.shape[1])) for model, values in ours.items()}
-        record.readings += [share(samples[model], f"{TASK}_{kind}", SPLIT, model) for model in models]
-        place = (f"{TASK}_{kind}", SPLIT, "fairscore")
-        record.comparisons.append(
-            compared(samples["roberta_fair"], samples["roberta_orig"], place, "roberta_fair less roberta_orig")
-        )
-    record.provenance |= environment() | {"seeds": seeds, "every": arguments.every}
-    record.save()
-    for reading in record.readings:
-        print(f"{reading.key} {reading.value:.2f} [{reading.low:.2f}, {reading.high:.2f}] n {reading.n}")
-    for change in record.comparisons:
-        print(f"{change.key} {change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}] p {change.p:.3f}")
+        samples = {model: whole(np.stack([one[kind] for one in of_model])) for model, of_model in found.items()}
+        add_fairscores(record, samples, f"{TASK}_{kind}", SPLIT)
+    save(record, {"seeds": seeds, "every": arguments.every})
 
 
 if __name__ == "__main__":

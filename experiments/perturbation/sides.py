@@ -11,25 +11,20 @@ resampled.
 
 from __future__ import annotations
 
-import argparse
-import shlex
-import sys
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.perturbation.controls import share
-from experiments.perturbation.paired import AXES, SPLITS, Samples, compared, finished, items_of
+from experiments.over_seeds import arguments_of, finished, items_of, record_in, save, whole
+from experiments.perturbation.controls import FAIR, ORIG, add_fairscores
+from experiments.perturbation.paired import AXES, SPLITS
 from fairlab.benchmarks.fairscore import Fairscore
 from fairlab.data.published.tasks import Example
-from fairlab.record import Record
 from fairlab.rewriting.perturbable_words import PerturbableWords
-from fairlab.run.environment import environment
 
 TASKS = ("snli_validation", "qqp_halves")
 SIDES = ("both", "one", "half")
-MODELS = ("roberta_orig", "roberta_fair")
 
 
 def side(before: Example, after: Example, axis: str, words: PerturbableWords) -> str:
@@ -54,42 +49,28 @@ def sides_of(task: str) -> NDArray[np.str_]:
     )
 
 
-def flips(runs: Path, model: str, seeds: list[int], task: str) -> NDArray[np.float64]:
+def flips(run: Path, seeds: list[int], task: str) -> NDArray[np.float64]:
     """100 for every changed copy whose label differs from the original's, (S, copies)."""
     split = SPLITS[task]
-    found = items_of(runs, f"{model}_{task}", seeds, f"{task}_fairscore")
+    found = items_of(run, seeds, f"{task}_fairscore")
     return np.stack([100.0 * (one[f"{split}_original"] != one[f"{split}_perturbed"]) for one in found])
 
 
 def main() -> None:
     """Measure, write the record and print it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", type=Path)
-    parser.add_argument("out", type=Path)
-    arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    command = shlex.join(["python", "-m", "experiments.perturbation.sides", *sys.argv[1:]])
-    record = Record(arguments.out, {}, command, status="finished")
+    arguments = arguments_of(__doc__).parse_args()
+    record = record_in(arguments.out, "-m", "experiments.perturbation.sides")
+    facts: dict[str, object] = {}
     for task in TASKS:
         sides = sides_of(task)
-        seeds = sorted(set.intersection(*({*finished(arguments.runs, f"{model}_{task}")} for model in MODELS)))
-        found = {model: flips(arguments.runs, model, seeds, task) for model in MODELS}
+        folders = {model: arguments.runs / f"{model}_{task}" for model in (ORIG, FAIR)}
+        seeds = finished(*folders.values())
+        found = {model: flips(folder, seeds, task) for model, folder in folders.items()}
         for one in SIDES:
-            samples: dict[str, Samples] = {
-                model: (values[:, sides == one], np.ones((sides == one).sum())) for model, values in found.items()
-            }
-            record.readings += [share(samples[model], f"{task}_fairscore", one, model) for model in MODELS]
-            place = (f"{task}_fairscore", one, "fairscore")
-            record.comparisons.append(
-                compared(samples["roberta_fair"], samples["roberta_orig"], place, "roberta_fair less roberta_orig")
-            )
-        record.provenance[f"{task}_seeds"] = seeds
-    record.provenance |= environment()
-    record.save()
-    for reading in record.readings:
-        print(f"{reading.key} {reading.value:.2f} [{reading.low:.2f}, {reading.high:.2f}] n {reading.n}")
-    for change in record.comparisons:
-        print(f"{change.key} {change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}] p {change.p:.3f}")
+            samples = {model: whole(values[:, sides == one]) for model, values in found.items()}
+            add_fairscores(record, samples, f"{task}_fairscore", one)
+        facts[f"{task}_seeds"] = seeds
+    save(record, facts)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,91 @@
+"""What comparisons of trained runs over their seeds share: finished seeds, kept items, differences, the record made."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from fairlab.metrics.bootstrap import nested_draws, percentile_interval, two_sided_p
+from fairlab.record import Comparison, Record
+from fairlab.run.environment import environment
+
+Array = NDArray[np.float64]
+Samples = tuple[Array, Array]  # sums over the parts of each item, (S, N), and their numbers, (N,)
+
+
+def finished(*runs: Path) -> list[int]:
+    """Seeds of which every one of these runs has finished."""
+    found = [
+        {int(file.parent.name.removeprefix("seed_")) for file in run.glob("seed_*/record.json") if _is_finished(file)}
+        for run in runs
+    ]
+    return sorted(set.intersection(*found))
+
+
+def _is_finished(file: Path) -> bool:
+    return Record.load(file.parent).status == "finished"
+
+
+def items_of(run: Path, seeds: list[int], benchmark: str) -> list[dict[str, Array]]:
+    """What a run's seeds kept of a benchmark."""
+    return [load_file(run / f"seed_{seed}" / "items" / "after" / f"{benchmark}.safetensors") for seed in seeds]
+
+
+def whole(values: Array) -> Samples:
+    """Values (S, N) of items that have one part each."""
+    return values, np.ones(values.shape[1])
+
+
+def right(run: Path, seeds: list[int], task: str, split: str) -> Samples:
+    """100 where a run has an example of a task's split right, 0 elsewhere."""
+    found = items_of(run, seeds, task)
+    return whole(np.stack([100.0 * (one[f"{split}_predictions"] == one[f"{split}_labels"]) for one in found]))
+
+
+def compared(later: Samples, earlier: Samples, place: tuple[str, str, str], phase: str) -> Comparison:
+    """The mean difference over seeds and parts; seeds and items are resampled, all seeds by the same items.
+
+    Args:
+        later: of one model.
+        earlier: of the other, by the same seeds on the same items.
+        place: benchmark, subset and quantity.
+        phase: the labels of the two.
+    """
+    changes, sizes = later[0] - earlier[0], later[1]
+    draws = nested_draws(changes, sizes)
+    low, high = percentile_interval(draws)
+    difference = float(changes.mean(axis=0).sum() / sizes.sum())
+    return Comparison(
+        *place, difference, "points", low, high, two_sided_p(draws), int(sizes.sum()), headline=True, phase=phase
+    )
+
+
+def arguments_of(description: str | None) -> argparse.ArgumentParser:
+    """A parser of RUNS, the folder of the runs, and OUT, where the record is written."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("out", type=Path)
+    return parser
+
+
+def record_in(out: Path, *command: str) -> Record:
+    """A record to be filled, of this command: what stands behind ``python``, without its arguments."""
+    out.mkdir(parents=True, exist_ok=True)
+    return Record(out, {}, shlex.join(["python", *command, *sys.argv[1:]]))
+
+
+def save(record: Record, facts: dict[str, object]) -> None:
+    """Write a filled record with these facts and where it was made, and print what it holds."""
+    record.provenance |= environment() | facts
+    record.status = "finished"
+    record.save()
+    for reading in record.readings:
+        print(f"{reading.key} {reading.value:.2f} [{reading.low:.2f}, {reading.high:.2f}] n {reading.n}")
+    for change in record.comparisons:
+        print(f"{change.key} {change.difference:+.2f} [{change.low:+.2f}, {change.high:+.2f}] p {change.p:.3f}")
