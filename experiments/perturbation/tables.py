@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from functools import cache
 from itertools import product
 from pathlib import Path
 from statistics import NormalDist, fmean, median, stdev
 from typing import Any
-
-import yaml
 
 from experiments.perturbation.paired import SPLITS
 from experiments.perturbation.paired import TWINS as TWINS_COMPARED
@@ -18,7 +18,7 @@ from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record
 from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
 from fairlab.reporting.headlines import titled
-from fairlab.reporting.reproduction import PUBLISHED, Matrix, read_matrix
+from fairlab.reporting.reproduction import Matrix, read_matrix
 from fairlab.reproduce import finished_records
 
 FOLDER = Path(__file__).parent
@@ -184,55 +184,53 @@ def beside_rules() -> str:
 
 
 def power() -> str:
-    """What difference of two models' fairscores the numbers of copies could show, told before any run."""
-    printed = yaml.safe_load((PUBLISHED / "perturbation.yaml").read_text(encoding="utf-8"))["table_5"]
-    scores = dict(zip(printed["columns"], printed["rows"]["RoBERTa orig. 16GB"], strict=True))
-    expected = scores["glue_fairscore/average"] / 100
+    """What difference of two models' fairscores the numbers of copies could show, told without any run."""
+    seeds, expected = len(matrix().seeds), fmean(printed_fairscores("RoBERTa orig. 16GB").values()) / 100
     rows = []
     for task in SPLITS:
-        measured = [
-            reading.n
-            for readings in of("roberta_fair", task)
-            for reading in readings
-            if reading.key == f"after/{FAIR[task]}"
-        ]
-        if not measured:
-            continue
-        copies = measured[0]
-        shares = [detectable_difference(expected, copies, len(matrix().seeds), own=own) for own in (1.0, 0.0)]
-        rows.append([TASKS[task], f"{copies:,}", *(f"{100 * share:.1f}" for share in shares)])
+        if measured := [r.n for r in of("roberta_fair", task) if r.key == f"after/{FAIR[task]}"]:
+            shares = [detectable_difference(expected, measured[0], seeds, own=own) for own in (1.0, 0.0)]
+            rows.append([TASKS[task], f"{measured[0]:,}", *(f"{100 * share:.1f}" for share in shares)])
     return markdown(["task", "copies", "detectable, points", "if seeds were as good as copies"], rows)
 
 
+@cache
 def matrix() -> Matrix:
     """The matrix of the paper at quickstart scale."""
     return read_matrix(FOLDER / "matrix.yaml", "quickstart")
 
 
-def of(models: str, task: str) -> list[list[Reading]]:
-    """The readings of every finished seed of, for example, ``roberta_fair`` on a task."""
-    found = finished_records(FOLDER / "records", matrix()).get(f"{models}_{task}", {})
-    return [found[seed].readings for seed in sorted(found)]
+@cache
+def finished() -> Mapping[str, Mapping[int, Record]]:
+    """The finished records of the matrix, by run and seed."""
+    return finished_records(FOLDER / "records", matrix())
+
+
+def printed_fairscores(row: str) -> dict[str, float]:
+    """A row of the paper's table 5, by column."""
+    return matrix().tables["5"].published[row]
+
+
+def of(models: str, task: str) -> list[Reading]:
+    """The readings of every finished seed of, for example, ``roberta_fair`` on a task, seed by seed."""
+    found = finished().get(f"{models}_{task}", {})
+    return [reading for seed in sorted(found) for reading in found[seed].readings]
 
 
 def seeds_of_fairtuning() -> str:
     """Accuracy and fairscore of every classifier: over seeds, and the paper's median where it has the task."""
-    printed = yaml.safe_load((PUBLISHED / "perturbation.yaml").read_text(encoding="utf-8"))["table_5"]
     rows = []
     for task, kind, twin in product(SPLITS, KINDS, TWINS):
-        found = of(f"{twin}_{kind}", task)
         accuracy, fairscore = (
-            [reading.value for readings in found for reading in readings if reading.key == f"after/{column}"]
+            [reading.value for reading in of(f"{twin}_{kind}", task) if reading.key == f"after/{column}"]
             for column in (USEFUL[task], FAIR[task])
         )
-        if not found:
+        if not fairscore:
             continue
-        theirs = dict(zip(printed["columns"], printed["rows"][ROWS[twin, kind]], strict=True))
-        column = f"{PRINTED.get(task, task)}_fairscore/dev/fairscore"
-        each = ", ".join(f"{value:.2f}" for value in fairscore)
-        median_of_theirs = f"{theirs[column]:.2f}" if column in theirs else ""
+        theirs = printed_fairscores(ROWS[twin, kind]).get(f"{PRINTED.get(task, task)}_fairscore/dev/fairscore")
         row = [TASKS[task], TWINS[twin], KINDS[kind], spread(accuracy), spread(fairscore), f"{median(fairscore):.2f}"]
-        rows.append([*row, each, median_of_theirs])
+        each = ", ".join(f"{value:.2f}" for value in fairscore)
+        rows.append([*row, each, "" if theirs is None else f"{theirs:.2f}"])
     header = ["task", "encoder", "", "accuracy, %", "fairscore, %", "median", "seeds", "printed median"]
     return markdown(header, rows)
 

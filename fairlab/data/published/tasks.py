@@ -123,6 +123,12 @@ def _two_way(name: str, of: Task, left_out: str, **more: Any) -> Task:
     return replace(of, name=name, **ways | more)
 
 
+def _in_halves(of: Task, files: str | tuple[str, ...], **more: Any) -> Task:
+    """A task whose labelled files are split in two, one half to train on and one to measure."""
+    ways: dict[str, Any] = {"files": dict.fromkeys(("train", "dev"), files), "hub": ("", ""), "halves": True}
+    return replace(of, name=f"{of.name}_halves", **ways | more)
+
+
 SENTENCES = ("sentence1", "sentence2", "label")
 JSON_PAIR = ("text_a", "text_b", "label")
 ENTAILMENT = ("not_entailment", "entailment")
@@ -147,6 +153,24 @@ BIOS = (  # one file a profession
     *("teacher", "yoga_teacher"),
 )
 
+SST2 = _glue(
+    "sst2",
+    "sst2",
+    [("sentence", "label")],
+    labels=("negative", "positive"),
+    written=DIGITS,
+    columns=("sentence", "label"),
+)
+QQP = _glue(
+    "qqp",
+    "glue/QQP",
+    [("question1", "question2", "is_duplicate"), ("question1", "question2", "label"), JSON_PAIR],
+    labels=("not_duplicate", "duplicate"),
+    written=DIGITS,
+    metrics=("accuracy", "f1"),
+    files={"train": "glue/QQP/train.json", "dev": "glue/QQP/dev.json"},
+)
+QNLI = _glue("qnli", "glue/QNLI", [("question", "sentence", "label")], labels=ENTAILMENT)
 MNLI = _glue(
     "mnli",
     "glue/MNLI",
@@ -210,25 +234,8 @@ TASKS = {
             metrics=("matthews", "accuracy"),
             columns=("source", "label", "mark", "sentence"),
         ),
-        _glue(
-            "sst2",
-            "sst2",
-            [("sentence", "label")],
-            labels=("negative", "positive"),
-            written=DIGITS,
-            columns=("sentence", "label"),
-        ),
-        _glue(  # half of all its sentences to train on, half to measure: more than its own development file has
-            "sst2_halves",
-            "sst2",
-            [("sentence", "label")],
-            labels=("negative", "positive"),
-            written=DIGITS,
-            columns=("sentence", "label"),
-            files=dict.fromkeys(("train", "dev"), ("sst2/train.tsv", "sst2/dev.tsv", "sst2/test.tsv")),
-            hub=("", ""),
-            halves=True,
-        ),
+        SST2,
+        _in_halves(SST2, ("sst2/train.tsv", "sst2/dev.tsv", "sst2/test.tsv")),  # more than its development file has
         _glue(
             "mrpc",
             "glue/MRPC",
@@ -244,38 +251,12 @@ TASKS = {
             labels=(),
             metrics=("pearson", "spearman"),
         ),
-        _glue(
-            "qqp",
-            "glue/QQP",
-            [("question1", "question2", "is_duplicate"), ("question1", "question2", "label"), JSON_PAIR],
-            labels=("not_duplicate", "duplicate"),
-            written=DIGITS,
-            metrics=("accuracy", "f1"),
-            files={"train": "glue/QQP/train.json", "dev": "glue/QQP/dev.json"},
-        ),
-        _glue(
-            "qqp_halves",
-            "glue/QQP",
-            [JSON_PAIR],
-            labels=("not_duplicate", "duplicate"),
-            written=DIGITS,
-            metrics=("accuracy", "f1"),
-            files=dict.fromkeys(("train", "dev"), ("glue/QQP/train.json", "glue/QQP/dev.json")),
-            hub=("", ""),
-            halves=True,
-        ),
+        QQP,
+        _in_halves(QQP, ("glue/QQP/train.json", "glue/QQP/dev.json"), layouts=(JSON_PAIR,)),
         MNLI,
         _two_way("mnli_two_way", MNLI, "neutral", spellings={"entailment": "SUPPORTS", "contradiction": "REFUTES"}),
-        _glue("qnli", "glue/QNLI", [("question", "sentence", "label")], labels=ENTAILMENT),
-        _glue(  # where the training file cannot be had
-            "qnli_halves",
-            "glue/QNLI",
-            [("question", "sentence", "label")],
-            labels=ENTAILMENT,
-            files=dict.fromkeys(("train", "dev"), "glue/QNLI/dev.tsv"),
-            hub=("nyu-mll/glue", "qnli"),
-            halves=True,
-        ),
+        QNLI,
+        _in_halves(QNLI, "glue/QNLI/dev.tsv", hub=QNLI.hub),  # where the training file cannot be had
         _glue("rte", "glue/RTE", [SENTENCES], labels=ENTAILMENT),
         _glue("wnli", "glue/WNLI", [SENTENCES], labels=ENTAILMENT, written=DIGITS),
         Task(  # which biographies are accountants'
