@@ -22,6 +22,7 @@ from fairlab.files import write_whole
 from fairlab.metrics.shortcuts import WIDTH, EmbeddingSpace, Space, TokenSpace
 from fairlab.metrics.shortcuts_by_word import AssociationSpace
 from fairlab.metrics.shortcuts_official import OFFICIAL_WIDTH, OfficialSpace
+from fairlab.metrics.surface_probe import probe_gain, too_little
 from fairlab.protocols import Planned, refuse_axis
 from fairlab.rewriting.label_keeping import LabelCheck, Labelled, LabelledRewriter
 from fairlab.text.difference import changes
@@ -67,7 +68,8 @@ class Razor(Planned):
     Every round scores all documents, selects the ``k`` highest of those not selected before, asks for rewrites, drops
     those the check objects to, and puts the one of the lowest score in the document's place; then the scores of all
     others are as the new document makes them. It ends when a round raises the objective by less than ``tolerance``,
-    when every document was selected once, or after ``rounds``. A document without a rewrite that is taken stays.
+    when a probe of the texts gains ``until_gain`` or less, when every document was selected once, or after ``rounds``.
+    A document without a rewrite that is taken stays.
 
     Args:
         rewriter: the rewriter that asks for new texts, G_alpha.
@@ -76,6 +78,8 @@ class Razor(Planned):
         candidates: number of rewrites asked for per document.
         rounds: number of rounds at most.
         tolerance: least rise of the objective, a mean cosine, for which another round follows.
+        until_gain: gain in points, over the commonest label, of a bag of words of the rewritten texts in five folds
+            (:mod:`fairlab.metrics.surface_probe`), with which the rounds end (ours); None trains no probe.
         accept: ``if_lower`` takes a rewrite whose score is below the document's (ours); ``always`` takes the best one
             whatever its score (the paper).
         compat: ``paper``, equations 7-14; ``official``, the score of the released code.
@@ -110,6 +114,7 @@ class Razor(Planned):
         candidates: Count,
         rounds: Count,
         tolerance: float,
+        until_gain: float | None = None,
         accept: Literal["always", "if_lower"] = "if_lower",
         compat: Literal["paper", "official"] = "paper",
         features: Literal["surface", "embedding", "association"] = "surface",
@@ -131,6 +136,7 @@ class Razor(Planned):
                 raise FairlabError(f"augmentation.{name} must be at least 1, not {number}")
         self.rewriter, self.check = rewriter, check
         self.k, self.candidates, self.rounds, self.tolerance = k, candidates, rounds, tolerance
+        self.until_gain = until_gain
         self.accept, self.compat, self.features, self.scored = accept, compat, features, scored
         self.pe, self.width, self.embed = pe, width, embed
         self.label, self.verify, self.vectors = label, verify, vectors
@@ -155,14 +161,17 @@ class Razor(Planned):
 
         Returns:
             The documents after the last round, as many and in the same order; and for each round its number, the
-            objective before and after it, and under ``tried`` what became of the documents selected, by their places.
+            objective before and after it, with ``until_gain`` the probe's gain before and after it, and under
+            ``tried`` what became of the documents selected, by their places.
 
         Raises:
-            FairlabError: documents of one label alone, or from rewriter and check.
+            FairlabError: documents of one label alone, too few for a probe that was asked for, or from rewriter and
+                check.
         """
         folder.mkdir(parents=True, exist_ok=True)
         items = list(items)
         space = self.space(items)
+        gain = self._gain(items)
         tried: set[int] = set()
         found = list[dict[str, Any]]()
         for number in range(1, self.rounds + 1):
@@ -177,12 +186,24 @@ class Razor(Planned):
                     break
                 one = {"round": number, "objective_before": before, "tried": self._round(chosen, items, space)}
                 one["objective"] = space.objective
+                if gain is not None:
+                    one |= {"gain_before": gain, "gain": self._gain(items)}
                 write_whole(file, json.dumps(one, ensure_ascii=False, indent=1) + "\n")
             tried |= {int(place) for place in one["tried"]}
             found.append(one)
-            if space.objective - before < self.tolerance:
+            gain = one.get("gain")
+            if space.objective - before < self.tolerance or (gain is not None and gain <= self.until_gain):
                 break
         return items, found
+
+    def _gain(self, items: Sequence[Labelled]) -> float | None:
+        """What a bag of words of the texts gains over the commonest label, in points; None where none was asked for."""
+        if self.until_gain is None:
+            return None
+        texts, labels = [item.text for item in items], [item.label for item in items]
+        if short := too_little(labels, texts):
+            raise FairlabError(f"augmentation.until_gain trains a probe: {short}; give more rows, or null")
+        return probe_gain(texts, labels)
 
     def space(self, items: Sequence[Labelled]) -> Space:
         """The shortcut space of documents."""
@@ -279,8 +300,7 @@ class Replaced:
         if one is None:
             return Made(rows=(kept,))
         if one["text"] is None:
-            versions = {"rewrite": one["turned_down"][0][0]} if one["turned_down"] else {}
-            detail = one["turned_down"][0][1] if one["turned_down"] else ""
+            versions, detail = _shown(row, one)
             return Made(rows=(kept,), reason=one["reason"], detail=detail, versions=versions, counts={"selected": 1})
         fields = [*row.fields[:-1], one["text"]]
         made = {
@@ -298,6 +318,16 @@ class Replaced:
         return Made(rows=(made,), counts={"selected": 1, "rewritten": 1, f"rewritten/{row.extra[self.label]}": 1})
 
 
+def _shown(row: Row, one: Mapping[str, Any]) -> tuple[dict[str, str], str]:
+    """Of a document that stayed: a rewrite that its check turned down, with its context, and what is to be said."""
+    if one["reason"] == LOST:
+        text, objection = one["turned_down"][0]
+        return {"rewrite": join_fields([*row.fields[:-1], text])}, objection
+    if one["after"] is not None:
+        return {}, f"{one['after']:.6f} at best, for {one['before']:.6f}"
+    return {}, ""
+
+
 def rounds_history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
     """The objective and negations before the first round and after every one.
 
@@ -307,16 +337,19 @@ def rounds_history(items: Sequence[Labelled], rounds: Sequence[Mapping[str, Any]
 
     Returns:
         One row for round 0 and one for each round: ``objective``, ``negations`` in all texts, documents ``selected``
-        and ``rewritten``.
+        and ``rewritten``, and the probe's ``gain`` where there was one.
     """
     counts = [negations(surface_tokens(item.text)) for item in items]
     rows = [{"round": 0, "objective": rounds[0]["objective_before"], "negations": sum(counts)}] if rounds else []
+    if rounds and "gain" in rounds[0]:
+        rows[0]["gain"] = rounds[0]["gain_before"]
     for one in rounds:
         for place, tried in one["tried"].items():
             if tried["text"] is not None:
                 counts[int(place)] = negations(surface_tokens(tried["text"]))
         rewritten = sum(tried["text"] is not None for tried in one["tried"].values())
         about = {"selected": len(one["tried"]), "rewritten": rewritten}
+        about |= {"gain": one["gain"]} if "gain" in one else {}
         rows.append({"round": one["round"], "objective": one["objective"], "negations": sum(counts), **about})
     return rows
 

@@ -30,7 +30,7 @@ from fairlab.metrics.lmi import (
 )
 from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.metrics.shortcuts_official import OfficialSpace
-from fairlab.metrics.surface_probe import probe, too_little, transferred
+from fairlab.metrics.surface_probe import commonest_share, probe, too_little, transferred
 from fairlab.record import Note, Outcome
 from fairlab.text.surface_tokens import negations, surface_tokens
 from fairlab.types import CannotScore, FairlabError, Row
@@ -46,8 +46,9 @@ class Shortcuts:
     Quantities of ``claim_only``: ``accuracy`` of the probe, a logistic regression on the words and word pairs of the
     last field alone, in five folds that keep equal texts together, and ``gain`` over the commonest label (the headline;
     ideal 0); of ``untouched`` the same of a probe that is trained on the data set and asked about other data. Of
-    ``negation``: ``association``, Cramer's V of whether a text holds a negation with its label (ideal 0). Of ``gamma``
-    and ``gamma_LABEL``: ``mean`` shortcut score of the documents (1 less the mean cosine to the other labels; ideal 0).
+    ``negation``: ``association``, Cramer's V of whether a text holds a negation with its label (ideal 0). Of ``gamma``:
+    ``mean`` shortcut score of the documents (1 less the mean cosine to the other labels; ideal 0); of more than two
+    labels also of ``gamma_LABEL``, which of two would be the same number twice.
 
     Args:
         label: name of the column that holds the label.
@@ -125,7 +126,7 @@ class Shortcuts:
             averaged(gamma, "gamma", "mean", "1 - cosine", 0.0),
             *(
                 averaged(items[f"gamma/{name}"], f"gamma_{label_key(name)}", "mean", "1 - cosine", 0.0)
-                for name in names
+                for name in (names if len(names) > 2 else ())
             ),
             negation(tokens, labels),
         ]
@@ -179,7 +180,7 @@ class Shortcuts:
 
 def gained(right: NDArray[np.float64], labels: Sequence[str], subset: str) -> list[Quantity]:
     """Accuracy of a probe and its gain over the commonest label, in per cent."""
-    commonest = max(labels.count(name) for name in set(labels)) / len(labels)
+    commonest = commonest_share(labels)
     return [
         averaged(100.0 * (right - commonest), subset, "gain", "points", 0.0, headline=True),
         averaged(100.0 * right, subset, "accuracy", "%", 100.0 * commonest),

@@ -58,7 +58,12 @@ class Rounds:
         razor: Razor = build(node, rewriter=rewriter, check=check, embed=embed)
         rewritten, rounds = razor(items, record.folder / "rounds")
         record.history = rounds_history(items, rounds)
-        record.readings = _associations(items, rewritten, self.values["seed"])
+        phases = {"before": items, "after": rewritten}
+        record.readings = [
+            one
+            for phase, some in phases.items()
+            for one in (*_probed(some, phase, self.values["seed"]), *_negations(some, phase, self.values["seed"]))
+        ]
         record.notes = [
             Note("razor", text) for text in _notes(rounds, rejection_reasons(rounds), node["k"], len(items))
         ]
@@ -125,35 +130,34 @@ def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n:
     return texts
 
 
-def _associations(before: Sequence[Any], after: Sequence[Any], seed: int) -> list[Reading]:
-    """Association of any negation with the label (Cramer's V), and share of documents with one, before and after."""
+def _probed(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
+    """What a bag of words of the texts gains over the commonest label; nothing where there are too few."""
+    from fairlab.metrics.bootstrap import mean_draws, percentile_interval
+    from fairlab.metrics.surface_probe import commonest_share, probe, too_little
+
+    texts, labels = [item.text for item in items], [item.label for item in items]
+    if too_little(labels, texts):
+        return []
+    gains = 100.0 * (probe(texts, labels, seed) - commonest_share(labels))
+    place, bounds = ("razor", "claim_only", "gain"), percentile_interval(mean_draws(gains, seed))
+    return [
+        Reading(*place, float(gains.mean()), "points", 0.0, len(items), *bounds, headline=True, phase=phase, seed=seed)
+    ]
+
+
+def _negations(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:
+    """Association of any negation with the label (Cramer's V), and share of documents with one."""
     from fairlab.metrics.bootstrap import percentile_interval
     from fairlab.metrics.lmi import association_draws, cramers_v, presence_table
     from fairlab.metrics.significance import wilson_interval
     from fairlab.text.surface_tokens import negations, surface_tokens
 
-    readings = []
-    for phase, items in (("before", before), ("after", after)):
-        present = [negations(surface_tokens(item.text)) > 0 for item in items]
-        table = presence_table(present, [item.label for item in items])
-        low, high = percentile_interval(association_draws(table, seed))
-        place = ("razor", "negation")
-        readings.append(
-            Reading(
-                *place,
-                "association",
-                float(cramers_v(table)),
-                "Cramer's V",
-                0.0,
-                len(items),
-                low,
-                high,
-                headline=True,
-                phase=phase,
-                seed=seed,
-            )
-        )
-        low, high = (100.0 * bound for bound in wilson_interval(sum(present), len(items)))
-        share = 100.0 * sum(present) / len(items)
-        readings.append(Reading(*place, "share", share, "%", None, len(items), low, high, phase=phase, seed=seed))
-    return readings
+    present = [negations(surface_tokens(item.text)) > 0 for item in items]
+    table = presence_table(present, [item.label for item in items])
+    n, of_negations = len(items), partial(Reading, "razor", "negation", phase=phase, seed=seed)
+    value, bounds = float(cramers_v(table)), percentile_interval(association_draws(table, seed))
+    low, high = (100.0 * bound for bound in wilson_interval(sum(present), n))
+    return [
+        of_negations("association", value, "Cramer's V", 0.0, n, *bounds, headline=True),
+        of_negations("share", 100.0 * sum(present) / n, "%", None, n, low, high),
+    ]

@@ -112,9 +112,11 @@ def _searched(record: Record) -> Section:
 
 def _shortcuts(record: Record) -> list[Block]:
     """Objective and negations by round, and how negations go with the label before and after."""
+    probed = any("gain" in row for row in record.history)
     of_rounds: list[Row] = [
         [str(row["round"]), f"{row['objective']:.6f}", f"{row['negations']:,}"]
         + [f"{row[name]:,}" if name in row else "" for name in ("selected", "rewritten")]
+        + ([f"{row['gain']:.1f}"] if probed else [])
         for row in record.history
     ]
     readings: list[Row] = [
@@ -123,10 +125,14 @@ def _shortcuts(record: Record) -> list[Block]:
     return [
         *(Text(f"{one.text}.") for one in record.notes if one.benchmark == "razor"),
         *([objective(record.history)] if record.history else []),
-        PageTable(["round", "objective", "negations in all texts", "selected", "rewritten"], of_rounds),
-        PageTable(["negations and labels", "value", "unit"], readings),
+        PageTable(
+            ["round", "objective", "negations in all texts", "selected", "rewritten"] + ["gain of a probe"] * probed,
+            of_rounds,
+        ),
+        PageTable(["what goes with the labels", "value", "unit"], readings),
         Text(
             "Objective: mean similarity of documents of different labels in shortcut space, which rewriting raises. "
+            "Gain: what a bag of words of the texts finds of the labels beyond the commonest one. "
             "Association: Cramer's V of whether a text holds a negation with its label; 0 is none.",
             "note",
         ),

@@ -30,8 +30,13 @@ def rounds(history: Sequence[Mapping[str, float]]) -> Figure:
 
 
 def objective(history: Sequence[Mapping[str, float]]) -> Figure:
-    """The objective of RAZOR and the negations in all texts over its rounds, each on an axis of its own."""
-    names = {"objective": "mean similarity across labels", "negations": "negations in all texts"}
+    """The objective of RAZOR, the negations in all texts and a probe's gain over its rounds, each on its own axis."""
+    names = {
+        "objective": "mean similarity across labels",
+        "negations": "negations in all texts",
+        "gain": "gain of a bag of words, points",
+    }
+    names = {key: name for key, name in names.items() if key in history[0]}
     x = [row["round"] for row in history]
     panels = [
         Panel(name, [Marks("", x, [row[key] for row in history], "both", k)], "round")

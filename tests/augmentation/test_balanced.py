@@ -61,7 +61,7 @@ def test_probabilities_are_out_of_fold_and_transfer_is_learned():
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        (list(pairs(8)), "trains a probe of the last field: it needs 10 documents of every label"),
+        (list(pairs(8)), "trains a probe of the last field: it needs 50 documents of every label"),
         ([row for row in pairs(40) if row.extra["label"] == "REFUTES"], "needs two labels: all rows have one"),
     ],
 )
@@ -73,7 +73,7 @@ def test_data_that_no_probe_can_be_trained_on(rows, sentence):
 def test_a_run_writes_what_is_kept_and_an_x_ray_tries_its_probe_on_other_data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, seed in (("train", 0), ("other", 1)):
-        lines = (json.dumps({"evidence": "e", "claim": row.fields[-1], **row.extra}) for row in pairs(200, seed=seed))
+        lines = (json.dumps({"evidence": "e", "claim": row.fields[-1], **row.extra}) for row in pairs(800, seed=seed))
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
     fields = "field=[evidence,claim]"
     assert augment_here("+augmentation=balanced", "input=train.jsonl", fields, "output=kept") == 0

@@ -15,6 +15,7 @@ from fairlab.augmentation.razor import (
     rounds_history,
 )
 from fairlab.metrics.shortcuts import TokenSpace
+from fairlab.metrics.surface_probe import probe_gain
 from fairlab.rewriting.label_keeping import Labelled, labelled_item
 from fairlab.types import FairlabError, Row
 
@@ -109,6 +110,34 @@ def test_rounds_that_gain_too_little_end_it(tmp_path):
     assert len(rounds) == 1
 
 
+def told_by_not(count=60):
+    """Texts of which half hold "not", and are labelled by it."""
+    return [Labelled(f"{'not ' * (k % 2)}word{k}", "no" if k % 2 else "yes", "") for k in range(2 * count)]
+
+
+def test_rounds_end_where_a_probe_of_the_texts_finds_no_more_than_was_asked(tmp_path):
+    items, settings = told_by_not(), {"k": 20, "rounds": 9, "tolerance": -1.0, "accept": "always"}
+    assert probe_gain([one.text for one in items], [one.label for one in items]) == pytest.approx(50)
+    made, rounds = razor(offers=without_not, until_gain=20.0, **settings)(items, tmp_path / "probed")
+    assert 1 < len(rounds) < 9
+    assert rounds[0]["gain_before"] == pytest.approx(50)
+    gains = [one["gain"] for one in rounds]
+    assert gains[-1] <= 20 < min(gains[:-1])
+    assert gains[-1] == probe_gain([one.text for one in made], [one.label for one in made])
+    history = rounds_history(items, rounds)
+    assert [row["gain"] for row in history] == [rounds[0]["gain_before"], *gains]
+    again, _ = razor(offers=without_not, until_gain=20.0, **settings)(items, tmp_path / "probed")
+    assert again == made
+    _, unprobed = razor(offers=without_not, **settings)(items, tmp_path / "unprobed")
+    assert len(unprobed) > len(rounds)
+    assert "gain" not in rounds_history(items, unprobed)[0]
+
+
+def test_too_few_rows_for_a_probe_are_refused(tmp_path):
+    with pytest.raises(FairlabError, match=r"until_gain trains a probe: it needs 50 documents .* 'no' has 3"):
+        razor(until_gain=2.0)(ITEMS, tmp_path)
+
+
 @pytest.mark.parametrize("broken_off", [1, 2])
 def test_a_run_that_was_killed_ends_with_the_same_data(tmp_path, broken_off):
     whole, rounds = razor(accept="always")(ITEMS, tmp_path / "whole")
@@ -184,13 +213,17 @@ def test_rows_are_written_with_the_second_sentence_replaced():
         1: {"text": "new", "before": 1.5, "after": 1.0, "reason": "", "turned_down": []},
         2: {"text": None, "before": 1.2, "after": None, "reason": LOST, "turned_down": [["bad", "another label"]]},
     }
-    made = Replaced(tried, "label", {"rewriter": "w", "check": "c"}).make([row(k, label="yes", x=k) for k in (1, 2, 3)])
-    first, second, third = (one.rows[0] for one in made)
+    tried[4] = {"text": None, "before": 1.2, "after": 1.3, "reason": NOT_LOWER, "turned_down": [["bad", "unlike"]]}
+    rows = [row(k, label="yes", x=k) for k in (1, 2, 3, 4)]
+    made = Replaced(tried, "label", {"rewriter": "w", "check": "c"}).make(rows)
+    first, second, third, fourth = (one.rows[0] for one in made)
     assert (first["evidence"], first["claim"], first["label"], first["x"]) == ("e1", "new", "yes", 1)
     assert (first["rewritten"], first["gamma"], first["source_text"]) == (True, [1.5, 1.0], "e1 <SEP> c1")
     assert first["changed"] == {"rewritten": [["c1", "new"]]}
     assert (second["claim"], second["rewritten"]) == ("c2", False)
-    assert (made[1].reason, made[1].detail, made[1].versions) == (LOST, "another label", {"rewrite": "bad"})
+    assert (made[1].reason, made[1].detail, made[1].versions) == (LOST, "another label", {"rewrite": "e2 <SEP> bad"})
+    assert fourth["claim"] == "c4"
+    assert (made[3].reason, made[3].detail, made[3].versions) == (NOT_LOWER, "1.300000 at best, for 1.200000", {})
     assert third == {"id": "r3", "evidence": "e3", "claim": "c3", "label": "yes", "x": 3, "rewritten": False}
 
 

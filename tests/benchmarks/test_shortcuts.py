@@ -12,7 +12,7 @@ from fairlab.metrics.surface_probe import probe
 from fairlab.types import CannotScore, FairlabError
 
 
-def rows(n=60, seed=0):
+def rows(n=120, seed=0):
     """Claims in which "not" goes with one label, the evidence with none."""
     rng = np.random.default_rng(seed)
     words = "river stone bread ladder piano cloud".split()
@@ -38,12 +38,12 @@ def test_a_planted_token_is_found_where_it_stands(file):
     texts, labels = [row["claim"] for row in rows()], [row["label"] for row in rows()]
     assert values["gamma", "mean"] == pytest.approx(TokenSpace(texts, labels).gamma().mean())
     value, share, count = found.items["lmi/REFUTES/not"]
-    assert (share, count) == (1.0, 30)
+    assert (share, count) == (1.0, 60)
     assert value == max(
         found.items[name][0] for name in found.items if name.startswith("lmi/REFUTES/") and " " not in name
     )
     where = found.items["map/REFUTES/not"]
-    assert where[0].tolist() == [0, 0, 0, 30, 0, 0, 0, 0, 0, 0]
+    assert where[0].tolist() == [0, 0, 0, 60, 0, 0, 0, 0, 0, 0]
     assert where[1][3] == 1.0
     assert not any("evidence" in name for name in found.items)
 
@@ -70,7 +70,7 @@ def test_it_measures_no_model():
 def test_a_row_without_a_label_is_named(file):
     with file.open("a") as lines:
         lines.write('{"evidence": "e", "claim": "c"}\n')
-    with pytest.raises(FairlabError, match=r"line 61 of .* has no 'label'"):
+    with pytest.raises(FairlabError, match=r"line 121 of .* has no 'label'"):
         Shortcuts().measure_data(str(file), ["evidence", "claim"], None, file.parent)
 
 
