@@ -27,7 +27,7 @@ def too_little(labels: Sequence[str], texts: Sequence[str]) -> str:
         return "there is no text"
     if len(set(labels)) < 2:
         return "it needs two labels: all rows have one"
-    rarest = min(set(labels), key=labels.count)
+    rarest = min(sorted(set(labels)), key=labels.count)
     if labels.count(rarest) >= FEWEST_OF_LABEL and len(set(texts)) >= FOLDS:
         return ""
     return (
