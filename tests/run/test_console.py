@@ -40,6 +40,11 @@ def test_the_script_is_the_console():
     assert scripts == {"fairlab": "fairlab.run.console:main"}
 
 
+def test_the_package_itself_is_the_console():
+    asked = [sys.executable, "-m", "fairlab", "version"]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip() == fairlab.__version__
+
+
 def test_every_entry_point_is_a_command_with_a_line_of_its_own(said):
     printed, code = said()
     assert code == 0
