@@ -2,14 +2,14 @@
 
     python experiments/razor/overlap.py PAIRS OUT
 
-PAIRS is the output of ``pairs.py``. OUT gets a ``record.json`` with the accuracy of the rule on every file of PAIRS and
-on the sets of the study. Names are words with a capital, the first word of a claim included.
+PAIRS is the output of ``pairs.py``, with what augmentations made of its pairs in folders below it. OUT gets a
+``record.json`` with the accuracy of the rule on every one of them and on the sets of the study. Names are words with a
+capital, the first word of a claim included.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shlex
 import sys
@@ -20,9 +20,11 @@ import numpy as np
 from experiments.razor.paired import SETS
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import CLAIMS
+from fairlab.data.stream.manifest import NAME, dataset_rows
 from fairlab.metrics.bootstrap import mean_draws, percentile_interval
 from fairlab.record import Reading, Record
 from fairlab.run.environment import environment
+from fairlab.types import Row
 
 WORD = re.compile(r"\w+")
 Pair = tuple[str, str, str]  # evidence, claim, label
@@ -49,9 +51,9 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     record = Record(arguments.out, {}, shlex.join(["python", *sys.argv]))
-    for file in sorted(arguments.pairs.glob("*.jsonl")):
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
-        record.readings.append(reading(file.stem, [(row["gold_evidence"], row["text"], row["label"]) for row in rows]))
+    for place in sorted([*arguments.pairs.glob("*.jsonl"), *(one.parent for one in arguments.pairs.glob("*/" + NAME))]):
+        rows = [one for one in dataset_rows(str(place), ["gold_evidence", "text"]) if isinstance(one, Row)]
+        record.readings.append(reading(place.stem, [(*row.fields, row.extra["label"]) for row in rows]))
     for task, split in SETS.items():
         examples = read_task(task, split)
         record.readings.append(

@@ -1,10 +1,10 @@
 """The pairs that the runs of the study train on, for the X-ray, and those that they hold out.
 
-    python experiments/razor/pairs.py OUT MADE...
+    python experiments/razor/pairs.py OUT
 
-MADE are outputs of ``fairlab.augment`` for the training pairs. OUT gets ``held_out.jsonl``, ``original.jsonl`` (all
-other pairs), ``crossaug.jsonl`` (those, each followed by what CrossAug by rules makes of it), and a file named as each
-folder of MADE with the pairs that were not made of a pair held out. All have the columns of FoolMeTwice.
+OUT gets ``held_out.jsonl``, ``original.jsonl`` (all other pairs) and ``crossaug.jsonl`` (those, each followed by what
+CrossAug by rules makes of it), with the columns of FoolMeTwice. What an augmentation leaves of ``original.jsonl`` has
+seen no pair held out, neither text nor label.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fairlab.augmentation.crossaug import RULES, CrossAug
-from fairlab.data.labelled_tasks import made_of_others, with_more
+from fairlab.data.labelled_tasks import with_more
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import CLAIMS, Example, find_task
 from fairlab.data.text import held_out
@@ -34,17 +34,13 @@ def main() -> None:
     """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("made", type=Path, nargs="*")
-    arguments = parser.parse_args()
-    out, task = arguments.out, find_task(TASK)
+    out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
     examples = read_task(TASK, "train")
     kept = [one for one in examples if not held_out(one.first, SHARE)]
     write((one for one in examples if held_out(one.first, SHARE)), out / "held_out.jsonl")
     write(kept, out / "original.jsonl")
-    write(with_more(kept, task, CrossAug(generator=RULES)), out / "crossaug.jsonl")
-    for folder in arguments.made:
-        write(made_of_others(task, str(folder), examples, SHARE), out / f"{folder.name}.jsonl")
+    write(with_more(kept, find_task(TASK), CrossAug(generator=RULES)), out / "crossaug.jsonl")
 
 
 if __name__ == "__main__":

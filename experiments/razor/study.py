@@ -125,10 +125,19 @@ def evidence() -> str:
 
 
 def trials() -> str:
-    """The settings tried on the original pairs, and the accuracy on the pairs held out that chose among them."""
-    lines = (FOLDER / "trials.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [[str(value) for value in json.loads(line).values()] for line in lines]
-    return markdown(list(json.loads(lines[0])), rows)
+    """The settings tried on the original pairs, and the accuracies on the pairs held out that chose among them."""
+    tried = [json.loads(line) for line in (FOLDER / "trials.jsonl").read_text(encoding="utf-8").splitlines()]
+    steps = sorted({int(step) for one in tried for step in one["accuracy"]})
+    rows = [
+        [
+            one["learning rate"],
+            f"{one['steps planned']:,}",
+            *(str(one["accuracy"].get(str(step), "")) for step in steps),
+            f"`{one['revision']}`",
+        ]
+        for one in tried
+    ]
+    return markdown(["learning rate", "steps planned", *(f"after {step:,}" for step in steps), "revision"], rows)
 
 
 def overlap() -> str:

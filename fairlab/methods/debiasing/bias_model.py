@@ -43,7 +43,7 @@ def fine_tuned(
     found.model = with_classifier(found, names)
     encoded = encode(found, pairs)
     batches = BucketedBatches(list(map(len, encoded.token_ids)), tuning.batch_size, epochs=tuning.epochs, seed=seed)
-    optimizer = torch.optim.AdamW(found.model.parameters(), lr=tuning.lr)
+    optimizer = torch.optim.AdamW(found.model.parameters(), lr=tuning.lr, fused=True)
     schedule = get_linear_schedule_with_warmup(optimizer, len(batches) // 20, len(batches))
     found.train()
     with torch.enable_grad():
