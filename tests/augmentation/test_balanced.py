@@ -50,6 +50,23 @@ def test_what_is_kept_has_as_many_of_every_label_and_gives_none_away():
     }
 
 
+def test_rarer_labels_are_repeated_where_none_is_left_out():
+    rows = list(pairs())
+    made = Balanced(by="repeating").decide(rows)
+    written = [one for row in rows for one in made[row.number].rows]
+    assert len(set(Counter(one["label"] for one in written).values())) == 1
+    negated = Counter((" not " in one["claim"], one["label"]) for one in written)
+    assert abs(negated[True, "REFUTES"] - negated[True, "SUPPORTS"]) <= 0.05 * len(written)
+    assert len({one["id"] for one in written}) == len(written) > len(rows)
+    for row in rows:
+        first, *others = made[row.number].rows or [None]
+        assert all(one == first | {"id": one["id"], "source_id": row.id} for one in others)
+    left_out = Balanced().decide(rows)
+    assert {row.number for row in rows if left_out[row.number].rows} < {
+        row.number for row in rows if made[row.number].rows
+    }
+
+
 def test_probabilities_are_out_of_fold_and_transfer_is_learned():
     texts, labels = [f"one {k}" for k in range(40)], ["a", "b"] * 20
     assert out_of_fold(texts, labels).shape == (40, 2)
