@@ -31,7 +31,8 @@ class Balanced(Filter):
         seed: seed of the folds and of the draw.
 
     Raises:
-        FairlabError: there are no bins, or ``by`` is neither; in ``decide``, a row has no label, or there are too few for a probe.
+        FairlabError: there are no bins, or ``by`` is neither; in ``decide``, a row has no label, or there are too
+            few for a probe.
 
     Ours; close to :class:`fairlab.augmentation.z_filtered.ZFiltered`, which looks at single features.
     """
