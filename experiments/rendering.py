@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,19 @@ def markdown(header: list[str], rows: list[list[str]]) -> str:
     """A Markdown table."""
     lines = ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
     return "\n".join(lines)
+
+
+def trials(file: Path) -> str:
+    """A table of settings that were tried, from JSON lines: of each, one value is measured by the steps of training."""
+    tried = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    (measure,) = (name for name, value in tried[0].items() if isinstance(value, dict))
+    settings = [name for name in tried[0] if name != measure]
+    steps = sorted({int(step) for one in tried for step in one[measure]})
+    rows = [
+        [*(str(one[name]) for name in settings), *(str(one[measure].get(str(step), "")) for step in steps)]
+        for one in tried
+    ]
+    return markdown([*settings, *(f"{measure} after {steps[0]}", *map(str, steps[1:]))], rows)
 
 
 def interval(reading: Reading, digits: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.rendering import markdown, matrix_table
+from experiments.rendering import markdown, matrix_table, trials
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.record import Record
 from fairlab.reporting import mb_index
@@ -126,6 +126,7 @@ PAGES = {
         "table_2": lambda: matrix_table(FOLDER, "2"),
         "mb_index_changes": mb_index_changes,
         "language_models": language_models,
+        "controls_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "controls": controls,
     },
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -14,6 +13,7 @@ from fairlab.results.marks import marked, marks_of_runs
 
 FOLDER = Path(__file__).parent
 RUNS = FOLDER / "records" / "claims"
+STEPS = {200: RUNS.with_name("claims_200_steps"), 600: RUNS}  # the first of the original pairs alone
 REFERENCE = "claims_original"
 IN_DOMAIN = "held-out pairs"
 TEST_SETS = {
@@ -30,9 +30,9 @@ VARIANTS = {
 Accuracies = dict[int, float]  # by seed
 
 
-def runs_of(run: str) -> dict[int, Record]:
+def runs_of(run: str, runs: Path = RUNS) -> dict[int, Record]:
     """Records of a method's runs by seed."""
-    folders = {int(one.parent.name.removeprefix("seed_")): one.parent for one in RUNS.glob(f"{run}/seed_*/record.json")}
+    folders = {int(one.parent.name.removeprefix("seed_")): one.parent for one in runs.glob(f"{run}/seed_*/record.json")}
     return {seed: Record.load(folder) for seed, folder in sorted(folders.items())}
 
 
@@ -41,9 +41,9 @@ def in_domain(record: Record) -> float:
     return 100 * max(row["validation/accuracy"] for row in record.history if "validation/accuracy" in row)
 
 
-def accuracies(run: str, key: str) -> Accuracies:
+def accuracies(run: str, key: str, runs: Path = RUNS) -> Accuracies:
     """Accuracy in per cent by seed, on a test set or on the pairs held out."""
-    records = runs_of(run)
+    records = runs_of(run, runs)
     if key == IN_DOMAIN:
         return {seed: in_domain(record) for seed, record in records.items()}
     return {seed: record.metrics()[key] for seed, record in records.items()}
@@ -68,16 +68,25 @@ def p_over_seeds(values: list[float]) -> float:
     return float(ttest_1samp(values, 0.0).pvalue) if len(values) > 1 else 1.0
 
 
+def spread_of(run: str, runs: Path = RUNS) -> list[str]:
+    """Mean and standard deviation over seeds, on the pairs held out and on every test set."""
+    of_sets = (list(accuracies(run, key, runs).values()) for key in (IN_DOMAIN, *TEST_SETS))
+    return [f"{fmean(one):.1f}" + (f" ± {stdev(one):.1f}" if len(one) > 1 else "") for one in of_sets]
+
+
+def longer() -> str:
+    """What the classifier of the original pairs reaches after fewer and after more steps."""
+    rows = [[str(steps), *spread_of(REFERENCE, runs)] for steps, runs in STEPS.items()]
+    return markdown(["steps", IN_DOMAIN, *TEST_SETS.values()], rows)
+
+
 def reached() -> str:
     """A row for each method: its pairs, and its accuracies as mean and standard deviation over seeds."""
     rows = []
     for run, name in methods().items():
         records = runs_of(run)
         data = next(iter(records.values())).provenance["data"]
-        cells = []
-        for key in [IN_DOMAIN, *TEST_SETS]:
-            values = list(accuracies(run, key).values())
-            cells.append(f"{fmean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else ""))
+        cells = spread_of(run)
         first = next(iter(TEST_SETS))
         found = [(record, one) for record in records.values() for one in record.readings if one.key == first]
         rows.append(
@@ -122,22 +131,6 @@ def evidence() -> str:
         [methods()[run], *(f"{fmean(by_variant[name]):.1f}" for name in VARIANTS)] for run, by_variant in found.items()
     ]
     return markdown(["trained on", *VARIANTS.values()], rows)
-
-
-def trials() -> str:
-    """The settings tried on the original pairs, and the accuracies on the pairs held out that chose among them."""
-    tried = [json.loads(line) for line in (FOLDER / "trials.jsonl").read_text(encoding="utf-8").splitlines()]
-    steps = sorted({int(step) for one in tried for step in one["accuracy"]})
-    rows = [
-        [
-            one["learning rate"],
-            f"{one['steps planned']:,}",
-            *(str(one["accuracy"].get(str(step), "")) for step in steps),
-            f"`{one['revision']}`",
-        ]
-        for one in tried
-    ]
-    return markdown(["learning rate", "steps planned", *(f"after {step:,}" for step in steps), "revision"], rows)
 
 
 def overlap() -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from experiments.razor import study
-from experiments.rendering import interval, markdown, matrix_table, significant
+from experiments.rendering import interval, markdown, matrix_table, significant, trials
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title
 
@@ -154,12 +154,13 @@ PAGES = {
         "planted_association": lambda: association("planted"),
         "planted_classifiers": planted_classifiers,
         "probes": lambda: probes("probes", "pairs held out"),
+        "claims_steps": study.longer,
         "claims_study": study.reached,
         "claims_differences": study.differences,
         "claims_evidence": study.evidence,
         "claims_overlap": study.overlap,
         "claims_losses": study.losses,
-        "claims_trials": study.trials,
+        "claims_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "claims_seconds": lambda: seconds("claims"),
         "symmetric_sheet": lambda: sheet("symmetric_sheet"),
         "crossaug_sheet": lambda: sheet("crossaug_sheet"),
