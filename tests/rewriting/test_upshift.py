@@ -71,10 +71,64 @@ def test_where_nothing_may_change_nothing_does(upshift):
 
 
 def test_text_beyond_the_models_length_stays(upshift):
-    long = "garden " * 400 + "ended."
-    (made,) = upshift([long])
-    assert made.endswith("garden garden ended.")
-    assert made != long
+    end = "the farmer planted a large tree behind the old wall, " * 40 + "and slept."
+    long = "My neighbour sold a horse that had won a race, and before winter came " + end
+    made = [WordUpshift(upshift.model.backbone, held, seed)([long])[0] for seed in range(6)]
+    assert all(one.endswith(end[-1500:]) for one in made)
+    assert set(made) != {long}
+
+
+class Said:
+    """A masked LM that always finds the same words likely."""
+
+    mask = "[MASK]"
+
+    def __init__(self, *likely):
+        self.likely = list(likely)
+
+    def fillers(self, texts, *, top):
+        return [[self.likely] * text.count(self.mask) for text in texts]
+
+
+def came_in(text, *likely):
+    """The words that came into a text, whatever the seed, with those that a model finds likely."""
+    found = set()
+    for seed in range(12):
+        one = WordUpshift.__new__(WordUpshift)
+        one.model, one.held, one.seed = Said(*likely), held, seed
+        (made,) = one([text])
+        found |= {word.strip(".") for word in set(words(made)) - set(words(text))}
+    return found
+
+
+def test_a_word_is_replaced_by_one_of_its_number_and_tense():
+    text = "The Swedes painted their gardens."
+    assert came_in(text, "houses") == {"houses"}
+    assert came_in(text, "house", "houses") == {"houses"}
+    assert came_in(text, "house") == set()
+    assert came_in(text, "sold") == {"sold"}
+    assert came_in(text, "eating") == set()
+
+
+def test_adverbs_come_before_verbs_and_adjectives_before_nouns():
+    assert came_in("The Swedes painted their gardens.", "often") == {"often"}
+    assert came_in("The Swedes painted their gardens.", "lovely") == {"lovely"}
+    assert came_in("The Swedes painted their gardens.", "three") == set()
+    assert came_in("The Swedes painted their quiet gardens.", "lovely") <= {"lovely"}
+    for seed in range(12):
+        one = WordUpshift.__new__(WordUpshift)
+        one.model, one.held, one.seed = Said("lovely"), held, seed
+        assert "quiet lovely" not in one(["The Swedes painted their quiet gardens."])[0]
+
+
+def test_no_word_comes_in_twice_or_stands_there_already():
+    text = "The farmers sold apples near villages, and visitors bought flowers from gardens before winters came early."
+    for seed in range(12):
+        one = WordUpshift.__new__(WordUpshift)
+        one.model, one.held, one.seed = Said("horses", "apples"), held, seed
+        (made,) = one([text])
+        assert made.count("horses") <= 1
+        assert made.count("apples") <= 1
 
 
 def test_fillers_are_the_models_likeliest_whole_words(upshift):
