@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -62,6 +63,23 @@ def clusters() -> str:
             whole = of_phase["all", "expectation"]
             rows.append([phase.replace("_", " "), str(whole.n), str(len(parts)), ", ".join(values)])
     return markdown(["data", "entries", "clusters", "db-index of each (its entries)"], rows)
+
+
+def morphs() -> str:
+    """What a reading says of morphs by the masked LM and by extraction."""
+    with (FOLDER / "morphs_sheet.csv").open(encoding="utf-8", newline="") as lines:
+        read = list(csv.DictReader(lines))
+    rows = []
+    for morph in ("upshift", "downshift"):
+        some = [row for row in read if row["morph"] == morph]
+        rows.append(
+            [
+                morph,
+                str(len(some)),
+                *(str(sum(row[key] == "yes" for row in some)) for key in ("grammatical", "says_the_same")),
+            ]
+        )
+    return markdown(["morph", "read", "grammatical", "says the same"], rows)
 
 
 ARMS = {
@@ -126,6 +144,7 @@ PAGES = {
         "table_2": lambda: matrix_table(FOLDER, "2"),
         "mb_index_changes": mb_index_changes,
         "language_models": language_models,
+        "morphs": morphs,
         "controls_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "controls": controls,
     },

@@ -49,10 +49,14 @@ def accuracies(run: str, key: str, runs: Path = RUNS) -> Accuracies:
     return {seed: record.metrics()[key] for seed, record in records.items()}
 
 
+def names() -> dict[str, str]:
+    """Names of the study's methods by their run's id, the original first."""
+    return {row.run: row.name for row in read_matrix(FOLDER / "matrix.yaml", "quickstart").tables["study"].rows}
+
+
 def methods() -> dict[str, str]:
-    """Names of the methods that have runs, by their run's id; the original first."""
-    rows = read_matrix(FOLDER / "matrix.yaml", "quickstart").tables["study"].rows
-    return {row.run: row.name for row in rows if runs_of(row.run)}
+    """Names of those that have runs."""
+    return {run: name for run, name in names().items() if runs_of(run)}
 
 
 def changes(run: str, key: str) -> Accuracies:

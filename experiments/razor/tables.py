@@ -123,7 +123,7 @@ def probes(folder: str, untouched: str) -> str:
     found = {(one.subset, one.quantity, one.phase): one for one in record.readings}
     rows = [
         [
-            phase,
+            study.names()[f"claims_{phase}"],
             f"{found['claim_only', 'gain', phase].n:,}",
             *(interval(found[subset, quantity, phase], digits) for subset, quantity, digits in named.values()),
         ]
