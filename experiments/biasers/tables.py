@@ -101,32 +101,39 @@ MEASURED = {
 def controls() -> str:
     """What of an expansion moves a model: every arm's mean over draws and seeds, and its change from the originals."""
     found = {arm: of_arm(arm) for arm in ARMS}
-    if not any(map(len, found.values())):
+    if not found["originals"]:
         return "No run of this table is recorded yet."
     untuned = Record.load(RECORDS / "untuned" / "seed_42").readings
-    before = {f"after{reading.key.removeprefix('before')}": reading.value for reading in untuned}
+    before = {f"after/{reading.key}": reading.value for reading in untuned}
     rows = [["untuned", "", *(f"{before[key]:.4g}" for key in MEASURED)]]
     for arm, what in ARMS.items():
-        values = found[arm]
+        draws = sorted(found[arm].keys() & found["originals"].keys())
+        if not draws:
+            continue
+        values, originals = (np.array([found[one][draw] for draw in draws]) for one in (arm, "originals"))
         cells = [f"{values[..., place].mean():.4g}" for place in range(len(MEASURED))]
         if arm != "originals":
-            changes = values - found["originals"]
-            cells = [
-                f"{cell} ({changes[..., place].mean():+.3g} [{low:+.3g}, {high:+.3g}])"
-                for place, cell in enumerate(cells)
-                for low, high in [percentile_interval(nested_draws(changes[..., place]))]
-            ]
+            changes = values - originals
+            cells = [f"{cell} ({changed(changes[..., place])})" for place, cell in enumerate(cells)]
         rows.append([what, f"{values.shape[0]} x {values.shape[1]}", *cells])
     return markdown(["tuned on", "draws x seeds", *MEASURED.values()], rows)
 
 
-def of_arm(arm: str) -> NDArray[np.float64]:
-    """Readings (draws, seeds, len(MEASURED)) of an arm; empty where one of its runs has no record."""
-    folders = [sorted(RECORDS.glob(f"{arm}_{draw}/seed_*")) for draw in range(1, 6)]
-    if not all(folders):
-        return np.zeros((0, 0, len(MEASURED)))
-    readings = [[{r.key: r.value for r in Record.load(run).readings} for run in of_draw] for of_draw in folders]
-    return np.array([[[run[key] for key in MEASURED] for run in of_draw] for of_draw in readings])
+def changed(values: NDArray[np.float64]) -> str:
+    """The mean of changes (draws, seeds), with its interval where there are several draws."""
+    low, high = percentile_interval(nested_draws(values))
+    mean, low, high = (round(float(one), 9) + 0.0 for one in (values.mean(), low, high))  # no -0 of rounding
+    return f"{mean:+.3g}" + (f" [{low:+.3g}, {high:+.3g}]" if len(values) > 1 else "")
+
+
+def of_arm(arm: str) -> dict[int, list[list[float]]]:
+    """What was measured of an arm's runs, of every seed, by their draw."""
+    found: dict[int, list[list[float]]] = {}
+    for file in sorted(RECORDS.glob(f"{arm}_*/seed_*/record.json")):
+        values = Record.load(file.parent).metrics()
+        draw = int(file.parent.parent.name.removeprefix(f"{arm}_"))
+        found.setdefault(draw, []).append([values[key] for key in MEASURED])
+    return found
 
 
 def nested_draws(values: NDArray[np.float64]) -> NDArray[np.float64]:

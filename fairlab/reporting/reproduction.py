@@ -29,7 +29,8 @@ class TableRow:
         name: name of the row as published, or ours where the paper has no such row.
         run: id of a run; empty where none can be had, or where every column has its own.
         runs: ids of runs by column, where one model is trained for every task.
-        phase: phase of the run's readings; ``before`` is the model it started from. Of runs by column it is ``after``.
+        phase: phase of the run's readings; ``before`` is the model it started from, and a model that was measured alone
+            has none. Of runs by column it is ``after``.
         reason: why there is no run.
     """
 
@@ -249,7 +250,8 @@ def _cell(
     missing = [seed for seed in matrix.seeds if seed not in of_run]
     if missing:
         return Cell(NOT_RUN, printed, recomputed, reason=f"seed {', '.join(map(str, missing))} of {run}")
-    found = [_reading(of_run[seed], f"{phase}/{column}") for seed in matrix.seeds]
+    key = f"{phase}/{column}" if phase else column
+    found = [_reading(of_run[seed], key) for seed in matrix.seeds]
     readings = [reading for reading in found if reading is not None]
     if len(readings) < len(matrix.seeds):
         return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], phase, column))

@@ -118,6 +118,13 @@ def test_a_quantity_that_compares_runs_says_so_while_one_is_missing(tmp_path):
     assert cell.reason.endswith("one that compares models or runs needs them all")
 
 
+def test_a_row_of_a_model_that_was_measured_alone_has_no_phase(tmp_path):
+    alone = Reading("seat", "6", "effect_size", 0.3, "effect size", 0.0, 10, 0.2, 0.4)
+    records = {"ccd": {seed: Record(tmp_path, {}, "", readings=[alone]) for seed in (1, 2)}}
+    (row,) = cells(dataclasses.replace(table(), rows=[TableRow("base", "ccd", phase="")]), matrix(), records)
+    assert row[0].value == pytest.approx(0.3)
+
+
 @pytest.mark.parametrize(("p_values", "moved"), [((0.01, 0.04), True), ((0.01, 0.06), False)])
 def test_a_change_is_marked_only_where_every_seed_moved(tmp_path, p_values, moved):
     records = {"ccd": {seed: record(tmp_path, 0.4, 0.2, p=p) for seed, p in zip((1, 2), p_values, strict=True)}}
