@@ -64,9 +64,9 @@ def _lead(record: Record, manifest: Manifest) -> list[Block]:
     counts = manifest.rows()
     sentence = f"{counts['written']:,} rows were made of {counts['read']:,}; {counts['rejected']:,} were rejected."
     lines = [
-        f"{headline(reading)}: {reading.value:.1f} {reading.unit} [{reading.low:.1f}, {reading.high:.1f}]"
-        for reading in record.readings
-        if reading.headline
+        f"{headline(one)}{one.phase and f', {one.phase}'}: {one.value:.3g} {one.unit} [{one.low:.3g}, {one.high:.3g}]"
+        for one in record.readings
+        if one.headline
     ]
     notes = list(dict.fromkeys(note.text for note in record.notes if not note.item))
     heed: list[Block] = [Heed("Before using the data", notes)] if notes else []
