@@ -5,6 +5,7 @@ import pytest
 import yaml
 
 from experiments import tables
+from experiments.biasers import tables as biasers
 from experiments.ccd import composed, picture
 from experiments.razor import study
 from experiments.rendering import matrix_table
@@ -373,3 +374,16 @@ def test_classifiers_of_balanced_data_know_fewer_labels_without_evidence():
     assert [round(value, 1) for value in without] == [58.1, 58.6]
     loss = [of[study.REFERENCE, "evidence", seed] - of[study.REFERENCE, "no_evidence", seed] for seed in range(42, 47)]
     assert 16.5 < sum(loss) / 5 < 18
+
+
+def test_what_the_biasers_page_says_of_ten_entries():
+    found = {arm: np.array([values for _, values in sorted(biasers.of_arm(arm).items())]) for arm in biasers.ARMS}
+    assert {values.shape for values in found.values()} == {(3, 1, len(biasers.MEASURED))}
+    perplexities = {arm: values[:, 0, 0] - found["originals"][:, 0, 0] for arm, values in found.items()}
+    changes = [one for arm, some in perplexities.items() if arm != "originals" for one in some]
+    assert 0.95 < min(changes)
+    assert max(changes) < 1.6
+    means = {arm: some.mean() for arm, some in perplexities.items()}
+    assert round(means["repeats"], 1) == 1.5
+    taken = {arm: means["repeats"] - means[arm] for arm in ("copies", "downshifts", "upshifts")}
+    assert 0 < taken["copies"] < taken["downshifts"] < 0.2 < taken["upshifts"] < 0.35
