@@ -179,8 +179,7 @@ def read_matrix(file: Path, scale: str) -> Matrix:
     }
     nothing = f"the matrix has no run at {scale} scale"
     unavailable = {name: str(run.get(scale, nothing)) for name, run in found.items() if name not in runs}
-    before = content.get("before", {}).get(scale, "")
-    made = {name: in_one_list(one) for name, one in content.get("made", {}).items()}
+    before, made = content.get("before", {}).get(scale, ""), content.get("made", {})
     evaluations = frozenset(name for name, run in found.items() if run.get("entry") == "evaluate")
     return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made, evaluations)
 
