@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairlab.augmentation.filtering import Filter, stays
+from fairlab.augmentation.filtering import Filter
 from fairlab.metrics.surface_probe import out_of_fold, too_little
-from fairlab.rewriting.label_keeping import Labelled, labelled_item
-from fairlab.types import Count, FairlabError, Made, Row
+from fairlab.rewriting.label_keeping import Labelled
+from fairlab.types import Count, FairlabError
 
 
 class Balanced(Filter):
@@ -56,21 +56,8 @@ class Balanced(Filter):
         super().__init__(label)
         self.bins, self.by, self.seed = bins, by, seed
 
-    def kept(self, items: Sequence[Labelled]) -> set[int]:
+    def kept(self, items: Sequence[Labelled]) -> Counter[int]:
         """See :meth:`Filter.kept`."""
-        return set(self.times(items))
-
-    def decide(self, rows: Sequence[Row]) -> dict[int, Made]:
-        """See :meth:`Filter.decide`; a row that is repeated stands under numbers of its own."""
-        times = self.times([labelled_item(row, self.label) for row in rows])
-        return {row.number: repeated(row, times[place]) or Made(reason=self.why) for place, row in enumerate(rows)}
-
-    def times(self, items: Sequence[Labelled]) -> Counter[int]:
-        """How often the documents stand in what is kept, by their places.
-
-        Raises:
-            FairlabError: they are too few, or of one label.
-        """
         texts, labels = [item.text for item in items], [item.label for item in items]
         if short := too_little(labels, texts):
             raise FairlabError(f"augmentation=balanced trains a probe of the last field: {short}; give more rows")
@@ -91,10 +78,3 @@ class Balanced(Filter):
                 whole, rest = divmod(most, len(places)) if self.by == "repeating" else (0, fewest)
                 found.update(places * whole + draw.sample(places, rest))
         return found
-
-
-def repeated(row: Row, times: int) -> Made | None:
-    """A row so many times; None of none."""
-    (one,) = stays(row).rows
-    again = ({**one, "id": f"{row.id}-{number}", "source_id": row.id} for number in range(2, times + 1))
-    return Made(rows=(one, *again)) if times else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -41,8 +42,8 @@ class Filter(Planned):
         return {name: values["augmentation"][name] for name in ("label", *cls.settings)}
 
     @abstractmethod
-    def kept(self, items: Sequence[Labelled]) -> set[int]:
-        """Places of the documents that stay.
+    def kept(self, items: Sequence[Labelled]) -> set[int] | Counter[int]:
+        """Places of the documents that stay, or how often each stands in what is kept.
 
         Raises:
             FairlabError: they are too few, or of one label.
@@ -54,10 +55,15 @@ class Filter(Planned):
         Raises:
             FairlabError: a row has no label; see :meth:`kept`.
         """
-        kept = self.kept([labelled_item(row, self.label) for row in rows])
-        return {row.number: stays(row) if place in kept else Made(reason=self.why) for place, row in enumerate(rows)}
+        times = Counter(self.kept([labelled_item(row, self.label) for row in rows]))
+        return {
+            row.number: stays(row, times[place]) if times[place] else Made(reason=self.why)
+            for place, row in enumerate(rows)
+        }
 
 
-def stays(row: Row) -> Made:
-    """A row as it was."""
-    return Made(rows=({"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **row.extra},))
+def stays(row: Row, times: int = 1) -> Made:
+    """A row as it was, so many times; the second and later ones have numbers of their own in their ids."""
+    one = {"id": row.id, **dict(zip(row.names, row.fields, strict=True)), **row.extra}
+    again = ({**one, "id": f"{row.id}-{number}", "source_id": row.id} for number in range(2, times + 1))
+    return Made(rows=(one, *again))

@@ -249,8 +249,7 @@ def _cell(
     missing = [seed for seed in matrix.seeds if seed not in of_run]
     if missing:
         return Cell(NOT_RUN, printed, recomputed, reason=f"seed {', '.join(map(str, missing))} of {run}")
-    key = f"{phase}/{column}" if phase else column
-    found = [_reading(of_run[seed], key) for seed in matrix.seeds]
+    found = [_reading(of_run[seed], _key(phase, column)) for seed in matrix.seeds]
     readings = [reading for reading in found if reading is not None]
     if len(readings) < len(matrix.seeds):
         return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], phase, column))
@@ -293,6 +292,10 @@ def _verdict(scale: str, printed: float | None, value: float, low: float, high: 
     return WITHIN_NOISE if low <= printed <= high else DIFFERS
 
 
+def _key(phase: str, column: str) -> str:
+    return f"{phase}/{column}" if phase else column
+
+
 def _reading(record: Record, key: str) -> Reading | None:
     return next((reading for reading in record.readings if reading.key == key), None)
 
@@ -306,7 +309,7 @@ def _why(record: Record, phase: str, column: str) -> str:
     reasons = [e.reason for e in record.not_run if e.benchmark == benchmark and e.subset in (subset, "all")]
     if reasons:
         return reasons[0]
-    if any(reading.key.startswith(f"{phase}/{benchmark}/{subset}/") for reading in record.readings):
+    if any(reading.key.startswith(_key(phase, f"{benchmark}/{subset}/")) for reading in record.readings):
         return (
             f"{benchmark}/{subset} has no {measure} {phase} training; one that compares models or runs needs them all"
         )

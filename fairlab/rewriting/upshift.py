@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,9 +86,9 @@ class WordUpshift:
     of the one it replaces, or is an adverb or adjective that belongs to the word it is put before, and leaves the parts
     of speech of all other words as they were. Places are tried in an order drawn at random until a tenth of the words
     are changed, no two side by side, or twice as many places were tried. The three likeliest words are tried, and
-    where none of them agrees with a text, twenty. Words of the axis are hidden from the model,
-    the parser and the choice of places, so that copies of one text that differ in them alone change alike and no member
-    gets words of its own.
+    where none of them agrees with a text, twenty. Words of the axis are hidden from the model, the parser and the
+    choice of places, so that copies of one text that differ in them alone change alike and no member gets words of its
+    own.
 
     Args:
         backbone: a masked LM with its tokenizer.
@@ -108,10 +108,13 @@ class WordUpshift:
     def __call__(self, texts: Sequence[str]) -> list[str]:
         """Every text upshifted; one without a word that may change stays as it is."""
         places = [self._places(text) for text in texts]
+        asked = list(dict.fromkeys(place.query for some, _ in places for place in some))
+        likely = dict(zip(asked, self.model.fillers(asked, top=max(LIKELIEST)), strict=True))
         found: dict[int, list[Edit]] = {}
         for likeliest in LIKELIEST:
             left = [number for number in range(len(texts)) if not found.get(number)]
-            words = self._agreeing({place: None for number in left for place in places[number][0]}, likeliest)
+            tried = [place for number in left for place in places[number][0]]
+            words = self._agreeing({place: self._fitting(place, likely[place.query], likeliest) for place in tried})
             found |= {number: _chosen(places[number][0], words, places[number][1]) for number in left}
         return [apply_edits(text, found[number]) if found[number] else text for number, text in enumerate(texts)]
 
@@ -161,11 +164,8 @@ class WordUpshift:
             text[edit.start : edit.end],
         )
 
-    def _agreeing(self, places: Iterable[Place], likeliest: int) -> dict[Place, str]:
-        """The word that comes to each place: of so many, the likeliest that agrees; places without one are left out."""
-        asked = list(dict.fromkeys(place.query for place in places))
-        likely = dict(zip(asked, self.model.fillers(asked, top=likeliest), strict=True))
-        offered = {place: self._fitting(place, likely[place.query], likeliest) for place in places}
+    def _agreeing(self, offered: Mapping[Place, Sequence[str]]) -> dict[Place, str]:
+        """The word that comes to each place: the first offered that agrees; places without one are left out."""
         made = [one for place, some in offered.items() for one in (place.unchanged, *map(place.inserted, some)) if some]
         parsed = dict(zip(dict.fromkeys(made), parse(dict.fromkeys(made)), strict=True))
         found = {}
