@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from fairlab.files import write_whole
 from fairlab.metrics.shortcuts import WIDTH, EmbeddingSpace, Space, TokenSpace
+from fairlab.metrics.shortcuts_by_chance import ChanceSpace
 from fairlab.metrics.shortcuts_by_word import AssociationSpace
 from fairlab.metrics.shortcuts_official import OFFICIAL_WIDTH, OfficialSpace
 from fairlab.metrics.surface_probe import probe_gain, too_little
@@ -33,7 +34,7 @@ from fairlab.types import Count, FairlabError, Made, Row
 SETTINGS = {
     "accept": ("always", "if_lower"),
     "compat": ("paper", "official"),
-    "features": ("surface", "embedding", "association"),
+    "features": ("surface", "embedding", "association", "chance"),
     "scored": ("rewritten_field", "joined"),
 }
 NONE, NOT_LOWER = "the rewriter offers nothing", "no rewrite has a lower shortcut score"
@@ -85,7 +86,7 @@ class Razor(Planned):
         compat: ``paper``, equations 7-14; ``official``, the score of the released code.
         features: what a document is scored by: ``surface``; ``embedding`` for the ablation of section 4.2;
             ``association`` (ours) scores documents by what their tokens say of their label, which finds shortcuts that
-            are words.
+            are words; ``chance`` (ours), scores drawn at random, the control that rewrites without looking.
         scored: the part of a document that is scored: ``rewritten_field``, the text that is rewritten alone, or
             ``joined``, with its context.
         pe: kind of position encoding with ``compat=paper``, ``paper`` or ``vaswani``; see
@@ -117,7 +118,7 @@ class Razor(Planned):
         until_gain: float | None = None,
         accept: Literal["always", "if_lower"] = "if_lower",
         compat: Literal["paper", "official"] = "paper",
-        features: Literal["surface", "embedding", "association"] = "surface",
+        features: Literal["surface", "embedding", "association", "chance"] = "surface",
         scored: Literal["rewritten_field", "joined"] = "rewritten_field",
         pe: Literal["paper", "vaswani"] = "paper",
         width: Count | None = None,
@@ -214,6 +215,8 @@ class Razor(Planned):
             return EmbeddingSpace(texts, labels, self.embed)
         if self.features == "association":
             return AssociationSpace(texts, labels)
+        if self.features == "chance":
+            return ChanceSpace(texts, labels)
         if self.compat == "official":
             return OfficialSpace(texts, labels, width=self.width or OFFICIAL_WIDTH)
         return TokenSpace(texts, labels, width=self.width or WIDTH, pe=self.pe)
