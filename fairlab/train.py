@@ -30,7 +30,7 @@ from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.pushing import push_model, refuse_push
 from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.run.starting import announce_backbone, starting_point
-from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, throughput
+from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, slow_precision, throughput
 from fairlab.run.values import target_of
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
@@ -68,9 +68,9 @@ def work(config: DictConfig, record: Record) -> None:
         refuse_changed_step(record, parts)
         record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
         data.write(record.folder)
-        print(start.announcement(inputs["data"], parts))
         untrained, history = method.digest(), History()
         trainer = make_trainer(config, record, history, start.model, method, data, parts)
+        print(start.announcement(inputs["data"], parts), *slow_precision(trainer), sep="\n")
 
     _measure_groups(data, record, config.axis)
     record.add_notes([*shortening_notes(config), *follow_axes(benchmarks, data)])

@@ -43,15 +43,14 @@ def gpus() -> list[Device]:
 
 
 def this_machine() -> Device:
-    """This machine's CPU, by the product of two matrices over and over for some seconds.
+    """This machine's CPU, by the product of two matrices over and over for some seconds, in two formats.
 
     Raises:
         FairlabError: the two halves of the calibration differ by more than 30 %.
     """
-    halves = [_matmul_rate(SECONDS / 2), _matmul_rate(SECONDS / 2)]
+    halves = [matmul_rate(SECONDS / 3), matmul_rate(SECONDS / 3)]
     refuse_unsteady(*halves)
-    rate = max(halves)
-    return Device("this machine", rate, rate, None, CPU_SHARE)
+    return Device("this machine", max(halves), matmul_rate(SECONDS / 3, "bfloat16"), None, CPU_SHARE)
 
 
 def refuse_unsteady(first: float, second: float) -> None:
@@ -67,14 +66,30 @@ def refuse_unsteady(first: float, second: float) -> None:
         )
 
 
-def _matmul_rate(seconds: float, side: int = 1024) -> float:
-    """FLOP/s of float32 products of square matrices, with as many threads as a run would have."""
+def matmul_rate(seconds: float, dtype: str = "float32", side: int = 1024) -> float:
+    """FLOP/s of products of square matrices, with as many threads as a run would have.
+
+    Args:
+        seconds: for how long; at least one product is made.
+        dtype: number format of the matrices, by its name in torch.
+        side: rows and columns of the matrices.
+    """
     import torch
 
-    a, b = torch.randn(side, side), torch.randn(side, side)
+    a, b = (torch.randn(side, side).to(getattr(torch, dtype)) for _ in range(2))
     a @ b
-    done, started = 0, time.perf_counter()
-    while (passed := time.perf_counter() - started) < seconds:
+    done, passed, started = 0, 0.0, time.perf_counter()
+    while passed < seconds or not done:
         a @ b
-        done += 1
+        done, passed = done + 1, time.perf_counter() - started
     return done * 2 * side**3 / passed
+
+
+def slower_bfloat16() -> float:
+    """How many times as long a product takes in bfloat16 as in float32 on this processor, from a tenth of a second.
+
+    Some processors have no instructions for bfloat16, others slower ones than for float32, so that
+    ``trainer.precision=bf16-mixed`` costs time there in the place of saving it.
+    """
+    rates = [(matmul_rate(0.025), matmul_rate(0.025, "bfloat16")) for _ in range(2)]
+    return max(one for one, _ in rates) / max(two for _, two in rates)

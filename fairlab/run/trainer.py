@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from fairlab.distributed import rank
+from fairlab.planning.hours import slower_bfloat16
 from fairlab.protocols import FittedMethod
 from fairlab.record import Note, Record
 from fairlab.run.build import built, plain
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they a
 
     from fairlab.data.counterfactual import CounterfactualData
     from fairlab.run.checkpoints import History
+
+SLOWER = 1.2  # times that bfloat16 takes as long as float32, from which a run says so
 
 
 def parts_of_a_step(batch_size: int, device_batch_size: int | None, processes: int) -> int:
@@ -103,6 +106,15 @@ def make_trainer(
         return lightning.Trainer(**settings | hardware)
     except (MisconfigurationException, ValueError, TypeError) as error:
         raise FairlabError(f"this trainer cannot run here: {' '.join(str(error).split())}; use trainer=cpu") from error
+
+
+def slow_precision(trainer: lightning.Trainer) -> list[str]:
+    """A sentence where mixed precision costs time on this processor; see :func:`slower_bfloat16`."""
+    if trainer.precision != "bf16-mixed" or trainer.strategy.root_device.type != "cpu":
+        return []
+    times = slower_bfloat16()
+    text = f"products take {times:.1f} times as long in bfloat16 as in float32 on this processor: "
+    return [text + "trainer.precision=32-true trains faster here"] * (times > SLOWER)
 
 
 def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, record: Record, history: History) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlab.planning.calls import calls_of
-from fairlab.planning.hours import Device, gpus, refuse_unsteady
+from fairlab.planning.hours import Device, gpus, matmul_rate, refuse_unsteady, slower_bfloat16
 from fairlab.planning.measuring import head_of, phases, tokens_read
 from fairlab.planning.plan import Measuring, RunPlan, plan_of_run, plan_text
 from fairlab.planning.sizes import model_size
@@ -60,6 +60,18 @@ def test_a_disturbed_calibration_is_refused():
     refuse_unsteady(100e9, 71e9)
     with pytest.raises(FairlabError, match=r"the machine is busy: .* gave 100 and 69 GFLOP/s; try again when"):
         refuse_unsteady(100e9, 69e9)
+
+
+def test_the_rate_of_products_is_their_flops_by_the_clock(monkeypatch):
+    clock = iter([10.0, 10.5, 11.0, 11.5])  # half a second a product, until one second has passed
+    monkeypatch.setattr("fairlab.planning.hours.time.perf_counter", lambda: next(clock))
+    assert matmul_rate(1.0, "bfloat16", side=8) == 2 * 8**3 / 0.5
+
+
+def test_bfloat16_is_slower_by_the_best_of_two_rates_each(monkeypatch):
+    rates = iter([100e9, 40e9, 90e9, 50e9])
+    monkeypatch.setattr("fairlab.planning.hours.matmul_rate", lambda *_: next(rates))
+    assert slower_bfloat16() == 2.0
 
 
 def config_of(tmp_path, **data):
