@@ -93,7 +93,7 @@ class Razor(Planned):
             :func:`fairlab.metrics.shortcuts.positions`.
         width: length of a position encoding; None takes 128 for ``paper`` and 8 for ``official``.
         label: column of the label. Not used here: whoever builds this hands in documents with their labels.
-        verify: name of the check that ``check`` was built from; not used here.
+        verify: name or names of what ``check`` was built from; not used here.
         vectors: name of the encoder that ``embed`` was built from; not used here.
         embed: function from texts to vectors, for ``features=embedding``.
 
@@ -123,7 +123,7 @@ class Razor(Planned):
         pe: Literal["paper", "vaswani"] = "paper",
         width: Count | None = None,
         label: str = "label",
-        verify: str | None = None,
+        verify: str | Sequence[str] | None = None,
         vectors: str | None = None,
         embed: Embed | None = None,
     ) -> None:

@@ -81,28 +81,41 @@ class Rounds:
         return self.record.readings, self.record.notes
 
 
-def label_check(name: str | None, llm: Any, labels: Sequence[str]) -> Any:
-    """The check of rewrites: ``llm``, ``lexical``, or a sequence classifier by its folder.
+def label_check(names: str | Sequence[str] | None, llm: Any, labels: Sequence[str]) -> Any:
+    """The check of rewrites, by its name or a classifier's folder, or several that must all let a rewrite pass.
 
     Raises:
         FairlabError: there is none of the name, no language model for it, or the classifier is none of these labels.
     """
-    from fairlab.rewriting.classifier_check import ClassifierCheck
-    from fairlab.rewriting.label_keeping import LLMLabelCheck
-    from fairlab.rewriting.paraphrase import LexicalEntailment
+    from fairlab.rewriting.label_keeping import AllOf
 
-    name = name or ("lexical" if llm is None else "llm")
-    if name == "lexical":
-        return LexicalEntailment()
-    if name != "llm":
-        if not Path(name).is_dir():
+    given = names or ("lexical" if llm is None else "llm")
+    checks = [_check(name, llm, labels) for name in ([given] if isinstance(given, str) else given)]
+    return checks[0] if len(checks) == 1 else AllOf(checks)
+
+
+def _check(name: str, llm: Any, labels: Sequence[str]) -> Any:
+    from fairlab.rewriting.classifier_check import ClassifierCheck
+    from fairlab.rewriting.label_keeping import LLMLabelCheck, LLMVerdictCheck
+    from fairlab.rewriting.paraphrase import LexicalEntailment
+    from fairlab.rewriting.same_facts import SameFacts
+
+    by_words = {check.name: check for check in (LexicalEntailment, SameFacts)}
+    by_llm = {check.name: check for check in (LLMLabelCheck, LLMVerdictCheck)}
+    if name in by_words:
+        return by_words[name]()
+    if name in by_llm:
+        if llm is None:
             raise FairlabError(
-                f"augmentation.verify must be llm, lexical, the folder of a sequence classifier, or null, not {name}"
+                f"augmentation.verify={name} asks a language model; add llm=local or another, see --help"
             )
-        return ClassifierCheck(loaded(name), labels)
-    if llm is None:
-        raise FairlabError("augmentation.verify=llm asks a language model; add llm=local or another, see --help")
-    return LLMLabelCheck(llm, labels)
+        return by_llm[name](llm, labels)
+    if not Path(name).is_dir():
+        known = ", ".join([*by_llm, *by_words])
+        raise FairlabError(
+            f"augmentation.verify must be some of {known}, the folder of a sequence classifier, or null, not {name}"
+        )
+    return ClassifierCheck(loaded(name), labels)
 
 
 def _embedder(name: str) -> Any:

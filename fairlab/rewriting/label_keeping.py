@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Request, estimated_tokens
+from fairlab.llm.exchange import Reply, Request, estimated_tokens
 from fairlab.protocols import Rewriter
 from fairlab.rewriting.prompt import load_prompt
 from fairlab.text.fields import join_fields
@@ -175,18 +175,65 @@ class LLMLabelCheck:
         """
         requests = [self._request(item, text) for item, text in zip(items, made, strict=True)]
         replies = self.llm.ask(requests, stage=CHECKING)
-        return [
-            f"no verdict ({reply.outcome})"
-            if not reply.ok
-            else None
-            if reply.value["label"] == item.label
-            else "another label"
-            for item, reply in zip(items, replies, strict=True)
-        ]
+        return [_objection(reply, item.label) for item, reply in zip(items, replies, strict=True)]
 
     def _request(self, item: Labelled, text: str) -> Request:
         messages = _messages(self.prompt.task, {"text": text, "labels": self.labels}, item.context)
         return Request(messages, schema=self.schema, max_tokens=ROOM)
+
+
+class LLMVerdictCheck(LLMLabelCheck):
+    """A language model must give a rewrite the label that it gives the original, whether that is right or not (ours).
+
+    A model that finds one label everywhere lets the other label's rewrites pass equation 13 only where it is mistaken;
+    here both labels are held to the same.
+    """
+
+    name = "verdict"
+
+    def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
+        """See :class:`LabelCheck`.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+        """
+        requests = [self._request(item, item.text) for item in items]
+        originals = self.llm.ask(requests, stage=CHECKING)
+        rewrites = self.llm.ask([self._request(*both) for both in zip(items, made, strict=True)], stage=CHECKING)
+        return [
+            _objection(new, old.value["label"]) if old.ok else _objection(old, "")
+            for old, new in zip(originals, rewrites, strict=True)
+        ]
+
+
+class AllOf:
+    """Every one of several checks must let a rewrite pass; the first that objects says why.
+
+    Args:
+        checks: the checks, cheap ones first: a rewrite that one objects to is not shown to those after it.
+    """
+
+    def __init__(self, checks: Sequence[LabelCheck]) -> None:
+        self.checks = checks
+        self.name = " and ".join(check.name for check in checks)
+
+    def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
+        """See :class:`LabelCheck`."""
+        found: list[str | None] = [None] * len(made)
+        for check in self.checks:
+            left = [place for place, fault in enumerate(found) if fault is None]
+            if not left:
+                break
+            for place, fault in zip(left, check.faults([items[k] for k in left], [made[k] for k in left]), strict=True):
+                found[place] = fault
+        return found
+
+
+def _objection(reply: Reply, label: str) -> str | None:
+    """Why a verdict is not this label; None where it is."""
+    if not reply.ok:
+        return f"no verdict ({reply.outcome})"
+    return None if reply.value["label"] == label else "another label"
 
 
 def _messages(task: str, content: dict[str, Any], context: str) -> tuple[dict[str, str], ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,6 +21,7 @@ from fairlab.files import sha256
 from fairlab.rewriting.edits import Edit, apply_edits
 from fairlab.rewriting.label_keeping import Labelled
 from fairlab.rewriting.negation import Affirming
+from fairlab.rewriting.same_facts import differing_facts
 from fairlab.text.difference import stretches
 from fairlab.text.surface_tokens import surface_tokens
 from fairlab.text.words import TermFinder, match_case
@@ -174,12 +174,8 @@ class LexicalEntailment:
         return [self._fault(item.text, text) for item, text in zip(items, made, strict=True)]
 
     def _fault(self, old: str, new: str) -> str | None:
-        if not new.strip():
-            return "empty"
-        if re.findall(r"\d+", old) != re.findall(r"\d+", new):
-            return "numbers differ"
-        if not (_names(old) <= _capitals(new) and _names(new) <= _capitals(old)):
-            return "names differ"
+        if differing := differing_facts(old, new):
+            return differing
         if (self._turns(old) - self._turns(new)) % 2:
             return "turned around"
         for before, after in stretches(surface_tokens(old), surface_tokens(new)):
@@ -221,16 +217,6 @@ def synonyms() -> Mapping[str, frozenset[str]]:
         for word in words:
             found.setdefault(word, set()).update(other for other in words if other != word)
     return {word: frozenset(others) for word, others in found.items()}
-
-
-def _names(text: str) -> Counter[str]:
-    """Capitalised words that no sentence begins with."""
-    return Counter(match.group(1) for match in re.finditer(r"(?<![.!?:]\s)(?<!^)\b([A-Z]\w+)", text))
-
-
-def _capitals(text: str) -> Counter[str]:
-    """Capitalised words anywhere."""
-    return Counter(re.findall(r"\b[A-Z]\w+", text))
 
 
 @cache
