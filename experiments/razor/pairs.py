@@ -2,15 +2,17 @@
 
     python experiments/razor/pairs.py OUT
 
-OUT gets ``held_out.jsonl``, ``original.jsonl`` (all other pairs) and ``crossaug.jsonl`` (those, each followed by what
-CrossAug by rules makes of it), with the columns of FoolMeTwice. What an augmentation leaves of ``original.jsonl`` has
-seen no pair held out, neither text nor label.
+OUT gets ``held_out.jsonl``, ``original.jsonl`` (all other pairs), ``crossaug.jsonl`` (those, each followed by what
+CrossAug by rules makes of it) and ``drawn.jsonl`` (120 short ones of each label, for a language model to rewrite), with
+the columns of FoolMeTwice. What an augmentation leaves of ``original.jsonl`` has seen no pair held out, neither text
+nor label.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,12 +24,27 @@ from fairlab.data.text import held_out
 
 TASK = "fool_me_twice+vitaminc_two_way+mnli_two_way"
 SHARE = 0.1  # as conf/data/glue.yaml
+DRAWN = 120  # of each label
+LONGEST = (45, 30)  # words of the evidence and of the claim, of those drawn
+SEED = 42
 
 
 def write(examples: Iterable[Example], file: Path) -> None:
     """Write examples as JSON lines."""
     rows = ({"gold_evidence": one.first, "text": one.second, "label": CLAIMS[int(one.label)]} for one in examples)
     file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def drawn(examples: Iterable[Example]) -> list[Example]:
+    """As many short pairs of each label, drawn at random, in random order."""
+    by_label: dict[int, list[Example]] = {}
+    for one in examples:
+        if all(len(str(text).split()) <= most for text, most in zip((one.first, one.second), LONGEST, strict=True)):
+            by_label.setdefault(int(one.label), []).append(one)
+    rng = random.Random(SEED)
+    found = [one for _, some in sorted(by_label.items()) for one in rng.sample(some, DRAWN)]
+    rng.shuffle(found)
+    return found
 
 
 def main() -> None:
@@ -40,6 +57,7 @@ def main() -> None:
     kept = [one for one in examples if not held_out(one.first, SHARE)]
     write((one for one in examples if held_out(one.first, SHARE)), out / "held_out.jsonl")
     write(kept, out / "original.jsonl")
+    write(drawn(kept), out / "drawn.jsonl")
     write(with_more(kept, find_task(TASK), CrossAug(generator=RULES)), out / "crossaug.jsonl")
 
 
