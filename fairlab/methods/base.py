@@ -143,9 +143,16 @@ class Trained(OfEncoder, lightning.LightningModule):
         return sum(parameter.numel() for parameter in self.trained_weights)
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
-        """Clip the gradient's norm."""
+        """Clip the gradient's norm; not by Lightning, which refuses to for an optimizer of one pass."""
         if self.clip:
-            self.clip_gradients(optimizer, gradient_clip_val=self.clip, gradient_clip_algorithm="norm")
+            torch.nn.utils.clip_grad_norm_(self.trained_weights, self.clip)
+
+    def adamw(self, weights: Any, **settings: Any) -> torch.optim.AdamW:
+        """AdamW that updates all weights in one pass, in a quarter of the time that one after the other takes on a CPU.
+
+        With ``trainer.precision=16-mixed`` one after the other, as clipping wants gradients whose scale is undone.
+        """
+        return torch.optim.AdamW(weights, fused=self.trainer.precision != "16-mixed", **settings)
 
 
 def refuse_unless_above_zero(**values: Any) -> None:

@@ -199,7 +199,7 @@ class CausalLMTuning(Trained):
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""
-        optimizer = torch.optim.AdamW(self.trained_weights, lr=self.lr, weight_decay=self.weight_decay)
+        optimizer = self.adamw(self.trained_weights, lr=self.lr, weight_decay=self.weight_decay)
         steps = optimizer_steps(self)
         return scheduled(optimizer, get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps))
 

@@ -230,9 +230,7 @@ class MLM(Trained):
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""
-        optimizer = torch.optim.AdamW(
-            self.trained_weights, lr=self.lr, betas=self.betas, weight_decay=self.weight_decay
-        )
+        optimizer = self.adamw(self.trained_weights, lr=self.lr, betas=self.betas, weight_decay=self.weight_decay)
         steps = optimizer_steps(self)
         steps = min(steps, self.steps or steps)
         rise = self.warmup if self.warmup >= 1 else self.warmup * steps

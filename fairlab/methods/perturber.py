@@ -150,7 +150,7 @@ class PerturberTraining(Trained):
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW with a linear rise and fall of the learning rate."""
-        optimizer = torch.optim.AdamW(
+        optimizer = self.adamw(
             self.trained_weights, lr=self.lr, weight_decay=self.weight_decay
         )  # betas 0.9, 0.999; eps 1e-8
         steps = optimizer_steps(self)

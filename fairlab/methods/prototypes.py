@@ -221,6 +221,6 @@ class PrototypeDebiasing(Trained, ABC):
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """AdamW without decay of weights, its learning rate falling linearly to 0."""
-        optimizer = torch.optim.AdamW(self.trained_weights, lr=self.lr, weight_decay=0.0)
+        optimizer = self.adamw(self.trained_weights, lr=self.lr, weight_decay=0.0)
         steps = optimizer_steps(self)
         return scheduled(optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (steps - step) / steps))

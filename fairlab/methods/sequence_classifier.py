@@ -187,7 +187,7 @@ class SequenceClassifier(Trained):
             {"params": [parameter for parameter in self.trained_weights if parameter.ndim > 1]},
             {"params": [parameter for parameter in self.trained_weights if parameter.ndim <= 1], "weight_decay": 0.0},
         ]
-        optimizer = torch.optim.AdamW(groups, lr=self.lr, weight_decay=self.weight_decay)
+        optimizer = self.adamw(groups, lr=self.lr, weight_decay=self.weight_decay)
         steps = optimizer_steps(self)
         steps = min(steps, self.steps or steps)
         return scheduled(optimizer, get_linear_schedule_with_warmup(optimizer, int(self.warmup * steps), steps))

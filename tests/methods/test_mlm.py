@@ -331,3 +331,20 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
 def test_values_out_of_range(tiny, change, message):
     with pytest.raises(FairlabError, match=message):
         MLM(tiny, **VALUES | change)
+
+
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_gradients_are_clipped_whatever_the_precision(tiny, tmp_path, precision):
+    method = MLM(tiny, **VALUES | {"clip": 1e-3})
+    norms, clip = [], method.configure_gradient_clipping
+
+    def noted(*given, **named):
+        for _ in range(2):  # as it came, and as it was left
+            norms.append(torch.stack([one.grad.norm() for one in method.trained_weights]).norm().item())
+            clip(*given, **named)
+
+    method.configure_gradient_clipping = noted
+    fit(method, make_data(tiny, tmp_path), tmp_path, max_steps=2, limit_val_batches=0, precision=precision)
+    assert len(norms) == 4
+    assert min(norms[::2]) > 1e-2
+    assert norms[1::2] == pytest.approx([1e-3] * 2, rel=1e-2)
