@@ -23,12 +23,12 @@ from fairlab.run.build import plain
 from fairlab.run.matrix_jobs import (
     RunOfSeed,
     commands_of,
+    data_of,
     folder_of,
     job_name,
     jobs_of,
     making_of,
     overrides_of,
-    places,
     run_missing,
     state_of,
     takes_over,
@@ -117,7 +117,7 @@ def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path, *, ca
     from fairlab.run.planned import devices, planned
 
     seeds = Counter(run for run, _ in jobs)
-    used = dict.fromkeys(name for run in seeds for name in places("made", run, matrix))
+    used = dict.fromkeys(name for run in seeds for name in data_of(run, matrix))
     plans: list[RunPlan] = [
         planned("augment", f"made/{name}", making[3:], [making])
         for name in used

@@ -81,7 +81,10 @@ def run_missing(
     """
     runs = {job_name(*job): job for job in jobs if state_of(*job, matrix, output) != FINISHED}
     data = {f"data {name}": name for run, _ in runs.values() for name in missing_data(run, matrix, output)}
-    needs: dict[str, Sequence[str]] = dict.fromkeys(data, ())
+    needs: dict[str, Sequence[str]] = {
+        name: [f"data {one}" for one in ids("made", matrix.made[made]) if f"data {one}" in data]
+        for name, made in data.items()
+    }
     for name, (run, seed) in runs.items():
         starts = [job_name(*start) for start in starts_of(run, seed, matrix)]
         needs[name] = [
@@ -132,14 +135,40 @@ def folder_of(run: str, seed: int, output: Path) -> Path:
     return output / "runs" / run / f"seed_{seed}"
 
 
+def ids(kind: str, overrides: Sequence[str]) -> list[str]:
+    """Ids of the data (``made``) or of the runs (``runs``) that overrides name."""
+    return [name for found, name in PLACE.findall(" ".join(overrides)) if found == kind]
+
+
 def places(kind: str, run: str, matrix: Matrix) -> list[str]:
     """Ids of the data (``made``) or of the runs (``runs``) that the overrides of a run name."""
-    return [name for found, name in PLACE.findall(" ".join(matrix.runs[run])) if found == kind]
+    return ids(kind, matrix.runs[run])
+
+
+def data_of(run: str, matrix: Matrix) -> list[str]:
+    """Data that a run needs in the order it is made: what other data is made of comes first.
+
+    Raises:
+        FairlabError: data is made of itself, or of data that there is not.
+    """
+    found: dict[str, None] = {}
+
+    def add(names: Sequence[str], above: tuple[str, ...]) -> None:
+        for name in names:
+            if name in above:
+                raise FairlabError(f"the data of {matrix.paper} goes in a circle: {' > '.join([*above, name])}")
+            if name not in matrix.made:
+                raise FairlabError(f"made/{name} is not among the data that {matrix.paper} makes")
+            add(ids("made", matrix.made[name]), (*above, name))
+            found[name] = None
+
+    add(places("made", run, matrix), ())
+    return list(found)
 
 
 def missing_data(run: str, matrix: Matrix, output: Path) -> list[str]:
-    """Data that a run trains on and that has not been made."""
-    return [name for name in places("made", run, matrix) if not is_finished(output / "made" / name)]
+    """Data that a run needs and that has not been made, in the order it is made."""
+    return [name for name in data_of(run, matrix) if not is_finished(output / "made" / name)]
 
 
 def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[list[str]]:
@@ -166,16 +195,19 @@ def command_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
 
 def making_of(name: str, matrix: Matrix, output: Path) -> list[str]:
     """The command that makes data which runs train on."""
-    return [sys.executable, "-m", "fairlab.augment", *matrix.made[name], f"output={output / 'made' / name}"]
+    placed = [placed_in(output, override) for override in matrix.made[name]]
+    return [sys.executable, "-m", "fairlab.augment", *placed, f"output={output / 'made' / name}"]
+
+
+def placed_in(output: Path, override: str, source: str = "") -> str:
+    """An override with the folders of what it takes from others in their place; ``source`` is the seed of a run."""
+    return PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
 
 
 def overrides_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
     """The overrides of a run, with the folders of what it takes from others in their place."""
     source = f"seed_{seed_of_sources(run, seed, matrix)}"
-    placed = [
-        PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
-        for override in matrix.runs[run]
-    ]
+    placed = [placed_in(output, override, source) for override in matrix.runs[run]]
     scale, more = ([], []) if run in matrix.evaluations else ([f"scale={matrix.scale}"], matrix.overrides)
     return [*placed, *more, f"seed={seed}", *scale, f"hydra.run.dir={folder_of(run, seed, output)}"]
 

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from fairlab.record import Record
 from fairlab.reporting.reproduction import Matrix, read_matrix
 from fairlab.run.composing import composed
 from fairlab.run.folders import plain_config
-from fairlab.run.matrix_jobs import command_of, folder_of, places
+from fairlab.run.matrix_jobs import command_of, commands_of, data_of, folder_of, places, run_missing
+from fairlab.types import FairlabError
 
 RUNS = {
     "first": ["+experiment=ccd_bert"],
@@ -42,3 +45,37 @@ def test_runs_of_other_encoders_take_readings_over_from_one_of_the_same_encoder_
     assert {run: first for run, first in after.items() if not first} == {"mpnet_ccd": [], "distilbert_ccd": []}
     for run, first in after.items():
         assert all(measured(run) == measured(one) for one in first)
+
+
+def of_data(**made):
+    return Matrix("p", "quickstart", [1], {"a": ["data.path=made/third"]}, {}, {}, made=made)
+
+
+CHAIN = {"third": ["input=made/second"], "second": ["input=made/first"], "first": ["input=x.jsonl"]}
+
+
+def test_data_that_other_data_is_made_of_is_made_before_it(tmp_path, monkeypatch):
+    matrix = of_data(**CHAIN)
+    assert data_of("a", matrix) == ["first", "second", "third"]
+    commands = commands_of("a", 1, matrix, tmp_path)
+    assert [command[3:] for command in commands[:3]] == [
+        ["input=x.jsonl", f"output={tmp_path}/made/first"],
+        [f"input={tmp_path}/made/first", f"output={tmp_path}/made/second"],
+        [f"input={tmp_path}/made/second", f"output={tmp_path}/made/third"],
+    ]
+    asked = {}
+    monkeypatch.setattr("fairlab.run.matrix_jobs.run_jobs", lambda needs, make, **_: asked.update(needs) or iter(()))
+    list(run_missing([("a", 1)], matrix, tmp_path, threads=None))
+    assert asked == {
+        "data first": [],
+        "data second": ["data first"],
+        "data third": ["data second"],
+        "a seed 1": ["data third"],
+    }
+
+
+def test_data_that_is_made_of_itself_or_of_nothing_is_refused():
+    with pytest.raises(FairlabError, match="the data of p goes in a circle: third > second > third"):
+        data_of("a", of_data(**CHAIN | {"second": ["input=made/third"]}))
+    with pytest.raises(FairlabError, match="made/first is not among the data that p makes"):
+        data_of("a", of_data(third=CHAIN["third"], second=CHAIN["second"]))
