@@ -14,7 +14,9 @@ from fairlab.results.marks import marked, marks_of_runs
 FOLDER = Path(__file__).parent
 RUNS = FOLDER / "records" / "claims"
 STEPS = {200: RUNS.with_name("claims_200_steps"), 600: RUNS}  # the first of the original pairs alone
+AGAIN = RUNS.with_name("claims_float32")  # runs that were made in bfloat16, once more
 REFERENCE = "claims_original"
+PAIRED = ("paired_float32", "paired")  # what both compare is taken from the second, whose runs are alike
 IN_DOMAIN = "held-out pairs"
 TEST_SETS = {
     "after/fever_symmetric/test/accuracy": "FEVER-Symmetric v0.2",
@@ -27,6 +29,7 @@ VARIANTS = {
     "other_evidence": "another pair's evidence",
     "no_evidence": "no evidence",
 }
+DRAWS = {"claims_razor_rules": "claims_razor_chance", "claims_razor_rules_again": "claims_razor_chance_again"}
 Accuracies = dict[int, float]  # by seed
 
 
@@ -101,7 +104,7 @@ def reached() -> str:
 
 def differences() -> str:
     """What each method changes: on average with an interval, by seed, tested over seeds, and what could be found."""
-    paired = {one.key: one for one in Record.load(FOLDER / "records" / "paired").comparisons}
+    paired = {one.key: one for name in PAIRED for one in Record.load(FOLDER / "records" / name).comparisons}
     rows = []
     for run, name in methods().items():
         for key, title in {IN_DOMAIN: IN_DOMAIN, **TEST_SETS}.items():
@@ -124,6 +127,33 @@ def differences() -> str:
                 ]
             )
     return markdown(["", "accuracy on", "difference", "by seed", "p over seeds", "detectable"], rows)
+
+
+def against_chance() -> str:
+    """RAZOR's rules less the rules at random, by draw of the rewrites and seed, and the two draws together."""
+    rows = []
+    for key, title in {IN_DOMAIN: IN_DOMAIN, **TEST_SETS}.items():
+        cells, found = [], []
+        for scored, blind in DRAWS.items():
+            one, other = accuracies(scored, key), accuracies(blind, key)
+            values = [value - other[seed] for seed, value in one.items() if seed in other]
+            cells.append(", ".join(f"{value:+.1f}" for value in values))
+            found += values
+        rows.append([title, *cells, f"{fmean(found):+.1f}", f"{p_over_seeds(found):.3f}"])
+    return markdown(["accuracy on", "first draw, by seed", "second draw, by seed", "mean", "p over runs"], rows)
+
+
+def precisions() -> str:
+    """Accuracies of the runs that were made twice, in bfloat16 and in float32 on another processor."""
+    rows = []
+    for run, name in names().items():
+        for seed in runs_of(run, AGAIN):
+            both = [
+                f"{accuracies(run, key)[seed]:.1f}, {accuracies(run, key, AGAIN)[seed]:.1f}"
+                for key in (IN_DOMAIN, *TEST_SETS)
+            ]
+            rows.append([name, str(seed), *both])
+    return markdown(["trained on", "seed", IN_DOMAIN, *TEST_SETS.values()], rows)
 
 
 def evidence() -> str:

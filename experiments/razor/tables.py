@@ -13,19 +13,34 @@ from fairlab.reporting.headlines import title
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
+CHECKS = {  # of a language model's rewrites
+    "equation_13": "equation 13",
+    "facts_equation_13": "the same facts, and equation 13",
+    "facts_verdict": "the same facts, and the verdict on the original",
+}
 
 
 def seconds(folder: str) -> str:
     """Size and time of the runs of a folder of records, one row each."""
     rows = []
     for file in sorted((RECORDS / folder).glob("*/*/record.json")):
-        facts = Record.load(file.parent).provenance
+        record = Record.load(file.parent)
+        facts, precision = record.provenance, record.config["trainer"]["precision"]
         data, seed = facts["data"], file.parent.name.removeprefix("seed_")
         sizes = [f"{data['train_examples']:,}", f"{data.get('added', 0):,}", f"{data['validation_examples']:,}"]
         rows.append(
-            [file.parent.parent.name, seed, *sizes, f"{facts['wall_seconds']:,.0f}", f"`{facts['revision'][:12]}`"]
+            [
+                file.parent.parent.name,
+                seed,
+                *sizes,
+                precision,
+                f"{facts['wall_seconds']:,.0f}",
+                f"`{facts['revision'][:12]}`",
+            ]
         )
-    return markdown(["run", "seed", "trained on", "of them added", "held out", "seconds", "revision"], rows)
+    return markdown(
+        ["run", "seed", "trained on", "of them added", "held out", "precision", "seconds", "revision"], rows
+    )
 
 
 def accuracies(run: str) -> str:
@@ -132,11 +147,37 @@ def probes(folder: str, untouched: str) -> str:
     return markdown(["", "pairs", *named], rows)
 
 
+def read_sheet(name: str) -> list[dict[str, str]]:
+    """Rows of a sheet that was read."""
+    with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def llm_checks() -> str:
+    """What each check lets pass of a language model's rewrites, how much of it is right, and what a probe finds."""
+    read, rows = read_sheet("llm_sheet"), []
+    for check, name in {"": "none", **CHECKS}.items():
+        passed = [row for row in read if not check or not row[check]]
+        cells = [f"{len(passed)}"]
+        for label in ("SUPPORTS", "REFUTES"):
+            of_label = [row for row in passed if row["label"] == label]
+            cells.append(f"{sum(row['label_is'] == 'right' for row in of_label)} of {len(of_label)}")
+        if not check:
+            rows.append([name, "", *cells, ""])
+            continue
+        record = Record.load(RECORDS / "llm" / check)
+        found = {reading.key: reading for reading in record.readings}
+        before, after = (found[f"{phase}/razor/claim_only/gain"] for phase in ("before", "after"))
+        made = sum(row.get("rewritten", 0) for row in record.history)
+        gain = f"{interval(before, 1)} to {interval(after, 1)}"
+        rows.append([name, f"{made:,.0f} of {before.n}", *cells, gain])
+    passing = ["let pass of 100 read", "of these right, SUPPORTS", "REFUTES"]
+    return markdown(["check", "rewritten", *passing, "gain of a probe of the claims, points"], rows)
+
+
 def sheet(name: str) -> str:
     """What a reader found of the rows of a sheet, by their label."""
-    with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        found = list(csv.DictReader(file))
-    rows = []
+    found, rows = read_sheet(name), []
     for label in ("SUPPORTS", "REFUTES"):
         of_label = [row for row in found if row["label"] == label]
         judged = Counter(row["label_is"] for row in of_label)
@@ -157,11 +198,15 @@ PAGES = {
         "claims_steps": study.longer,
         "claims_study": study.reached,
         "claims_differences": study.differences,
+        "claims_chance": study.against_chance,
+        "claims_precisions": study.precisions,
         "claims_evidence": study.evidence,
         "claims_overlap": study.overlap,
         "claims_losses": study.losses,
         "claims_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "claims_seconds": lambda: seconds("claims"),
+        "llm_sheet": lambda: sheet("llm_sheet"),
+        "llm_checks": llm_checks,
         "symmetric_sheet": lambda: sheet("symmetric_sheet"),
         "crossaug_sheet": lambda: sheet("crossaug_sheet"),
         "razor_study": lambda: matrix_table(FOLDER, "study_small", "records/study"),
