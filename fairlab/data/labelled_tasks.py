@@ -225,6 +225,9 @@ def is_made(path: str | None) -> bool:
 def made_of_others(task: Task, path: str, published: Sequence[Example], validation: float) -> list[Example]:
     """The examples of an output of ``fairlab.augment`` that were not made of an example held out.
 
+    Of an output that was made of the task itself, rows name the example they were made of. Of one that was made of
+    another output, rows are told by their first text, by which examples are held out; it must be one of the task's.
+
     Args:
         task: the task.
         path: folder of the output.
@@ -235,14 +238,17 @@ def made_of_others(task: Task, path: str, published: Sequence[Example], validati
         FairlabError: the output was made of something else, so that its rows name no example of the task.
     """
     source = json.loads((Path(path) / NAME).read_text(encoding="utf-8"))["source"]["name"]
-    if source != f"{TASK}{task.name}:train":
+    if source == f"{TASK}{task.name}:train":
+        out = {str(number) for number, one in enumerate(published, start=1) if held_out(one.first, validation)}
+        rows = ((place, row) for place, row in _made_rows(path) if str(row.get("source_id", row["id"])) not in out)
+        return examples_of(rows, task)
+    made, known = examples_of(_made_rows(path), task), {one.first for one in published}
+    if any(one.first not in known for one in made):
         raise FairlabError(
             f"{path} was made of {source}, so data.validate_on=published cannot tell what its rows come from; make it "
             f"with input={TASK}{task.name}:train, or take data.validate_on=made"
         )
-    out = {str(number) for number, one in enumerate(published, start=1) if held_out(one.first, validation)}
-    rows = ((place, row) for place, row in _made_rows(path) if str(row.get("source_id", row["id"])) not in out)
-    return examples_of(rows, task)
+    return [one for one in made if not held_out(one.first, validation)]
 
 
 def _made_rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

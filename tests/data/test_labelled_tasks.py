@@ -212,6 +212,11 @@ def test_what_was_made_of_examples_held_out_is_not_trained_on(tiny, rte, tmp_pat
     other = made_folder(tmp_path / "other", rows, source="file.jsonl")
     with pytest.raises(FairlabError, match="was made of file"):
         make(tiny, other, validate_on="published")
+    again = [{**row, "sentence1": row["sentence1"][:-2], "source_id": row["id"]} for row in rows]
+    data = make(tiny, made_folder(tmp_path / "again", again, source="made"), validate_on="published")
+    assert data.examples["validation"] == out  # of an output made of another one, first texts tell what is held out
+    kept = [e.first for e in published if not held_out(e.first, 0.3)]
+    assert [e.first for e in data.examples["train"]] == [first for first in kept for _ in range(3)]
 
 
 @pytest.mark.parametrize(
