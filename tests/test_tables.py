@@ -8,6 +8,7 @@ from experiments import tables
 from experiments.biasers import tables as biasers
 from experiments.ccd import composed, picture
 from experiments.razor import study
+from experiments.razor import tables as razor_tables
 from experiments.rendering import matrix_table
 from fairlab.metrics.power import detectable_mean
 from fairlab.record import Reading, Record
@@ -280,6 +281,7 @@ def test_what_the_page_says_of_more_groups():
     assert composed.even(runs[-1]) < 0.05
 
 
+GAIN = "after/razor/claim_only/gain"
 V02, V01 = list(study.TEST_SETS)[:2]
 
 
@@ -309,18 +311,88 @@ def test_what_the_razor_page_says_of_balanced_and_of_rules():
     assert max(study.changes("claims_z_filtered", list(study.TEST_SETS)[3]).values()) < 0
 
 
-def test_no_method_of_the_razor_study_reaches_the_goal():
-    paired = {one.key: one for one in Record.load(study.FOLDER / "records" / "paired").comparisons}
+def gains(run, key):
+    return list(study.changes(run, key).values())
+
+
+def test_no_setting_of_the_razor_study_reaches_the_goal():
+    probed = {}
+    for folder in ("probes", "probes_chance"):
+        probed |= Record.load(study.FOLDER / "records" / folder).metrics()
     for run in study.methods().keys() - {study.REFERENCE}:
-        gained = list(study.changes(run, V02).values())
-        assert sum(gained) / len(gained) < 2.5
-        one = paired.get(f"{run}/fever_symmetric/test/accuracy")
-        assert one is None or one.low < 0
-    bounds = {"claims_balanced": (3, 4), "claims_repeated": (3, 4.1), "claims_razor_rules": (1.2, 1.4)}
-    for run, (low, high) in bounds.items():
-        spread = np.std(list(study.changes(run, V02).values()), ddof=1)
-        assert low < detectable_mean(float(spread), 5) < high
+        name = run.removeprefix("claims_").replace("_again", "")
+        probe = probed.get(f"{name}/shortcuts/claim_only/gain", probed["original/shortcuts/claim_only/gain"])
+        gained, lost = np.mean(gains(run, V02)), np.mean(gains(run, study.IN_DOMAIN))
+        assert not (gained >= 2.5 and lost >= -1.5 and abs(probe) <= 2), run
+    for run, (low, high) in {"claims_balanced": (3, 4), "claims_repeated": (3, 4.1)}.items():
+        assert low < detectable_mean(float(np.std(gains(run, V02), ddof=1)), 5) < high
     assert study.accuracies("claims_poe", study.IN_DOMAIN)[42] < 60
+    assert round(np.mean(gains("claims_crossaug", V02))) == -3
+    assert round(np.mean(gains("claims_crossaug", study.IN_DOMAIN))) == -4
+    assert round(gains("claims_eda", V02)[0], 1) == -1.5
+
+
+def test_rules_at_random_gain_as_much_as_by_the_score():
+    assert [
+        (list(study.accuracies(one, V02)), list(study.accuracies(two, V02))) for one, two in study.DRAWS.items()
+    ] == [([42, 43, 44, 45, 46],) * 2] * 2
+    means = {run: round(float(np.mean(gains(run, V02))), 1) for both in study.DRAWS.items() for run in both}
+    assert list(means.values()) == [1.5, 3.0, 2.7, 1.5]
+    drawn = [np.mean([gains(run, V02) for run in runs], axis=0) for runs in (study.DRAWS.keys(), study.DRAWS.values())]
+    assert [round(float(one.mean()), 1) for one in drawn] == [2.1, 2.2]
+    assert [round(study.p_over_seeds(list(one)), 3) for one in drawn] == [0.037, 0.004]
+    apart = [np.subtract(gains(one, V02), gains(two, V02)) for one, two in study.DRAWS.items()]
+    both = np.concatenate(apart)
+    assert round(float(both.mean()), 1) == -0.2
+    assert round(detectable_mean(float(np.std(both, ddof=1)), 10), 1) == 2.6
+    assert max(apart[0]) < 0 < apart[1].mean()
+    assert round(study.p_over_seeds(list(apart[0])), 2) == 0.08
+    first = np.subtract(gains("claims_razor_rules", V01), gains("claims_razor_chance", V01))
+    assert round(study.p_over_seeds(list(first)), 2) == 0.01
+    for key, expected in ((study.IN_DOMAIN, [-0.2, -0.1]), (list(study.TEST_SETS)[3], [-1.3, -1.0])):
+        found = [np.mean([gains(run, key) for run in runs]) for runs in (study.DRAWS.keys(), study.DRAWS.values())]
+        assert [round(float(value), 1) for value in found] == expected
+    assert [round(mean(run, V02), 1) for run in study.DRAWS.values()] == [69.6, 68.1]
+
+
+def test_probes_of_the_control_and_of_the_control_on_balanced_claims():
+    found = Record.load(study.FOLDER / "records" / "probes_chance").metrics()
+    kinds = ("claim_only", "untouched")
+    assert [round(found[f"razor_chance/shortcuts/{kind}/gain"], 1) for kind in kinds] == [13.0, 14.2]
+    assert [round(found[f"repeated_chance/shortcuts/{kind}/gain"], 1) for kind in kinds] == [-0.3, 12.4]
+    assert round(np.mean(gains("claims_repeated_chance", study.IN_DOMAIN))) == -5
+    assert round(np.mean(gains("claims_repeated_chance", V02))) == -2
+    assert len(gains("claims_repeated_chance", V02)) == 2
+
+
+def test_a_seed_gives_nearly_the_same_in_either_precision():
+    apart = [
+        abs(study.accuracies(run, key)[seed] - study.accuracies(run, key, study.AGAIN)[seed])
+        for run in study.names()
+        for seed in study.runs_of(run, study.AGAIN)
+        for key in (study.IN_DOMAIN, *study.TEST_SETS)
+        if "vitaminc" not in key
+    ]
+    assert [round(value, 1) for value in sorted(apart)[-2:]] == [1.1, 1.5]
+    assert sorted(apart)[-3] < 0.75
+
+
+def test_what_a_language_model_made_of_claims():
+    after = {
+        check: next(one for one in Record.load(razor_tables.RECORDS / "llm" / check).readings if one.key == GAIN)
+        for check in razor_tables.CHECKS
+    }
+    assert [check for check, one in after.items() if one.low > 0] == ["equation_13"]
+    read = razor_tables.read_sheet("llm_sheet")
+    refuted = [row for row in read if row["label"] == "REFUTES"]
+    wrong = [row for row in refuted if row["label_is"] == "wrong"]
+    right = [row for row in refuted if row["label_is"] == "right"]
+    assert (len(read), len(wrong), len(right)) == (100, 19, 21)
+    assert sum(bool(row["equation_13"]) for row in wrong) == 15
+    assert sum(bool(row["equation_13"]) for row in right) == 11
+    passed = [row for row in read if not row["facts_equation_13"]]
+    assert sum(row["label_is"] == "right" for row in passed) == 20
+    assert len(passed) == 25
 
 
 def test_what_the_razor_page_says_of_200_steps():

@@ -156,13 +156,13 @@ def precisions() -> str:
     return markdown(["trained on", "seed", IN_DOMAIN, *TEST_SETS.values()], rows)
 
 
-def evidence() -> str:
+def evidence(folder: str) -> str:
     """Accuracy on the pairs held out, with their evidence, with another pair's, and with none; mean over seeds."""
     found: dict[str, dict[str, list[float]]] = {}
-    for reading in Record.load(FOLDER / "records" / "without_evidence").readings:
+    for reading in Record.load(FOLDER / "records" / folder).readings:
         found.setdefault(reading.phase, {}).setdefault(reading.subset, []).append(reading.value)
     rows = [
-        [methods()[run], *(f"{fmean(by_variant[name]):.1f}" for name in VARIANTS)] for run, by_variant in found.items()
+        [names()[run], *(f"{fmean(by_variant[name]):.1f}" for name in VARIANTS)] for run, by_variant in found.items()
     ]
     return markdown(["trained on", *VARIANTS.values()], rows)
 

@@ -13,6 +13,7 @@ from fairlab.reporting.headlines import title
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
+PROBES = ("probes", "probes_chance")  # the original pairs are in both, and read alike
 CHECKS = {  # of a language model's rewrites
     "equation_13": "equation 13",
     "facts_equation_13": "the same facts, and equation 13",
@@ -121,21 +122,20 @@ def planted_classifiers() -> str:
     return markdown(["rewritten by", "test reviews", "", "trained on originals", "on rewritten", "change", "n"], rows)
 
 
-def probes(folder: str, untouched: str) -> str:
+def probes(untouched: str) -> str:
     """What a bag of words finds in claims alone: as they were, and as augmentations leave them.
 
     Args:
-        folder: of the record.
         untouched: whose claims the probe is also tried on.
     """
-    record = Record.load(RECORDS / folder)
     named = {
         "gain of a probe of the claims, points": ("claim_only", "gain", 1),
         f"the same on {untouched}": ("untouched", "gain", 1),
         "negation with the label, Cramer's V": ("negation", "association", 2),
     }
-    phases = list(record.config["dataset"])
-    found = {(one.subset, one.quantity, one.phase): one for one in record.readings}
+    readings = [one for folder in PROBES for one in Record.load(RECORDS / folder).readings]
+    found = {(one.subset, one.quantity, one.phase): one for one in readings}
+    phases = dict.fromkeys(one.phase for one in readings)
     rows = [
         [
             study.names()[f"claims_{phase}"],
@@ -188,19 +188,20 @@ def sheet(name: str) -> str:
 
 
 PAGES = {
-    "docs/shortcut_baselines.md": {"probes": lambda: probes("probes", "pairs held out")},
+    "docs/shortcut_baselines.md": {"probes": lambda: probes("pairs held out")},
     "docs/results.md": {"shortcuts": study.reached},
     "experiments/razor/README.md": {
         "planted_ranking": planted_ranking,
         "planted_association": lambda: association("planted"),
         "planted_classifiers": planted_classifiers,
-        "probes": lambda: probes("probes", "pairs held out"),
+        "probes": lambda: probes("pairs held out"),
         "claims_steps": study.longer,
         "claims_study": study.reached,
         "claims_differences": study.differences,
         "claims_chance": study.against_chance,
         "claims_precisions": study.precisions,
-        "claims_evidence": study.evidence,
+        "claims_evidence": lambda: study.evidence("without_evidence"),
+        "claims_evidence_chance": lambda: study.evidence("without_evidence_chance"),
         "claims_overlap": study.overlap,
         "claims_losses": study.losses,
         "claims_trials": lambda: trials(FOLDER / "trials.jsonl"),
