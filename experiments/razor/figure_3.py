@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean
 
 from experiments.over_seeds import record_in, save
-from experiments.razor.pairs import SHARE
+from experiments.razor.pairs import FIELDS, SHARE
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.data.text import held_out
 from fairlab.files import write_whole
@@ -30,7 +30,6 @@ from fairlab.types import Row
 COUNT = 500
 SEED = 42
 WORDS = ("no", "not")  # counted in the paper
-FIELDS = ["gold_evidence", "text"]
 
 
 def drawn(made: Path) -> list[Row]:

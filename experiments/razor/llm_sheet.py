@@ -19,7 +19,7 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-from experiments.razor.figure_3 import FIELDS
+from experiments.razor.pairs import FIELDS
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.files import write_whole
 from fairlab.text.words import WORD

@@ -23,6 +23,7 @@ from fairlab.data.published.tasks import CLAIMS, Example, find_task
 from fairlab.data.text import held_out
 
 TASK = "fool_me_twice+vitaminc_two_way+mnli_two_way"
+FIELDS = ["gold_evidence", "text"]  # of FoolMeTwice: evidence and claim
 SHARE = 0.1  # as conf/data/glue.yaml
 DRAWN = 120  # of each label
 LONGEST = (45, 30)  # words of the evidence and of the claim, of those drawn
@@ -31,7 +32,7 @@ SEED = 42
 
 def write(examples: Iterable[Example], file: Path) -> None:
     """Write examples as JSON lines."""
-    rows = ({"gold_evidence": one.first, "text": one.second, "label": CLAIMS[int(one.label)]} for one in examples)
+    rows = (dict(zip(FIELDS, one.fields, strict=True)) | {"label": CLAIMS[int(one.label)]} for one in examples)
     file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 

@@ -62,9 +62,9 @@ def methods() -> dict[str, str]:
     return {run: name for run, name in names().items() if runs_of(run)}
 
 
-def changes(run: str, key: str) -> Accuracies:
-    """Accuracy less that of the original's run of the same seed, by seed."""
-    own, other = accuracies(run, key), accuracies(REFERENCE, key)
+def changes(run: str, key: str, reference: str = REFERENCE) -> Accuracies:
+    """Accuracy less that of the reference's run of the same seed, by seed."""
+    own, other = accuracies(run, key), accuracies(reference, key)
     return {seed: value - other[seed] for seed, value in own.items() if seed in other}
 
 
@@ -135,8 +135,7 @@ def against_chance() -> str:
     for key, title in {IN_DOMAIN: IN_DOMAIN, **TEST_SETS}.items():
         cells, found = [], []
         for scored, blind in DRAWS.items():
-            one, other = accuracies(scored, key), accuracies(blind, key)
-            values = [value - other[seed] for seed, value in one.items() if seed in other]
+            values = list(changes(scored, key, blind).values())
             cells.append(", ".join(f"{value:+.1f}" for value in values))
             found += values
         rows.append([title, *cells, f"{fmean(found):+.1f}", f"{p_over_seeds(found):.3f}"])
