@@ -4,7 +4,7 @@ Plain: every token asked about is masked in a copy of its text, the copy run alo
 vocabulary taken. Ours: what the benchmarks do, CrowS-Pairs by ``nangia`` before its rounding, StereoSet's
 intrasentence task by ``nadeem``. The items are drawn from the published ones, the model is ``minilm_mlm``.
 
-    python perf/likelihoods.py [--pairs 10] [--examples 120] [--repeats 5] [--write]
+    python perf/likelihoods.py [--pairs 60] [--examples 120] [--repeats 3] [--write]
 """
 
 from __future__ import annotations
@@ -161,9 +161,9 @@ def table(result: dict) -> str:
 def main() -> None:
     """Measure, print, and keep the figures where asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--pairs", type=int, default=60)
     parser.add_argument("--examples", type=int, default=120)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
     arguments = parser.parse_args()
     result = measure(load(), arguments.pairs, arguments.examples, arguments.repeats)

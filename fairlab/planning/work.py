@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,8 @@ from typing import Any
 from fairlab.data.groups import read_groups
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
+from fairlab.data.text import SENTENCE_END, read
+from fairlab.data.word_lists import find_words, lexicon_words
 from fairlab.planning.sizes import KNOWN
 
 VERSIONS = 3  # texts of a counterfactual group: neutral and two attributes
@@ -86,6 +89,8 @@ def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, 
         groups = [group for place in places for group in read_groups(str(place))]
         count = sum(group.extra.get("split", "train") == "train" for group in groups)
         return count, tokens, f"groups of {', '.join(places)}"
+    if (sentences := _embedded_sentences(data, kind)) is not None:
+        return sentences, tokens, f"sentences of {', '.join(data['paths'])}"
     if kind == "LabelledTexts" and data.get("path") is None and all(map(at_hand, named_files(data))):
         return _examples(str(data["task"]), os.environ.get("FAIRLAB_DATA")), tokens, "examples in FAIRLAB_DATA"
     paths = [found for name in named_files(data) if (found := at_hand(name)) is not None]
@@ -98,6 +103,23 @@ def _items(data: Mapping[str, Any], kind: str, texts: int) -> tuple[int | None, 
     if known:
         return int(known["examples"]), tokens, str(known["source"])
     return None, tokens, "the data is not at hand, and its size is not listed"
+
+
+def _embedded_sentences(data: Mapping[str, Any], kind: str) -> int | None:
+    """How many sentences of texts that come with fairlab an epoch takes; None of other texts, which may be large."""
+    paths = data.get("paths")
+    if not isinstance(paths, list) or not all(str(path).startswith("embedded/") for path in paths):
+        return None
+    paragraphs = (paragraph for path in paths for _, _, found in read(path) for _, paragraph in found)
+    sentences = [sentence for paragraph in paragraphs for sentence in SENTENCE_END.split(paragraph)]
+    if kind == "Corpus":
+        return len(sentences)
+    if kind != "AttributeSentences" or data.get("lists"):
+        return None
+    words = lexicon_words(str(data["axis"]))
+    found = Counter(one.kind for one in find_words(sentences, words, str(data["mixed"])))
+    kinds = range(len(words.attributes) + 1)
+    return len(kinds) * min(found[kind] for kind in kinds)
 
 
 @cache

@@ -100,6 +100,19 @@ def test_work_of_groups_with_others_beside_them():
     assert (work.items, work.steps) == (1440 + 192 + 200, 115)
 
 
+def test_work_of_sentences_that_come_with_fairlab():
+    """Runs of DPCE and ADEPT took 111 steps (experiments/ccd/records/study); a kind's last sentences fill no batch."""
+    data = {"paths": ["embedded/people"], "validation": 0.1, "batch_size": 16, "axis": "gender", "lists": None}
+    target = {"_target_": "fairlab.data.attribute_sentences.AttributeSentences"}
+    for mixed in ("drop", "keep"):
+        work = training_work({"method": {}, "data": data | target | {"mixed": mixed}, "trainer": {}})
+        assert (work.items, work.steps) == (3 * 660, 112)
+    listed = data | target | {"mixed": "drop", "lists": {"neutral": "n.txt"}}
+    assert training_work({"method": {}, "data": listed, "trainer": {}}).items is None
+    corpus = data | {"_target_": "fairlab.data.corpus.Corpus", "windows": [0]}
+    assert training_work({"method": {}, "data": corpus, "trainer": {}}).items == 5_739
+
+
 def test_work_of_data_that_is_not_at_hand(tmp_path):
     found = training_work(config_of(tmp_path, path="outputs/made/gemini", validation=1000))
     assert (found.items, found.steps) == (43_221, 2 * 1320)
