@@ -31,7 +31,7 @@ def training_memory(
     weight_bytes: float = 4,
     activation_bytes: int = 4,
     dropout: bool = True,
-    logits: bool = False,
+    logits: float = 0.0,
     checkpointing: bool = False,
 ) -> Memory:
     """Weights, gradients, Adam's two moments, and what the forward pass keeps for the backward pass.
@@ -55,7 +55,7 @@ def training_memory(
         weight_bytes: bytes of a weight; half a byte for 4-bit weights.
         activation_bytes: bytes of a value that is kept; 2 with mixed precision.
         dropout: whether dropout is on.
-        logits: whether the loss is over the vocabulary: logits, their softmax and its gradient in float32 are added.
+        logits: share of the tokens with a loss over the vocabulary: their logits, softmax and its gradient in float32.
         checkpointing: whether only the layers' inputs are kept, and one layer's values at a time are made again.
     """
     tokens = texts * length
@@ -63,5 +63,5 @@ def training_memory(
     inputs = size.width * activation_bytes
     kept = tokens * (size.layers * inputs + per_token if checkpointing else size.layers * per_token)
     kept += tokens * 3 * inputs  # sums of embeddings, their layer norm and its dropout
-    kept += tokens * 3 * size.vocabulary * 4 if logits else 0
+    kept += round(logits * tokens) * 3 * size.vocabulary * 4
     return Memory(round(size.parameters * weight_bytes), 4 * trained, 8 * trained, kept)

@@ -78,8 +78,7 @@ def _data(config: Mapping[str, Any]) -> Iterator[Need]:
     for name in [*named_files(data), *_hub_data(data)]:
         yield _file(name)
     if config.get("input"):
-        named = str(config["input"])
-        yield from map(_file, named_files({"task": named.split(":")[1]}) if named.startswith("task:") else [named])
+        yield from map(_file, named_files({"input": config["input"]}))
 
 
 def _sources(config: Mapping[str, Any]) -> Iterator[Need]:

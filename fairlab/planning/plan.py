@@ -13,7 +13,7 @@ from fairlab.planning.measuring import head_of, phases, tokens_read
 from fairlab.planning.memory import Memory, training_memory
 from fairlab.planning.needs import Need, model_settings, needs_of
 from fairlab.planning.sizes import ModelSize, model_size
-from fairlab.planning.work import Work, reading_flops, training_flops, training_work
+from fairlab.planning.work import Work, reading_flops, source_of, training_flops, training_work
 
 LOSS_OVER_WORDS = ("MLM", "CausalLMTuning", "PerturberTraining")  # methods whose loss is over the vocabulary
 FITTED = ("CCDLinear", "INLP", "SentenceDebias")  # methods that read their data once and train no layer
@@ -100,7 +100,8 @@ def plan_of_run(
     work = training_work(config)
     adapters = bool(config["method"].get("rank"))
     words = size.vocabulary * size.width if method in LOSS_OVER_WORDS and size.layers and not _has_head(size) else 0
-    flops = None if work.read is None else training_flops(size.multiplied + words, work.read, adapters=adapters)
+    multiplied = size.multiplied + round(words * _asked_about(config["method"]))
+    flops = None if work.read is None else training_flops(multiplied, work.read, adapters=adapters)
     mixed = "bf16" in str(config["trainer"].get("precision", ""))
     memory = _memory(config, size, work, method, mixed)
     return replace(plan, work=work, memory=memory, flops=flops, mixed=mixed, calls=calls_of(config, None))
@@ -130,11 +131,15 @@ def _has_head(size: ModelSize) -> bool:
     return "llama" in size.name.casefold() or "smollm" in size.name.casefold()
 
 
+def _asked_about(method: Mapping[str, Any]) -> float:
+    """Share of the tokens for which a loss over the vocabulary computes logits: the masked ones, or all."""
+    return float(method.get("mask_share") or 1.0)
+
+
 def _as_training(config: Mapping[str, Any]) -> dict[str, Any]:
     """An augmentation's input, as the data of a training, to be counted alike."""
-    named = str(config["input"])
-    data = {"task": named.split(":")[1]} if named.startswith("task:") else {"path": named}
-    return {"data": {"_target_": ".Rows", "limit": config.get("limit"), **data}, "method": {}, "trainer": {}}
+    data = {"_target_": ".Rows", "limit": config.get("limit"), **source_of(str(config["input"]))}
+    return {"data": data, "method": {}, "trainer": {}}
 
 
 def _memory(config: Mapping[str, Any], size: ModelSize, work: Work, method: str, mixed: bool) -> Memory:
@@ -152,7 +157,7 @@ def _memory(config: Mapping[str, Any], size: ModelSize, work: Work, method: str,
         weight_bytes=0.5 if settings.get("quantize") else number,
         activation_bytes=2 if mixed else 4,
         dropout=bool(settings.get("dropout", True)),
-        logits=method in LOSS_OVER_WORDS,
+        logits=_asked_about(settings) if method in LOSS_OVER_WORDS else 0.0,
         checkpointing=bool(settings.get("checkpointing")),
     )
 

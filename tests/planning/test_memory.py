@@ -55,8 +55,10 @@ def test_what_saves_memory_does():
     assert again.activations == 30 * (2 * 8 * 4 + (128 * 4 + 16) + 3 * 8 * 4) < plain.activations
     half = training_memory(TOY, texts=3, length=10, trained=1000, activation_bytes=2, dropout=False)
     assert half.activations == 30 * (2 * 128 * 2 + 3 * 8 * 2)
-    words = training_memory(TOY, texts=3, length=10, trained=1000, logits=True)
+    words = training_memory(TOY, texts=3, length=10, trained=1000, logits=1.0)
     assert words.activations - plain.activations == 30 * 3 * 50 * 4
+    masked = training_memory(TOY, texts=3, length=10, trained=1000, logits=0.1)
+    assert masked.activations - plain.activations == 3 * 3 * 50 * 4
 
 
 @pytest.mark.slow

@@ -5,9 +5,10 @@ import pytest
 from fairlab.planning.calls import calls_of
 from fairlab.planning.hours import Device, gpus, matmul_rate, refuse_unsteady, slower_bfloat16
 from fairlab.planning.measuring import head_of, phases, tokens_read
+from fairlab.planning.needs import needs_of
 from fairlab.planning.plan import Measuring, RunPlan, plan_of_run, plan_text
 from fairlab.planning.sizes import model_size
-from fairlab.planning.work import Work, reading_flops, training_flops, training_work
+from fairlab.planning.work import Work, reading_flops, tokens_in, training_flops, training_work
 from fairlab.types import FairlabError
 
 GPU = Device("G", 1e12, 1e13, 24e9, (0.1, 0.5))
@@ -88,7 +89,7 @@ def test_work_of_a_file_of_groups(tmp_path):
     found = training_work(config_of(tmp_path, validation=30))
     assert (found.items, found.texts, found.steps) == (330, 3, 2 * 10)  # 300 groups are ten batches, 9.4 of 32
     assert found.read == 20 * 32 * 90
-    assert training_work(config_of(tmp_path, validation=0.1, limit=66)).steps == 2 * 2  # 59 groups
+    assert training_work(config_of(tmp_path, validation=0.1, limit=66)).steps == 2 * 3  # 66 of 297
     bounded = config_of(tmp_path, validation=30) | {"trainer": {"max_steps": 7}}
     assert training_work(bounded).steps == 7
 
@@ -111,6 +112,30 @@ def test_work_of_sentences_that_come_with_fairlab():
     assert training_work({"method": {}, "data": listed, "trainer": {}}).items is None
     corpus = data | {"_target_": "fairlab.data.corpus.Corpus", "windows": [0]}
     assert training_work({"method": {}, "data": corpus, "trainer": {}}).items == 5_739
+
+
+def test_work_of_data_that_the_run_makes_of_a_file(tmp_path):
+    """Validation and test come off it; what the path of the experiment names is not read."""
+    (tmp_path / "texts.txt").write_text("She left.\n" * 100)
+    settings = {"path": "embedded/people", "input": str(tmp_path / "texts.txt"), "validation": 0.1, "batch_size": 10}
+    config = {"data": {"_target_": ".CounterfactualData", **settings}, "method": {}, "trainer": {}}
+    work = training_work(config)
+    assert (work.items, work.steps) == (100, 8)
+    assert [need.name for need in needs_of(config)] == [str(tmp_path / "texts.txt")]
+    config["data"]["test"] = 0.3
+    assert training_work(config).steps == 6
+
+
+@pytest.mark.data
+def test_tokens_of_examples_are_counted_by_their_words():
+    """MiniLM's tokenizer gives 46.0 and three special ones for the mixture's first pairs, 67.6 for RTE's."""
+    assert tokens_in("He's here.") == pytest.approx(1.06 * 5 + 2)
+    assert tokens_in("One, two", "three") == pytest.approx(1.06 * 4 + 3)
+    mixture = {"_target_": ".LabelledTexts", "task": "fool_me_twice+vitaminc_two_way+mnli_two_way", "batch_size": 16}
+    config = {"data": mixture | {"path": "outputs/made/rules"}, "method": {"epochs": 8, "steps": 600}, "trainer": {}}
+    work = training_work(config)
+    assert (work.items, work.steps) == (6_719, 600)
+    assert work.tokens == pytest.approx(43, rel=0.05)  # as experiments/razor/records/claims measured
 
 
 def test_work_of_data_that_is_not_at_hand(tmp_path):
