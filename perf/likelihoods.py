@@ -14,11 +14,13 @@ import json
 import math
 import random
 import statistics
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
 from omegaconf import OmegaConf
+from torch.utils.flop_counter import FlopCounterMode
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.loading import load_backbone
@@ -28,7 +30,7 @@ from fairlab.benchmarks.stereoset import INTRA, word_probabilities
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
 from fairlab.data.published.sources import locate
 from fairlab.data.published.stereoset import BLANK, StereoSetItem, read_stereoset
-from harness import interleaved_seconds, machine, results
+from harness import interleaved_seconds, machine, matmul_peak, results
 
 RESULTS = results("likelihoods")
 CONF = Path(__file__).parents[1] / "conf" / "backbone"
@@ -118,6 +120,7 @@ def measure(backbone: Backbone, pairs: int, examples: int, repeats: int) -> dict
         ("stereoset", "ours"): lambda: our_words(scorer, items["stereoset"]),
     }
     results: dict[tuple[str, str], list[float]] = {}
+    peak = matmul_peak(torch.float32)
     seconds = interleaved_seconds(
         {name: lambda name=name, way=way: results.update({name: way()}) for name, way in ways.items()}, repeats
     )
@@ -126,6 +129,7 @@ def measure(backbone: Backbone, pairs: int, examples: int, repeats: int) -> dict
         plain, ours = seconds[task, "plain"], seconds[task, "ours"]
         difference = np.abs(np.subtract(results[task, "plain"], results[task, "ours"])).max()
         assert difference <= TOLERANCE, f"{task}: the two ways differ by {difference}"
+        flops = {way: flops_of(ways[task, way]) for way in ("plain", "ours")}
         ratios = [a / b for a, b in zip(plain, ours, strict=True)]
         tasks[task] = {
             "items": len(chosen),
@@ -134,8 +138,17 @@ def measure(backbone: Backbone, pairs: int, examples: int, repeats: int) -> dict
             "ratio": statistics.median(ratios),
             "ratios": ratios,
             "largest_difference": float(difference),
+            "flops": flops,
+            "share_of_peak": flops["ours"] / statistics.median(ours) / peak,
         }
-    return {"machine": machine(), "settings": {"repeats": repeats}, "tasks": tasks}
+    return {"machine": machine() | {"matmul_peak": peak}, "settings": {"repeats": repeats}, "tasks": tasks}
+
+
+def flops_of(way: Callable[[], object]) -> int:
+    """FLOP of the matrix products of one pass, attention among them."""
+    with FlopCounterMode(display=False) as counter:
+        way()
+    return int(counter.get_total_flops())
 
 
 def table(result: dict) -> str:
@@ -144,15 +157,17 @@ def table(result: dict) -> str:
     lines = [
         f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}, transformers "
         f"{machine_['transformers']}; `minilm_mlm` (6 layers of 384), medians of {result['settings']['repeats']} "
-        "interleaved repeats.",
+        f"interleaved repeats; measured matmul peak {machine_['matmul_peak'] / 1e9:.0f} GFLOP/s.",
         "",
-        "| benchmark | items | plain, items/s | ours, items/s | times plain | largest difference, nats |",
-        "|---|---|---|---|---|---|",
+        "| benchmark | items | plain, items/s | ours, items/s | times plain | times fewer FLOP | share of peak, ours "
+        "| largest difference, nats |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for task, row in result["tasks"].items():
         lines.append(
             f"| {TASKS[task]} | {row['items']} | {row['plain_per_second']:.2f} | {row['ours_per_second']:.2f} | "
             f"{row['ratio']:.1f} ({min(row['ratios']):.1f} to {max(row['ratios']):.1f}) | "
+            f"{row['flops']['plain'] / row['flops']['ours']:.1f} | {row['share_of_peak']:.0%} | "
             f"{row['largest_difference']:.1e} |"
         )
     return "\n".join(lines)
