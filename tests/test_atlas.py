@@ -105,6 +105,13 @@ def test_the_overview_counts_what_moved_and_says_what_it_cost(folder):
     ]
 
 
+def test_the_overview_says_whose_loss_did_not_fall(folder):
+    record = Record.load(folder / "records" / "a_ccd" / "seed_1")
+    record.history = [{"step": step, "train/loss": 1.0} for step in range(1, 41)]
+    record.save()
+    assert lines(tables.overview(folder))[0][1] == "CCD (did not train)"
+
+
 def test_before_has_intervals_and_says_what_does_not_fit(folder):
     table = tables.before("a", folder)
     assert lines(table) == [
@@ -119,9 +126,9 @@ def test_before_has_intervals_and_says_what_does_not_fit(folder):
 def test_changes_are_marked_where_they_are_beyond_chance(folder):
     table = tables.changes("a", folder)
     assert lines(table) == [
-        ["CCED gap, embedded sentences", "-0.1 [-0.3, 0.1]", "not run", "not run"],
-        ["Winogender male first", "-0.2 [-0.25, -0.15] ▲", "not run", "not run"],
-        ["STS-B Spearman correlation, development set", "-2 [-2.5, -1.5] ▼", "not run", "not run"],
+        ["CCED gap, embedded sentences", "-0.1 [-0.3, 0.1]"],
+        ["Winogender male first", "-0.2 [-0.25, -0.15] ▲"],
+        ["STS-B Spearman correlation, development set", "-2 [-2.5, -1.5] ▼"],
     ]
     assert "Not run: INLP: its run has not been done." in table
     assert table.endswith("Not run: CDA: it has no head.")

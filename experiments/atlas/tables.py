@@ -14,7 +14,7 @@ from fairlab.reporting.page import BETTER, WORSE
 from fairlab.reporting.questions import EQUAL, KEPT, PERSIST, Shift, by_question, shifts
 from fairlab.reporting.reproduction import read_matrix
 from fairlab.reproduce import finished_records
-from fairlab.results.marks import marked, marks_beside
+from fairlab.results.marks import marked, marks_beside, training_notes
 
 FOLDER = Path(__file__).parent
 NAMES = {
@@ -71,7 +71,7 @@ def _summed_up(one: Tried) -> list[str]:
     seconds = {name: taken.seconds for name, taken in stages_of(one.record).items()}
     measuring = [taken for name, taken in seconds.items() if name.startswith("after/")]
     return [
-        one.method,
+        marked(one.method, [note.mark for note in training_notes(one.record)]),
         *(_counted(told.get(question, [])) for question in (EQUAL, PERSIST, KEPT)),
         _difference(changes.get(STS)),
         next((_difference(changes[name]) for name in PERPLEXITIES if name in changes), NOT_RUN),
@@ -132,18 +132,19 @@ def _unfit(records: list[Record], phase: str) -> list[str]:
 
 
 def changes(model: str, folder: Path = FOLDER) -> str:
-    """How every method changed each headline reading of a model, and why methods were not run."""
+    """How every method that was run changed each headline reading of a model, and why the others were not."""
     methods = tried(folder)[model]
+    run = [one for one in methods if one.record is not None]
     known = {one.method: {key(shift.before): shift for shift in shifts(one.record)} for one in methods if one.record}
     readings = {name: shift.before for of in known.values() for name, shift in of.items() if shift.comparison.headline}
     ordered = [reading for some in by_question(readings.values(), lambda one: one).values() for reading in some]
-    rows = [[title(one), *(_cell(method, known, key(one)) for method in methods)] for one in ordered]
+    rows = [[title(one), *(_cell(method, known, key(one)) for method in run)] for one in ordered]
     reasons: dict[str, list[str]] = {}
     for one in methods:
         if one.record is None:
             reasons.setdefault(one.reason, []).append(one.method)
     notes = [f"{NOT_RUN.capitalize()}: {', '.join(names)}: {reason}." for reason, names in reasons.items()]
-    return "\n\n".join([markdown(["", *(one.method for one in methods)], rows), *notes]) if rows else notes[0]
+    return "\n\n".join([*([markdown(["", *(one.method for one in run)], rows)] if rows else []), *notes])
 
 
 def _cell(one: Tried, known: dict[str, dict[str, Shift]], name: str) -> str:
