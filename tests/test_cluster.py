@@ -35,6 +35,15 @@ def test_the_matrix_of_a_paper_is_left_as_it_is(tmp_path):
     assert file.read_text(encoding="utf-8") == before
     runs = yaml.safe_load((tmp_path / "matrix.yaml").read_text(encoding="utf-8"))["runs"]
     assert runs["ccd_cda"]["paper"][-1] == matrices.FEW_HELD_OUT
+    assert {"data.test=4", matrices.FEW_HELD_OUT} <= set(runs["ccd_gemini"]["paper"])
+    assert runs["cced_dpce"]["paper"][-1] == "benchmark.cced.test=4"
+
+
+def test_a_run_that_is_no_row_of_a_paper_is_not_run(tmp_path):
+    matrices.write_matrix("biasers", tmp_path / "matrix.yaml", "http://127.0.0.1:1/v1")
+    assert list(read_matrix(tmp_path / "matrix.yaml", "paper").runs) == [
+        *("llm_a", "llm_b", "llm_c", "llm_d", "data_bias", "llm_b_full", "llm_d_full"),
+    ]
 
 
 def test_fairberta_is_finetuned_from_the_run_that_pretrains_it():
