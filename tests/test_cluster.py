@@ -35,6 +35,15 @@ def test_the_matrix_of_a_paper_is_left_as_it_is(tmp_path):
     assert file.read_text(encoding="utf-8") == before
     runs = yaml.safe_load((tmp_path / "matrix.yaml").read_text(encoding="utf-8"))["runs"]
     assert runs["ccd_cda"]["paper"][-1] == matrices.FEW_HELD_OUT
+    assert {"data.test=4", matrices.FEW_HELD_OUT} <= set(runs["ccd_gemini"]["paper"])
+    assert runs["cced_dpce"]["paper"][-1] == "benchmark.cced.test=4"
+
+
+def test_a_run_that_is_no_row_of_a_paper_is_not_run(tmp_path):
+    matrices.write_matrix("biasers", tmp_path / "matrix.yaml", "http://127.0.0.1:1/v1")
+    assert list(read_matrix(tmp_path / "matrix.yaml", "paper").runs) == [
+        *("llm_a", "llm_b", "llm_c", "llm_d", "data_bias", "llm_b_full", "llm_d_full"),
+    ]
 
 
 def test_fairberta_is_finetuned_from_the_run_that_pretrains_it():
@@ -87,7 +96,7 @@ def test_what_became_of_runs(tmp_path, monkeypatch):
         record = Record(folder, {}, "", status=status, reason=reason, provenance={"stages": stages})
         record.history = [{"step": 1, "train/loss": 4.0 if name == "whole" else 5.0}]
         record.save()
-    found = simulate.outcomes("trials", tmp_path, {"divided seed 42": "killed by SIGKILL"})
+    found = simulate.outcomes("trials", tmp_path, "ray", {"divided seed 42": "killed by SIGKILL"})
     assert [(one.run, one.stage, one.seconds, one.why) for one in found] == [
         ("data cda", "not begun", 0.0, ""),
         ("whole", "finished", 3.5, ""),
@@ -98,11 +107,25 @@ def test_what_became_of_runs(tmp_path, monkeypatch):
     file = tmp_path / "record.json"
     file.write_text(json.dumps({"outcomes": [simulate.asdict(one) for one in found]}))
     monkeypatch.setattr(tables, "RECORD", file)
-    assert "| trials | 0 of 1 | 1 of 4 |" in tables.summary()
+    assert "| ray | trials | 0 of 1 | 1 of 4 |" in tables.summary()
     assert "| whole | 1 | 4.00000 | 4.00000 | |" in " ".join(tables.trials().split())
     assert tables.apart([5.0, 4.0], [5.0, 5.0]) == "0.2"
     assert tables.apart([4.0], [5.0]) == "", "another first step is another run"
     assert "out of paper" in tables.outcomes()
+
+
+def test_a_pass_keeps_what_became_of_other_papers_and_of_the_same_by_another_launcher():
+    def outcome(launcher, paper, run):
+        return simulate.Outcome(launcher, paper, run, "finished", 1.0, "", [])
+
+    committed = [outcome("submitit_local", "ccd", "old"), outcome("submitit_local", "razor", "old")]
+    found = [outcome("ray", "ccd", "new"), outcome("submitit_local", "razor", "new")]
+    written = simulate.beside([*map(simulate.asdict, committed)], found)
+    assert [(one["launcher"], one["paper"], one["run"]) for one in written] == [
+        ("submitit_local", "ccd", "old"),
+        ("submitit_local", "razor", "new"),
+        ("ray", "ccd", "new"),
+    ]
 
 
 def test_sentences_of_every_kind_are_enough_for_adept():

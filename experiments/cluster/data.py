@@ -12,6 +12,7 @@ ROWS = 200  # of a training set
 OF_TEST = 40  # of what is measured on
 NEWS = "corpora/news-commentary-v15.en.txt"
 ENOUGH = 60  # sentences of each kind: ADEPT takes 30 for every pair of words at least
+IN_LINES = ("CoLA", "RTE", "MRPC", "STS-B", "WNLI")  # tasks of GLUE that are a row a line, in both of their splits
 HASH = "0" * 16
 LABELS = ["entailment", "neutral", "contradiction"]
 OF_FEVER = {"supports": "SUPPORTS", "refutes": "REFUTES", "not enough info": "NOT ENOUGH INFO"}
@@ -27,10 +28,10 @@ def write_data(folder: Path, published: Path) -> None:
         if place.name not in ("glue", "sst2", "corpora", "fever", "panda", "counterfactual_safety", "stereoset"):
             (folder / place.name).symlink_to(place)
     for place in (*published.glob("glue/*"), *published.glob("corpora/*")):
-        if place.name not in ("CoLA", "RTE", "QQP", "QNLI", "SNLI", "MNLI"):
+        if place.name not in (*IN_LINES, "QQP", "QNLI", "SNLI", "MNLI"):
             (folder / place.parent.name).mkdir(exist_ok=True)
             (folder / place.parent.name / place.name).symlink_to(place)
-    for name in ("glue/CoLA", "glue/RTE", "sst2"):
+    for name in (*(f"glue/{task}" for task in IN_LINES), "sst2"):
         for split, count in (("train", ROWS), ("dev", OF_TEST)):
             first_lines(published / name / f"{split}.tsv", folder / name / f"{split}.tsv", count)
     first_lines(published / "glue/QNLI/dev.tsv", folder / "glue/QNLI/dev.tsv", OF_TEST)

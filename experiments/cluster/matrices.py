@@ -14,8 +14,9 @@ DATA = "${oc.env:FAIRLAB_DATA}"
 NEWS = f"input={DATA}/corpora/news-commentary-v15.en.txt"
 FEW = f"input={DATA}/corpora/few.txt"  # for language models, which are asked ten times for every text
 REPORTS = [f"data.path={DATA}/reports.txt", "method.quantize=false"]
-TEXT = ["data.paths=[corpora/novels/Jane-Eyre_1260.txt]", "data.limit_characters=20000", "trainer.max_steps=2"]
-FEW_HELD_OUT = "data.validation=4"  # the 1,000 of paper scale are more than there are
+TEXT = ["data.paths=[corpora/novels/Jane-Eyre_1260.txt]", "data.limit_characters=4000", "trainer.max_steps=2"]
+FEW_HELD_OUT = "data.validation=4"  # the 1,000 of paper scale are more than there are, as are those of a test
+NO_ROW = "no row of the paper"
 SIZE_OF_DATA = "limit=8"  # items of each part of a benchmark
 
 
@@ -54,6 +55,8 @@ def stand_in(paper: str, run: str, runs: dict[str, Any]) -> list[str] | None:
         run: id of the run.
         runs: all runs of the matrix.
     """
+    if runs[run]["paper"] == NO_ROW:
+        return None
     if paper == "biasers":
         return runs[run]["quickstart"] + (REPORTS if run != "data_bias" else [])
     if paper == "ensemble":
@@ -61,8 +64,14 @@ def stand_in(paper: str, run: str, runs: dict[str, Any]) -> list[str] | None:
     if paper == "perturbation" and run in ("roberta", "fairberta"):
         return [one for one in runs[run]["quickstart"] if not one.startswith("data.")] + TEXT
     if paper == "ccd" and isinstance(runs[run]["paper"], list):
-        return [*runs[run]["paper"], FEW_HELD_OUT]
+        return held_out(runs[run]["paper"])
     twin = runs.get(run.replace("fairberta_", "roberta_"), {}).get("paper")
     if paper == "perturbation" and run.startswith("fairberta_") and isinstance(twin, list):
         return [*twin, "backbone.name=runs/fairberta/model"]
     return None
+
+
+def held_out(overrides: list[str]) -> list[str]:
+    """The overrides with few sentences held out, where there are sentences to hold out."""
+    few = [one.replace("test=1000", "test=4") for one in overrides]
+    return [*few, FEW_HELD_OUT] if any(one.startswith("data.") for one in few) else few

@@ -11,7 +11,7 @@ SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]  # RoBERTa's and BART's, b
 OF_LLAMA = ["<unk>", "<s>", "</s>"]
 WIDE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 APART = {"initializer_range": 0.5}  # texts lie as far apart as they do for a trained encoder
-WIDER = 4.0  # factor on its norms, for the same reason: the bandwidth of CCD is a variance
+WIDER = 8.0  # factor on its norms, for the same reason: the bandwidth of CCD is a variance
 OF_BART = {
     "d_model": 32,
     "max_position_embeddings": 1024,

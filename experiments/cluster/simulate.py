@@ -2,6 +2,7 @@
 
     python experiments/cluster/simulate.py            # into outputs/cluster; what is finished there is not run again
     python experiments/cluster/simulate.py --write    # and keep what became of each run in record.json
+    python experiments/cluster/simulate.py --launcher ray --papers ccd    # two workers of Ray, in a world of its own
 
 All values are those of ``scale=paper`` but the size of models and data: models are tiny, of random weights and the
 published architecture, under their published names in a cache of the hub's layout; data are a few rows in the published
@@ -37,7 +38,10 @@ from fairlab.run.matrix_jobs import command_of, folder_of, job_name, making_of, 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("record.json")
 SCALE, SEED = "paper", 42
-LAUNCHER = ["launcher=submitit_local", "launcher.n_jobs=2"]
+LAUNCHERS = {
+    "submitit_local": ["launcher=submitit_local", "launcher.n_jobs=2"],
+    "ray": ["launcher=ray", "+launcher.init.num_cpus=2"],
+}
 FINISHED, STARTED, NOT_BEGUN, STOPPED = "finished", "start", "not begun", "stopped"
 ENDED = re.compile(r"^(?P<name>.+?) (?:is done|failed: (?P<why>.*))$")
 
@@ -47,6 +51,7 @@ class Outcome:
     """What became of a run, or of data that was made.
 
     Attributes:
+        launcher: what ran it.
         paper: name of the paper, or ``trials``.
         run: id of the run; of data, ``data`` and its name.
         stage: ``finished``, the last stage that was ended, ``start`` or ``not begun``.
@@ -55,6 +60,7 @@ class Outcome:
         losses: of every training step of a trial, in all its attempts; empty elsewhere.
     """
 
+    launcher: str
     paper: str
     run: str
     stage: str
@@ -92,16 +98,17 @@ def variables(folder: Path) -> dict[str, str]:
     }
 
 
-def reproduce(paper: str, folder: Path, more: list[str]) -> Iterator[tuple[str, str]]:
+def reproduce(paper: str, folder: Path, launcher: str, more: list[str]) -> Iterator[tuple[str, str]]:
     """Run what is missing of a paper; pieces as they end, each with why it failed or nothing.
 
     Args:
         paper: name of a matrix in the folder.
         folder: the simulated world.
+        launcher: one of ``LAUNCHERS``.
         more: overrides of all trainings.
     """
     command = [sys.executable, "-m", "fairlab.reproduce", f"paper={paper}", f"scale={SCALE}", "seeds=1"]
-    command += [*LAUNCHER, f"overrides={more}"]
+    command += [*LAUNCHERS[launcher], f"overrides={more}"]
     both: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, cwd=folder, env=variables(folder), **both) as process:
         assert process.stdout is not None
@@ -127,7 +134,7 @@ def stop_a_run(folder: Path) -> None:
     process.wait()
 
 
-def outcomes(paper: str, folder: Path, ended: dict[str, str]) -> list[Outcome]:
+def outcomes(paper: str, folder: Path, launcher: str, ended: dict[str, str]) -> list[Outcome]:
     """What became of every piece of data and every run of a paper."""
     place = folder / "outputs" / "reproduce" / paper / SCALE
     matrix = read_matrix(folder / f"experiments/{paper}/matrix.yaml", SCALE)
@@ -137,33 +144,43 @@ def outcomes(paper: str, folder: Path, ended: dict[str, str]) -> list[Outcome]:
     for name in dict.fromkeys(one for run in runs for one in places("made", run, matrix)):
         data = place / "made" / name
         stage = FINISHED if is_finished(data) else STARTED if data.is_dir() else NOT_BEGUN
-        found.append(Outcome(paper, f"data {name}", stage, 0.0, ended.get(f"data {name}", ""), []))
+        found.append(Outcome(launcher, paper, f"data {name}", stage, 0.0, ended.get(f"data {name}", ""), []))
     for name in runs:
         run = folder_of(name, SEED, place)
         if not (run / "record.json").is_file():
             why = ended.get(job_name(name, SEED), "")
-            found.append(Outcome(paper, name, STARTED if why else NOT_BEGUN, 0.0, why, []))
+            found.append(Outcome(launcher, paper, name, STARTED if why else NOT_BEGUN, 0.0, why, []))
             continue
         record = Record.load(run)
         stages = record.provenance.get("stages", {})
         stage = FINISHED if record.status == FINISHED else next(reversed(stages), STARTED)
         why = "" if stage == FINISHED else record.reason or "not finished when this was written"
         losses = [row["train/loss"] for row in record.history if "train/loss" in row] if paper == TRIALS else []
-        found.append(Outcome(paper, name, stage, round(sum(one["seconds"] for one in stages.values()), 1), why, losses))
+        seconds = round(sum(one["seconds"] for one in stages.values()), 1)
+        found.append(Outcome(launcher, paper, name, stage, seconds, why, losses))
     return found
+
+
+def beside(committed: list[dict[str, Any]], found: list[Outcome]) -> list[dict[str, Any]]:
+    """The outcomes of this pass, beside those that another pass left of other papers or by another launcher."""
+    order = [(launcher, paper) for launcher in LAUNCHERS for paper in (*PAPERS, TRIALS)]
+    new = {(one.launcher, one.paper) for one in found}
+    kept = [one for one in committed if (one["launcher"], one["paper"]) not in new]
+    return sorted([*kept, *map(asdict, found)], key=lambda one: order.index((one["launcher"], one["paper"])))
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--papers", nargs="*", default=[*PAPERS, TRIALS], choices=[*PAPERS, TRIALS])
-    parser.add_argument("--folder", type=Path, default=Path("outputs/cluster"))
+    parser.add_argument("--launcher", default="submitit_local", choices=LAUNCHERS)
+    parser.add_argument("--folder", type=Path, default=Path("outputs/cluster"), help="each launcher has its own in it")
     parser.add_argument("--write", action="store_true", help=f"write {RECORD.name}")
     parser.add_argument(
         "--only-report", action="store_true", help="run nothing; say what became of runs that were done"
     )
     arguments = parser.parse_args()
-    folder = arguments.folder.absolute()
+    folder = arguments.folder.absolute() / arguments.launcher
     found: list[Outcome] = []
     if not arguments.only_report:
         make_world(folder, Path(os.environ["FAIRLAB_DATA"]))
@@ -174,12 +191,13 @@ def main() -> None:
             if not arguments.only_report:
                 if paper == TRIALS:
                     stop_a_run(folder)
-                ended = dict(reproduce(paper, folder, [] if paper == TRIALS else [SIZE_OF_DATA]))
-            found += outcomes(paper, folder, ended)
+                ended = dict(reproduce(paper, folder, arguments.launcher, [] if paper == TRIALS else [SIZE_OF_DATA]))
+            found += outcomes(paper, folder, arguments.launcher, ended)
     for one in found:
         print(f"{one.paper:12} {one.run:28} {one.stage:18} {one.seconds:7.1f} s  {one.why}")
     if arguments.write:
-        content = {"machine": environment(), "outcomes": [asdict(one) for one in found]}
+        committed = json.loads(RECORD.read_text(encoding="utf-8"))["outcomes"]
+        content = {"machine": environment(), "outcomes": beside(committed, found)}
         write_whole(RECORD, json.dumps(content, indent=1) + "\n")
 
 

@@ -19,25 +19,30 @@ def record() -> dict[str, Any]:
 
 
 def summary() -> str:
-    """How many runs of each paper there are, and how many came through."""
+    """How many runs of each paper there are, and how many came through, by each launcher."""
     outcomes = record()["outcomes"]
     rows = []
-    for paper in dict.fromkeys(one["paper"] for one in outcomes):
-        of_paper = [one for one in outcomes if one["paper"] == paper]
+    for launcher, paper in dict.fromkeys((one["launcher"], one["paper"]) for one in outcomes):
+        of_paper = [one for one in outcomes if (one["launcher"], one["paper"]) == (launcher, paper)]
         data = [one for one in of_paper if one["run"].startswith("data ")]
         runs = [one for one in of_paper if one not in data]
         through = [sum(one["stage"] == FINISHED for one in some) for some in (data, runs)]
-        rows.append([paper, f"{through[0]} of {len(data)}", f"{through[1]} of {len(runs)}"])
-    return markdown(["paper", "data made", "runs finished"], rows)
+        rows.append([launcher, paper, f"{through[0]} of {len(data)}", f"{through[1]} of {len(runs)}"])
+    return markdown(["launcher", "paper", "data made", "runs finished"], rows)
 
 
 def outcomes() -> str:
     """Every run: the stage that it reached, its seconds, and why it failed."""
     rows = [
-        [one["paper"], one["run"], one["stage"], f"{one['seconds']:.0f}" if one["seconds"] else "", one["why"]]
+        [*(one[key] for key in ("launcher", "paper", "run", "stage")), seconds(one["seconds"]), one["why"]]
         for one in record()["outcomes"]
     ]
-    return markdown(["paper", "run", "stage reached", "seconds", "why not further"], rows)
+    return markdown(["launcher", "paper", "run", "stage reached", "seconds", "why not further"], rows)
+
+
+def seconds(count: float) -> str:
+    """Whole seconds; empty where none were measured."""
+    return f"{count:.0f}" if count else ""
 
 
 def trials() -> str:
