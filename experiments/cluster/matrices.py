@@ -14,7 +14,7 @@ DATA = "${oc.env:FAIRLAB_DATA}"
 NEWS = f"input={DATA}/corpora/news-commentary-v15.en.txt"
 FEW = f"input={DATA}/corpora/few.txt"  # for language models, which are asked ten times for every text
 REPORTS = [f"data.path={DATA}/reports.txt", "method.quantize=false"]
-TEXT = ["data.paths=[corpora/novels/Jane-Eyre_1260.txt]", "data.limit_characters=4000", "trainer.max_steps=2"]
+TEXT = ["data.paths=[corpora/novels/Jane-Eyre_1260.txt]", "data.limit_characters=4000"]
 FEW_HELD_OUT = "data.validation=4"  # the 1,000 of paper scale are more than there are, as are those of a test
 NO_ROW = "no row of the paper"
 SIZE_OF_DATA = "limit=8"  # items of each part of a benchmark
