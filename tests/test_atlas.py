@@ -97,11 +97,14 @@ def lines(table):
 
 
 def test_the_overview_counts_what_moved_and_says_what_it_cost(folder):
-    assert lines(tables.overview(folder)) == [
+    table = tables.overview(folder)
+    assert lines(table) == [
         ["a", "CCD", "0 ▲, 0 ▼ of 1", "1 ▲, 0 ▼ of 1", "0 ▲, 1 ▼ of 1", "-2 [-2.5, -1.5]", "not run", "12", "7"],
-        ["a", "INLP", "not run: its run has not been done", *["not run"] * 6],
-        ["a", "CDA", "not run: it has no head", *["not run"] * 6],
-        ["b", "CCD", "not run: its run has not been done", *["not run"] * 6],
+    ]
+    assert table.partition("\n\n")[2].split("\n\n") == [
+        "Not run on a: INLP: its run has not been done.",
+        "Not run on a: CDA: it has no head.",
+        "Not run on b: CCD: its run has not been done.",
     ]
 
 

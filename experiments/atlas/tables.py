@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -57,21 +58,36 @@ def tried(folder: Path = FOLDER) -> dict[str, list[Tried]]:
 
 
 def overview(folder: Path = FOLDER) -> str:
-    """A row for every method of every model: what moved beyond chance, what utility lost, and seconds."""
-    rows = [[NAMES.get(model, model), *_summed_up(one)] for model, methods in tried(folder).items() for one in methods]
+    """A row for every run of every model: what moved beyond chance, what utility lost, and seconds; then what was not.
+
+    Args:
+        folder: holds the matrix and the records.
+    """
+    rows, notes = [], []
+    for model, methods in tried(folder).items():
+        name = NAMES.get(model, model)
+        rows += [[name, *_summed_up(one.method, one.record)] for one in methods if one.record is not None]
+        notes += _not_run(methods, f" on {name}")
     header = ["model", "method", EQUAL, PERSIST, KEPT, "STS-B, points", "perplexity"]
-    return markdown([*header, "seconds, method", "seconds, measuring"], rows)
+    return "\n\n".join([markdown([*header, "seconds, method", "seconds, measuring"], rows), *notes])
 
 
-def _summed_up(one: Tried) -> list[str]:
-    if one.record is None:
-        return [one.method, f"{NOT_RUN}: {one.reason}", *[NOT_RUN] * 6]
-    told = by_question([shift for shift in shifts(one.record) if shift.comparison.headline], lambda shift: shift.after)
-    changes = {key(change): change for change in one.record.comparisons}
-    seconds = {name: taken.seconds for name, taken in stages_of(one.record).items()}
+def _not_run(methods: Sequence[Tried], where: str = "") -> list[str]:
+    """Sentences on the methods without a record, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in methods:
+        if one.record is None:
+            reasons.setdefault(one.reason, []).append(one.method)
+    return [f"{NOT_RUN.capitalize()}{where}: {'; '.join(names)}: {reason}." for reason, names in reasons.items()]
+
+
+def _summed_up(method: str, record: Record) -> list[str]:
+    told = by_question([shift for shift in shifts(record) if shift.comparison.headline], lambda shift: shift.after)
+    changes = {key(change): change for change in record.comparisons}
+    seconds = {name: taken.seconds for name, taken in stages_of(record).items()}
     measuring = [taken for name, taken in seconds.items() if name.startswith("after/")]
     return [
-        marked(one.method, [note.mark for note in training_notes(one.record)]),
+        marked(method, [note.mark for note in training_notes(record)]),
         *(_counted(told.get(question, [])) for question in (EQUAL, PERSIST, KEPT)),
         _difference(changes.get(STS)),
         next((_difference(changes[name]) for name in PERPLEXITIES if name in changes), NOT_RUN),
@@ -134,25 +150,22 @@ def _unfit(records: list[Record], phase: str) -> list[str]:
 def changes(model: str, folder: Path = FOLDER) -> str:
     """How every method that was run changed each headline reading of a model, and why the others were not."""
     methods = tried(folder)[model]
-    run = [one for one in methods if one.record is not None]
-    known = {one.method: {key(shift.before): shift for shift in shifts(one.record)} for one in methods if one.record}
+    records = {one.method: one.record for one in methods if one.record is not None}
+    known = {method: {key(shift.before): shift for shift in shifts(record)} for method, record in records.items()}
     readings = {name: shift.before for of in known.values() for name, shift in of.items() if shift.comparison.headline}
     ordered = [reading for some in by_question(readings.values(), lambda one: one).values() for reading in some]
-    rows = [[title(one), *(_cell(method, known, key(one)) for method in run)] for one in ordered]
-    reasons: dict[str, list[str]] = {}
-    for one in methods:
-        if one.record is None:
-            reasons.setdefault(one.reason, []).append(one.method)
-    notes = [f"{NOT_RUN.capitalize()}: {', '.join(names)}: {reason}." for reason, names in reasons.items()]
-    return "\n\n".join([*([markdown(["", *(one.method for one in run)], rows)] if rows else []), *notes])
+    rows = [
+        [title(one), *(_cell(record, known[method].get(key(one))) for method, record in records.items())]
+        for one in ordered
+    ]
+    return "\n\n".join([*([markdown(["", *records], rows)] if rows else []), *_not_run(methods)])
 
 
-def _cell(one: Tried, known: dict[str, dict[str, Shift]], name: str) -> str:
+def _cell(record: Record, shift: Shift | None) -> str:
     """A change with its interval and what must be said beside it."""
-    if one.record is None or name not in known[one.method]:
+    if shift is None:
         return NOT_RUN
-    shift = known[one.method][name]
-    return marked(_difference(shift.comparison) + TONES[shift.tone], marks_beside(one.record, shift.after))
+    return marked(_difference(shift.comparison) + TONES[shift.tone], marks_beside(record, shift.after))
 
 
 def fitted(model: str) -> dict[str, partial[str]]:
