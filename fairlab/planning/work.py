@@ -24,6 +24,7 @@ from fairlab.planning.sizes import KNOWN
 VERSIONS = 3  # texts of a counterfactual group: neutral and two attributes
 ENTRY = 25.0  # tokens of a sentence of State of the Union addresses, by experiments/biasers/records
 TOKENS = 30.0  # of a sentence where nothing better is known: ours
+CHARACTERS = 4.4  # of running text, a token: of the novels in experiments/perturbation/records
 SAMPLED = 1_000  # lines of a file whose words are counted
 WORD = re.compile(r"\w+|[^\w\s]")
 TOKENS_A_WORD = 1.06  # of MiniLM's tokenizer, a sign counting as a word: to within 5 % on nine tasks; ours
@@ -70,6 +71,9 @@ def training_work(config: Mapping[str, Any]) -> Work:
         items, source, apart, test = limit, "data.limit", True, None
     if kind == "PackedText":
         tokens = float(data.get("block") or config["backbone"]["max_length"])
+        if characters := _characters(data):
+            items = math.ceil(characters / CHARACTERS / tokens)
+            source = f"blocks of {tokens:.0f} tokens, of {characters:,} characters of text"
     if kind == "Entries" and limit is not None:
         tokens = float(data["block"])
         items = math.ceil(limit * ENTRY / tokens)
@@ -101,7 +105,7 @@ def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) ->
         return len(trained), tokens, f"groups of {', '.join(places)}"
     if (sentences := _embedded_sentences(data, kind)) is not None:
         return sentences, tokens, f"sentences of {', '.join(data['paths'])}"
-    if kind == "LabelledTexts" and data.get("path") is None and all(map(at_hand, named_files(data))):
+    if kind == "LabelledTexts" and data.get("path") is None and _task_at_hand(data):
         return *_examples(str(data["task"]), limit, os.environ.get("FAIRLAB_DATA")), "examples in FAIRLAB_DATA"
     paths = [found for name in named_files(data) if (found := at_hand(name)) is not None]
     if len(paths) == 1 and paths[0].is_file() and paths[0].suffix in (".jsonl", ".tsv", ".txt"):
@@ -115,7 +119,7 @@ def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) ->
         return count, tokens, f"lines of {paths[0]}"
     if known:
         return int(known["examples"]), tokens, str(known["source"])
-    if kind == "LabelledTexts" and _is_made(named) and all(map(at_hand, named_files({**data, "path": None}))):
+    if kind == "LabelledTexts" and _is_made(named) and _task_at_hand(data):
         made_of = _examples(str(data["task"]), limit, os.environ.get("FAIRLAB_DATA"))
         return *made_of, "examples in FAIRLAB_DATA, of which the data is made"
     return None, tokens, "the data is not at hand, and its size is not listed"
@@ -136,6 +140,22 @@ def _embedded_sentences(data: Mapping[str, Any], kind: str) -> int | None:
     found = Counter(one.kind for one in find_words(sentences, words, str(data["mixed"])))
     kinds = range(len(words.attributes) + 1)
     return len(kinds) * min(found[kind] for kind in kinds)
+
+
+def _characters(data: Mapping[str, Any]) -> int:
+    """Characters of plain text that lies at hand, at most as many as are taken; 0 where not all of it does."""
+    places = [at_hand(str(path)) for path in data["paths"]]
+    files = [list(place.glob("*.txt")) if place.is_dir() else [place] for place in places if place is not None]
+    if len(files) < len(places) or any(file.suffix != ".txt" for some in files for file in some):
+        return 0
+    size = sum(file.stat().st_size for some in files for file in some)
+    return min(size, int(data.get("limit_characters") or size))
+
+
+def _task_at_hand(data: Mapping[str, Any]) -> bool:
+    """Whether all files of a task's published training examples are there."""
+    files = list(named_files({**data, "path": None}))
+    return bool(files) and all(map(at_hand, files))
 
 
 @cache

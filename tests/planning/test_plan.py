@@ -126,6 +126,20 @@ def test_work_of_data_that_the_run_makes_of_a_file(tmp_path):
     assert training_work(config).steps == 6
 
 
+def test_work_of_running_text(tmp_path):
+    """FairBERTa's 4.4 million characters of novels were 8,000 blocks (experiments/perturbation/records)."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text("word " * 8_800)
+    settings = {"_target_": ".PackedText", "batch_size": 10, "block": 100, "validation": 0.1}
+    config = {"data": settings | {"paths": [str(tmp_path)]}, "method": {}, "trainer": {}}
+    work = training_work(config)
+    assert (work.items, work.steps, work.tokens) == (200, 18, 100)
+    config["data"] |= {"limit_characters": 44_000}
+    assert training_work(config).items == 100
+    config["data"]["paths"].append("nowhere")
+    assert training_work(config).items is None
+
+
 @pytest.mark.data
 def test_tokens_of_examples_are_counted_by_their_words():
     """MiniLM's tokenizer gives 46.0 and three special ones for the mixture's first pairs, 67.6 for RTE's."""
