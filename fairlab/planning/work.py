@@ -65,7 +65,8 @@ def training_work(config: Mapping[str, Any]) -> Work:
     texts = VERSIONS if kind == "CounterfactualData" else 1
     limit = int(data["limit"]) if data.get("limit") else None  # of what is left when others were held out
     items, tokens, source = _items(data, kind, texts, limit)
-    apart = str(data.get("path") or "").startswith("embedded/")  # validation has rows of its own
+    # Whether validation has rows of its own.
+    apart = kind == "Entries" or str(data.get("path") or "").startswith("embedded/")
     test = data.get("test") or (data.get("input") and data.get("validation"))
     if items is None and limit is not None:
         items, source, apart, test = limit, "data.limit", True, None
@@ -74,10 +75,13 @@ def training_work(config: Mapping[str, Any]) -> Work:
         if characters := _characters(data):
             items = math.ceil(characters / CHARACTERS / tokens)
             source = f"blocks of {tokens:.0f} tokens, of {characters:,} characters of text"
-    if kind == "Entries" and limit is not None:
+    if kind == "Entries":
         tokens = float(data["block"])
-        items = math.ceil(limit * ENTRY / tokens)
-        source = f"blocks of {data['block']} tokens, of at most {limit} entries of about {ENTRY:.0f} tokens"
+        if data.get("tokens"):
+            items, source = math.ceil(int(data["tokens"]) / tokens), f"blocks of {data['block']} tokens, by data.tokens"
+        elif limit is not None:
+            items = math.ceil(limit * ENTRY / tokens)
+            source = f"blocks of {data['block']} tokens, of at most {limit} entries of about {ENTRY:.0f} tokens"
     if augmentation := (config.get("augmentation") or {}).get("_target_", ""):
         source += f"; what {augmentation.rpartition('.')[2]} adds to them is not counted"
     if kind == "Corpus":

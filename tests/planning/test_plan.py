@@ -126,6 +126,16 @@ def test_work_of_data_that_the_run_makes_of_a_file(tmp_path):
     assert training_work(config).steps == 6
 
 
+def test_work_of_entries():
+    """Others are held out; a model of the biasers' controls takes 200 steps on 25,600 tokens."""
+    settings = {"_target_": ".Entries", "path": "nowhere", "block": 128, "batch_size": 1, "validation": 100}
+    config = {"data": settings | {"tokens": 25_600}, "method": {}, "trainer": {}}
+    work = training_work(config)
+    assert (work.items, work.steps, work.tokens) == (200, 200, 128)
+    config["data"] |= {"tokens": None, "limit": 500, "batch_size": 8}
+    assert training_work(config).steps == 13  # of sentences; experiments/biasers/records/llm_b took as many
+
+
 def test_work_of_running_text(tmp_path):
     """FairBERTa's 4.4 million characters of novels were 8,000 blocks (experiments/perturbation/records)."""
     for name in ("a", "b"):
