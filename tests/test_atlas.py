@@ -9,6 +9,9 @@ import yaml
 
 from experiments.atlas import tables
 from fairlab.record import Comparison, NotRun, Reading, Record
+from fairlab.reporting.headlines import key
+from fairlab.reporting.page import BETTER, WORSE
+from fairlab.reporting.questions import shifts
 from fairlab.reporting.reproduction import read_matrix
 from fairlab.run.composing import composed
 from fairlab.run.folders import plain_config
@@ -150,3 +153,31 @@ def test_a_link_to_records_leads_to_the_browser_of_their_runs_once_there_are_any
     (folder / "records").rename(folder / "experiments" / "atlas" / "records")
     assert hooks.on_page_markdown(link, page) == "[the records](atlas_runs.html)"
     assert "a_ccd/seed_1" in hooks.runs_page("experiments/atlas/records")
+
+
+def test_what_the_page_says_of_the_runs():
+    """Its sentences, read off the committed records."""
+    runs = {(model, one.method): one.record for model, methods in tables.tried().items() for one in methods}
+    moved, kept = {}, {}
+    for run, record in runs.items():
+        if record is not None:
+            found = [(key(one.before), one.tone) for one in shifts(record) if one.comparison.headline]
+            moved[run] = {tone: {name for name, own in found if own == tone} for tone in (BETTER, WORSE)}
+            (kept[run],) = (
+                one.value for one in record.readings if (one.subset, one.quantity) == ("winogender", "gap_kept")
+            )
+    gaps = {"cced/embedded/gap", "cced/winogender/gap"}
+    assert all(gaps <= one[BETTER] for one in moved.values())
+    others = {run: one[BETTER] - gaps for run, one in moved.items() if one[BETTER] - gaps}
+    names = ("SentenceDebias", "INLP", "CDA", "dropout", "CCD, aligned, then linear map")
+    assert others == {("minilm_mlm", name): {"crows_pairs/all/metric_score"} for name in names}
+    worse = {run: one[WORSE] - {"stsb/dev/spearman"} for run, one in moved.items()}
+    assert {run: names for run, names in worse.items() if names} == {
+        ("minilm_mlm", "DPCE"): {"bias_ir/average/male_ratio", "bias_ir/average/margin"},
+        ("minilm_mlm", "ADEPT-F"): {"seat/average/absolute_effect_size"},
+    }
+    left = {method: value for (model, method), value in kept.items() if model == "minilm_mlm"}
+    assert max(left.pop("CCD"), left.pop("CCD, aligned, then linear map")) < 0.05
+    assert left.pop("CCD, linear map") == pytest.approx(1 / 9, rel=0.1)
+    assert all(1 / 4 < left.pop(name) < 1 / 3 for name in ("SentenceDebias", "INLP"))
+    assert all(0.45 < value < 0.9 for value in left.values())
