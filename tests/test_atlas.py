@@ -167,8 +167,9 @@ def test_what_the_page_says_of_the_runs():
                 one.value for one in record.readings if (one.subset, one.quantity) == ("winogender", "gap_kept")
             )
     gaps = {"cced/embedded/gap", "cced/winogender/gap"}
-    assert all(gaps <= one[BETTER] for one in moved.values())
-    others = {run: one[BETTER] - gaps for run, one in moved.items() if one[BETTER] - gaps}
+    assert [run for run, one in moved.items() if not gaps <= one[BETTER]] == [("distilbert", "INLP")]
+    beside = gaps | {"stsb/dev/spearman"}
+    others = {run: one[BETTER] - beside for run, one in moved.items() if one[BETTER] - beside}
     names = ("SentenceDebias", "INLP", "CDA", "dropout", "CCD, aligned, then linear map")
     assert others == {("minilm_mlm", name): {"crows_pairs/all/metric_score"} for name in names}
     worse = {run: one[WORSE] - {"stsb/dev/spearman"} for run, one in moved.items()}

@@ -332,6 +332,21 @@ def test_no_setting_of_the_razor_study_reaches_the_goal():
     assert round(gains("claims_eda", V02)[0], 1) == -1.5
 
 
+def test_aflite_did_not_learn_in_time_and_symmetric_costs_and_gains_nothing():
+    losses = [
+        [row["train/loss"] for row in one.history if "train/loss" in row]
+        for one in study.runs_of("claims_aflite").values()
+    ]
+    assert all(np.mean(one[150:250]) > 0.95 * np.mean(one[:50]) for one in losses)
+    assert sum(np.mean(one[-50:]) > 0.9 * np.mean(one[:50]) for one in losses) == 2
+    assert "AFLite (did not train in 2 of 5 runs)" in study.reached()
+    lost = gains("claims_aflite", study.IN_DOMAIN)
+    assert [round(max(lost)), round(min(lost))] == [-4, -18]
+    kept = gains("claims_symmetric_kept", V02)
+    assert round(detectable_mean(float(np.std(kept, ddof=1)), 3)) == 6
+    assert max(abs(np.mean(gains("claims_symmetric_kept", key))) for key in (V02, V01, study.IN_DOMAIN)) < 0.6
+
+
 def test_rules_at_random_gain_as_much_as_by_the_score():
     assert [
         (list(study.accuracies(one, V02)), list(study.accuracies(two, V02))) for one, two in study.DRAWS.items()
