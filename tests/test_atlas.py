@@ -182,3 +182,7 @@ def test_what_the_page_says_of_the_runs():
     assert left.pop("CCD, linear map") == pytest.approx(1 / 9, rel=0.1)
     assert all(1 / 4 < left.pop(name) < 1 / 3 for name in ("SentenceDebias", "INLP"))
     assert all(0.45 < value < 0.9 for value in left.values())
+    for method in ("dropout", "CDA"):
+        found = {one.key: one.value for one in runs["minilm_mlm", method].readings}
+        assert found["after/cced/embedded/direction_cosine"] > 0.99
+        assert found["after/cced/embedded/distance_kept"] < 0.84

@@ -16,11 +16,8 @@ RUNS = FOLDER / "records" / "claims"
 STEPS = {200: RUNS.with_name("claims_200_steps"), 600: RUNS}  # the first of the original pairs alone
 AGAIN = RUNS.with_name("claims_float32")  # runs that were made in bfloat16, once more
 REFERENCE = "claims_original"
-PAIRED = (
-    "paired_float32",
-    "paired_aflite_symmetric",
-    "paired",
-)  # what several compare is of the last, whose runs are alike
+# What several of these compare is taken from the last, whose runs are alike.
+PAIRED = ("paired_float32", "paired_aflite_symmetric", "paired")
 IN_DOMAIN = "held-out pairs"
 TEST_SETS = {
     "after/fever_symmetric/test/accuracy": "FEVER-Symmetric v0.2",

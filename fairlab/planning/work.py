@@ -17,16 +17,17 @@ from typing import Any
 from fairlab.data.groups import read_groups
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
-from fairlab.data.text import SENTENCE_END, read
+from fairlab.data.text import SENTENCE_END, read, text_files
 from fairlab.data.word_lists import find_words, lexicon_words
 from fairlab.planning.sizes import KNOWN
+from fairlab.text.words import WORD_OR_SIGN
+from fairlab.types import DataUnavailable
 
 VERSIONS = 3  # texts of a counterfactual group: neutral and two attributes
 ENTRY = 25.0  # tokens of a sentence of State of the Union addresses, by experiments/biasers/records
 TOKENS = 30.0  # of a sentence where nothing better is known: ours
 CHARACTERS = 4.4  # of running text, a token: of the novels in experiments/perturbation/records
 SAMPLED = 1_000  # lines of a file whose words are counted
-WORD = re.compile(r"\w+|[^\w\s]")
 TOKENS_A_WORD = 1.06  # of MiniLM's tokenizer, a sign counting as a word: to within 5 % on nine tasks; ours
 
 
@@ -87,10 +88,11 @@ def training_work(config: Mapping[str, Any]) -> Work:
     if kind == "Corpus":
         tokens = float(max(max(data["windows"]), TOKENS))
     epochs = int(method.get("epochs") or 1)
-    shares = [None if apart else data.get("validation"), test]
-    left = None if items is None else items - sum(_held_out(items, share) for share in shares)
-    trained, items = (number if number is None or limit is None else min(number, limit) for number in (left, items))
-    steps = None if trained is None else epochs * math.ceil(trained / batch)
+    steps = None
+    if items is not None:
+        shares = [None if apart else data.get("validation"), test]
+        trained = min(items - sum(_held_out(items, share) for share in shares), limit or items)
+        items, steps = min(items, limit or items), epochs * math.ceil(trained / batch)
     bounds = [bound for bound in (method.get("steps"), config["trainer"].get("max_steps")) if bound]
     steps = min([*([steps] if steps is not None else []), *bounds], default=None)
     return Work(items, batch, texts, steps, tokens, source)
@@ -148,11 +150,13 @@ def _embedded_sentences(data: Mapping[str, Any], kind: str) -> int | None:
 
 def _characters(data: Mapping[str, Any]) -> int:
     """Characters of plain text that lies at hand, at most as many as are taken; 0 where not all of it does."""
-    places = [at_hand(str(path)) for path in data["paths"]]
-    files = [list(place.glob("*.txt")) if place.is_dir() else [place] for place in places if place is not None]
-    if len(files) < len(places) or any(file.suffix != ".txt" for some in files for file in some):
+    try:
+        files = [file for path in data["paths"] for file in text_files(str(path))]
+    except DataUnavailable:
         return 0
-    size = sum(file.stat().st_size for some in files for file in some)
+    if any(file.suffix != ".txt" for file in files):
+        return 0
+    size = sum(file.stat().st_size for file in files)
     return min(size, int(data.get("limit_characters") or size))
 
 
@@ -172,7 +176,7 @@ def _examples(task: str, limit: int | None, folder: str | None) -> tuple[int, fl
 
 def tokens_in(*texts: str) -> float:
     """About how many tokens texts that are read together have, with the special ones before, between and after them."""
-    return TOKENS_A_WORD * sum(len(WORD.findall(text)) for text in texts) + len(texts) + 1
+    return TOKENS_A_WORD * sum(len(WORD_OR_SIGN.findall(text)) for text in texts) + len(texts) + 1
 
 
 def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:

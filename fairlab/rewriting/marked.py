@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from fairlab.text.difference import stretches
 from fairlab.text.pronouns import AMBIGUOUS
-from fairlab.text.words import Span, TermFinder
+from fairlab.text.words import WORD_OR_SIGN, Span, TermFinder
 
 OPENING, CLOSING = "[", "]"
-_WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # what follows an apostrophe is a word of its own, as for listed words
 
 
 def marked_spans(text: str, finder: TermFinder) -> list[Span]:
@@ -71,10 +69,10 @@ def counterparts(text: str, spans: Sequence[Span], versions: Mapping[str, str]) 
         [['She', 'They', 'He']]
     """
     lines = [[text[span.start : span.end]] for span in spans]
-    places = [match.start() for match in _WORD_OR_SIGN.finditer(text)]
-    old = _WORD_OR_SIGN.findall(text)
+    places = [match.start() for match in WORD_OR_SIGN.finditer(text)]
+    old = WORD_OR_SIGN.findall(text)
     for version in versions.values():
-        pairs = stretches(old, _WORD_OR_SIGN.findall(version))
+        pairs = stretches(old, WORD_OR_SIGN.findall(version))
         for line, span in zip(lines, spans, strict=True):
             first = places.index(span.start)
             count = sum(span.start <= place < span.end for place in places)

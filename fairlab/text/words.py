@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 WORD = re.compile(r"\w+")
+WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # what follows an apostrophe is a word of its own, as for listed words
 # A listed word joined to another by a hyphen is a word of its own ("man-made"), but not after or before these.
 JOINED_AFTER = frozenset("ex half step great grand non anti pro co mid all year".split())
 JOINED_BEFORE = frozenset("owned led only dominated run like in turned to of born and or".split())
