@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 SCRIPTS = [
+    "quickstart",
     "ccd_training",
     "rewriting",
     "rewriting_speed",

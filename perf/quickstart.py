@@ -1,0 +1,126 @@
+"""What the quickstart's seconds go into, and how many of them its arithmetic takes at the processor's measured peak.
+
+The command of the README's first page is run as it stands, in a process of its own, once in float32 and once in mixed
+precision; seconds by stage are those of its record. Then it runs once more while every matrix product is counted.
+
+    python perf/quickstart.py [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+from harness import machine, matmul_peak, results
+
+RESULTS = results("quickstart")
+COMMAND = ["+experiment=ccd_bert"]
+WAYS = {"float32": [], "mixed precision": ["training=mixed"]}
+SHOWN = {"cced/embedded/gap": "CCED's gap", "stsb/dev/spearman": "STS-B, Spearman"}
+UNBUFFERED = os.environ | {"PYTHONUNBUFFERED": "1"}  # else the first line comes with the last
+COUNTED = """
+import json, sys
+from torch.utils.flop_counter import FlopCounterMode
+from fairlab.train import main
+file, sys.argv = sys.argv[1], ["train", *sys.argv[2:]]
+with FlopCounterMode(display=False) as counter:
+    main()
+json.dump(counter.get_total_flops(), open(file, "w"))
+"""
+
+
+def run(overrides: list[str], folder: Path) -> dict[str, object]:
+    """One run as a user starts it: seconds to its first line and to its end, by stage, and what it measured."""
+    command = [sys.executable, "-m", "fairlab.train", *COMMAND, *overrides, f"hydra.run.dir={folder}"]
+    started = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=UNBUFFERED) as process:
+        process.stdout.readline()
+        first_line = time.perf_counter() - started
+        process.stdout.read()
+    seconds = time.perf_counter() - started
+    if process.returncode:
+        raise SystemExit(f"the quickstart failed: {' '.join(command)}")
+    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    stages = {name: stage["seconds"] for name, stage in record["provenance"]["stages"].items()}
+    after = [reading for reading in record["readings"] if reading["phase"] == "after"]
+    values = {"/".join(one[key] for key in ("benchmark", "subset", "quantity")): one["value"] for one in after}
+    return {
+        "seconds": seconds,
+        "seconds_to_first_line": first_line,
+        "parts": parts(stages, seconds),
+        "peak_bytes": max(stage["peak_bytes"] for stage in record["provenance"]["stages"].values()),
+        "after": {name: values[name] for name in SHOWN},
+    }
+
+
+def parts(stages: dict[str, float], seconds: float) -> dict[str, float]:
+    """Seconds by what a user would name; the rest is Python's own start and end."""
+    found = {
+        "before": sum(value for name, value in stages.items() if name.startswith("before/")),
+        "training": stages["training"],
+        "after": sum(value for name, value in stages.items() if name.startswith("after/")),
+        "export and report": stages["export"] + stages["report"],
+    }
+    return {"start and end": seconds - sum(found.values())} | found
+
+
+def flops(folder: Path) -> int:
+    """FLOP of all matrix products of one run."""
+    file = folder / "flops.json"
+    command = [sys.executable, "-c", COUNTED, str(file), *COMMAND, f"hydra.run.dir={folder / 'counted'}"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return int(json.loads(file.read_text(encoding="utf-8")))
+
+
+def measure() -> dict[str, object]:
+    """All figures: the peak is the higher of two measurements, before the runs and after them."""
+    peak = matmul_peak(torch.float32)
+    with tempfile.TemporaryDirectory() as name:
+        ways = {way: run(overrides, Path(name) / way) for way, overrides in WAYS.items()}
+        peak = max(peak, matmul_peak(torch.float32))
+        counted = flops(Path(name))
+    return {"machine": machine() | {"matmul_peak": peak}, "flops": counted, "ways": ways}
+
+
+def table(result: dict) -> str:
+    """The figures as Markdown."""
+    machine_, ways = result["machine"], result["ways"]
+    least = result["flops"] / machine_["matmul_peak"]
+    names = list(next(iter(ways.values()))["parts"])
+    lines = [
+        f"{machine_['processor']}, {machine_['threads']} threads, torch {machine_['torch']}; measured matmul peak "
+        f"{machine_['matmul_peak'] / 1e9:.0f} GFLOP/s in float32, at which the {result['flops'] / 1e12:.1f} TFLOP of a "
+        f"run's matrix products would take {least:.0f} s.",
+        "",
+        f"| precision | seconds | to the first line | {' | '.join(names)} | memory, GB | {' | '.join(SHOWN.values())} |",
+        "|---" * (4 + len(names) + len(SHOWN)) + "|",
+    ]
+    for way, row in ways.items():
+        cells = [f"{row['seconds']:.0f}", f"{row['seconds_to_first_line']:.1f}"]
+        cells += [f"{row['parts'][name]:.0f}" for name in names]
+        cells += [f"{row['peak_bytes'] / 1e9:.1f}", *(f"{row['after'][name]:.4g}" for name in SHOWN)]
+        lines.append(f"| {way} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and keep the figures where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    arguments = parser.parse_args()
+    result = measure()
+    print(table(result))
+    if arguments.write:
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
