@@ -155,34 +155,87 @@ def test_a_link_to_records_leads_to_the_browser_of_their_runs_once_there_are_any
     assert "a_ccd/seed_1" in hooks.runs_page("experiments/atlas/records")
 
 
-def test_what_the_page_says_of_the_runs():
-    """Its sentences, read off the committed records."""
-    runs = {(model, one.method): one.record for model, methods in tables.tried().items() for one in methods}
-    moved, kept = {}, {}
+@pytest.fixture(scope="module")
+def runs():
+    """Records of the committed runs, by model and method."""
+    found = {(model, one.method): one.record for model, methods in tables.tried().items() for one in methods}
+    return {run: record for run, record in found.items() if record is not None}
+
+
+@pytest.fixture(scope="module")
+def moved(runs):
+    """Headline readings of each run that moved beyond chance, nearer to their ideal and away from it."""
+    found = {}
     for run, record in runs.items():
-        if record is not None:
-            found = [(key(one.before), one.tone) for one in shifts(record) if one.comparison.headline]
-            moved[run] = {tone: {name for name, own in found if own == tone} for tone in (BETTER, WORSE)}
-            (kept[run],) = (
-                one.value for one in record.readings if (one.subset, one.quantity) == ("winogender", "gap_kept")
-            )
-    gaps = {"cced/embedded/gap", "cced/winogender/gap"}
-    assert [run for run, one in moved.items() if not gaps <= one[BETTER]] == [("distilbert", "INLP")]
-    beside = gaps | {"stsb/dev/spearman"}
-    others = {run: one[BETTER] - beside for run, one in moved.items() if one[BETTER] - beside}
-    names = ("SentenceDebias", "INLP", "CDA", "dropout", "CCD, aligned, then linear map")
-    assert others == {("minilm_mlm", name): {"crows_pairs/all/metric_score"} for name in names}
-    worse = {run: one[WORSE] - {"stsb/dev/spearman"} for run, one in moved.items()}
-    assert {run: names for run, names in worse.items() if names} == {
-        ("minilm_mlm", "DPCE"): {"bias_ir/average/male_ratio", "bias_ir/average/margin"},
-        ("minilm_mlm", "ADEPT-F"): {"seat/average/absolute_effect_size"},
+        tones = [(key(one.before), one.tone) for one in shifts(record) if one.comparison.headline]
+        found[run] = {tone: {name for name, own in tones if own == tone} for tone in (BETTER, WORSE)}
+    return found
+
+
+def values(record):
+    """Values of a record's readings by key."""
+    return {one.key: one.value for one in record.readings}
+
+
+GAPS = {"cced/embedded/gap", "cced/winogender/gap"}
+STSB = "stsb/dev/spearman"
+
+
+def test_what_the_page_says_of_gaps(runs, moved):
+    assert {run: GAPS - one[BETTER] for run, one in moved.items() if not one[BETTER] >= GAPS} == {
+        ("distilbert", "INLP"): GAPS,
+        ("smollm2", "INLP"): GAPS,
+        ("smollm2", "biasers"): {"cced/winogender/gap"},
     }
-    left = {method: value for (model, method), value in kept.items() if model == "minilm_mlm"}
-    assert max(left.pop("CCD"), left.pop("CCD, aligned, then linear map")) < 0.05
-    assert left.pop("CCD, linear map") == pytest.approx(1 / 9, rel=0.1)
-    assert all(1 / 4 < left.pop(name) < 1 / 3 for name in ("SentenceDebias", "INLP"))
-    assert all(0.45 < value < 0.9 for value in left.values())
+    left = {run: values(record)["after/cced/winogender/gap_kept"] for run, record in runs.items()}
+    own = {method: value for (model, method), value in left.items() if model == "minilm_mlm"}
+    assert max(own.pop("CCD"), own.pop("CCD, aligned, then linear map")) < 0.05
+    assert own.pop("CCD, linear map") == pytest.approx(1 / 9, rel=0.1)
+    assert all(1 / 4 < own.pop(name) < 1 / 3 for name in ("SentenceDebias", "INLP"))
+    assert all(0.45 < value < 0.9 for value in own.values())
+    names = ("CCD", "CCD, linear map", "SentenceDebias", "INLP")
+    assert [round(left["mpnet", name], 2) for name in names] == [0.06, 0.17, 0.29, 0.32]
     for method in ("dropout", "CDA"):
-        found = {one.key: one.value for one in runs["minilm_mlm", method].readings}
+        found = values(runs["minilm_mlm", method])
         assert found["after/cced/embedded/direction_cosine"] > 0.99
         assert found["after/cced/embedded/distance_kept"] < 0.84
+    for model in ("distilbert", "smollm2"):
+        assert 0.87 < left[model, "SentenceDebias"] < 0.9
+        assert 0.95 < left[model, "INLP"] < 1.07
+        assert round(left[model, "CCD, linear map"], 2) == 0.58
+        assert STSB in moved[model, "CCD, linear map"][BETTER]
+    assert round(left["distilbert", "CCD"], 2) == 0.58
+    assert round(left["distilbert", "CCD, aligned, then linear map"], 2) == 0.21
+
+
+def test_what_the_page_says_of_associations(runs, moved):
+    beside = GAPS | {STSB}
+    others = {run: one[BETTER] - beside for run, one in moved.items() if one[BETTER] - beside}
+    names = ("SentenceDebias", "INLP", "CDA", "dropout", "CCD, aligned, then linear map")
+    seat, wino = "seat/average/absolute_effect_size", "winobias/all/pro_preferred"
+    employment = "winogender/occupations/women_correlation"
+    assert others == {("minilm_mlm", name): {"crows_pairs/all/metric_score"} for name in names} | {
+        ("smollm2", "SentenceDebias"): {seat, wino},
+        ("smollm2", "INLP"): {seat, wino, employment},
+        ("smollm2", "CCD, linear map"): {wino, employment},
+        ("smollm2", "biasers"): {wino},
+    }
+    worse = {run: one[WORSE] - {STSB} for run, one in moved.items()}
+    assert {run: names for run, names in worse.items() if names} == {
+        ("minilm_mlm", "DPCE"): {"bias_ir/average/male_ratio", "bias_ir/average/margin"},
+        ("minilm_mlm", "ADEPT-F"): {seat},
+        ("smollm2", "INLP"): {"cced/winogender/gap"},
+    }
+    own = {method: values(record) for (model, method), record in runs.items() if model == "smollm2"}
+    assert own["SentenceDebias"][f"before/{wino}"] == pytest.approx(59, abs=0.5)
+    assert all(51.5 < own[name][f"after/{wino}"] < 54.5 for name in ("SentenceDebias", "INLP", "biasers"))
+    assert own["CCD, linear map"][f"after/{wino}"] == pytest.approx(51, abs=0.5)
+    rise = {
+        name: found["after/perplexity/text/perplexity"] / found["before/perplexity/text/perplexity"]
+        for name, found in own.items()
+    }
+    assert rise["INLP"] == pytest.approx(20, rel=0.02)
+    assert rise["CCD, linear map"] == pytest.approx(4 / 3, rel=0.01)
+    assert rise["SentenceDebias"] == pytest.approx(1.02, abs=0.005)
+    turned = [round(own["SentenceDebias"][f"{phase}/{employment}"], 2) for phase in ("before", "after")]
+    assert turned == [-0.48, 0.41]

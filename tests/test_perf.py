@@ -53,6 +53,24 @@ def test_the_gpu_check_goes_through_every_line_on_a_cpu(monkeypatch):
     assert "| tokens trained a second, bfloat16 | " in gpu_check.table(result)
 
 
+def test_parts_of_the_quickstart_by_hand(monkeypatch):
+    quickstart = load("quickstart", monkeypatch)
+    stages = {"loading": 1.0, "before/cced": 2.0, "before/stsb": 3.0, "training": 10.0}
+    stages |= {"after/cced": 4.0, "export": 0.5, "report": 1.5}
+    found = quickstart.parts(stages, first_items=8.0, seconds=28.0)
+    assert found == {
+        "start": 5.0, "loading": 1.0, "before": 5.0, "training": 10.0, "after": 4.0, "export and report": 2.0, "end": 1.0
+    }  # fmt: skip
+    assert list(found)[0] == "start"
+    assert sum(found.values()) == 28.0
+    machine = {"processor": "one", "threads": 2, "torch": "2", "matmul_peak": 2e11}
+    row = {"seconds": 28.0, "seconds_to_first_line": 0.5, "parts": found, "peak_bytes": 2_000_000_000}
+    row["after"] = dict.fromkeys(quickstart.SHOWN, 0.25)
+    text = quickstart.table({"machine": machine, "flops": 4e12, "ways": {"float32": row}})
+    assert "4.0 TFLOP of a run's matrix products would take 20 s" in text
+    assert text.splitlines()[-1] == "| float32 | 28 | 0.5 | 5 | 1 | 5 | 10 | 4 | 2 | 1 | 2.0 | 0.25 | 0.25 |"
+
+
 def test_flops_by_hand(ccd_training):
     class Config:
         hidden_size, intermediate_size, num_hidden_layers = 2, 3, 1

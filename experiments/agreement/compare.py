@@ -78,6 +78,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.model is None and given.kinds != ["holistic_bias"]:
         parser.error("give the folder of a model; holistic_bias alone needs none")
+    if "FAIRLAB_DATA" not in os.environ:
+        parser.error("set FAIRLAB_DATA to the folder that holds the published data")
     given.records.mkdir(parents=True, exist_ok=True)
     file = given.records / f"{given.name}.json"
     record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"model": given.name, "kinds": {}}

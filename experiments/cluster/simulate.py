@@ -180,6 +180,8 @@ def main() -> None:
         "--only-report", action="store_true", help="run nothing; say what became of runs that were done"
     )
     arguments = parser.parse_args()
+    if "FAIRLAB_DATA" not in os.environ and not arguments.only_report:
+        parser.error("set FAIRLAB_DATA to the folder that holds the published data, of which the runs take a few rows")
     folder = arguments.folder.absolute() / arguments.launcher
     found: list[Outcome] = []
     if not arguments.only_report:
