@@ -66,7 +66,7 @@ def run(overrides: list[str], folder: Path) -> dict[str, object]:
 
 
 def parts(stages: dict[str, float], first_items: float, seconds: float) -> dict[str, float]:
-    """Seconds by what a user would name, of stages in order, of which the first benchmark's items came when they did."""
+    """Seconds by what a user would name, of stages in order and of when the first benchmark's items were there."""
     before = [value for name, value in stages.items() if name.startswith("before/")]
     found = {
         "start": first_items - stages["loading"] - before[0],
@@ -107,7 +107,7 @@ def table(result: dict) -> str:
         f"{machine_['matmul_peak'] / 1e9:.0f} GFLOP/s in float32, at which the {result['flops'] / 1e12:.1f} TFLOP of a "
         f"run's matrix products would take {least:.0f} s.",
         "",
-        f"| precision | seconds | to the first line | {' | '.join(names)} | memory, GB | {' | '.join(SHOWN.values())} |",
+        f"| {' | '.join(['precision', 'seconds', 'to the first line', *names, 'memory, GB', *SHOWN.values()])} |",
         "|---" * (4 + len(names) + len(SHOWN)) + "|",
     ]
     for way, row in ways.items():

@@ -42,7 +42,7 @@ def test_the_matrix_of_a_paper_is_left_as_it_is(tmp_path):
 def test_a_run_that_is_no_row_of_a_paper_is_not_run(tmp_path):
     matrices.write_matrix("biasers", tmp_path / "matrix.yaml", "http://127.0.0.1:1/v1")
     assert list(read_matrix(tmp_path / "matrix.yaml", "paper").runs) == [
-        *("llm_a", "llm_b", "llm_c", "llm_d", "data_bias", "llm_b_full", "llm_d_full"),
+        *("llm_a", "llm_b", "llm_c", "llm_d", "data_bias"),
     ]
 
 

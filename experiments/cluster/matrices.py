@@ -57,10 +57,8 @@ def stand_in(paper: str, run: str, runs: dict[str, Any]) -> list[str] | None:
     """
     if runs[run]["paper"] == NO_ROW:
         return None
-    if paper == "biasers":
-        return runs[run]["quickstart"] + (REPORTS if run != "data_bias" else [])
-    if paper == "ensemble":
-        return [one for one in runs[run]["quickstart"] if not one.startswith("benchmark=")]
+    if paper == "biasers" and run != "data_bias":
+        return runs[run]["paper"] + REPORTS
     if paper == "perturbation" and run in ("roberta", "fairberta"):
         return [one for one in runs[run]["quickstart"] if not one.startswith("data.")] + TEXT
     if paper == "ccd" and isinstance(runs[run]["paper"], list):

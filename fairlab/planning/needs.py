@@ -15,6 +15,8 @@ from fairlab.planning.work import at_hand, named_files
 NEWS = "news-commentary-v15.en"
 REMEDIES = {
     NEWS: "unpack data.statmt.org/news-commentary/v15/training-monolingual/news-commentary-v15.en.gz there",
+    "government_reports": "a folder of .txt files, one a report; the biasers paper does not say which it took, and the "
+    "training part of GovReport (Huang et al. 2021), 17,517 reports, is as large",
     "facebook/panda": "downloaded by the datasets library, or name a file of it as data.path",
 }
 

@@ -24,6 +24,7 @@ from fairlab.text.words import WORD_OR_SIGN
 from fairlab.types import DataUnavailable
 
 VERSIONS = 3  # texts of a counterfactual group: neutral and two attributes
+EXPANDED = "as many as the paper's sample became"
 ENTRY = 25.0  # tokens of a sentence of State of the Union addresses, by experiments/biasers/records
 TOKENS = 30.0  # of a sentence where nothing better is known: ours
 CHARACTERS = 4.4  # of running text, a token: of the novels in experiments/perturbation/records
@@ -83,7 +84,10 @@ def training_work(config: Mapping[str, Any]) -> Work:
         elif limit is not None:
             items = math.ceil(limit * ENTRY / tokens)
             source = f"blocks of {data['block']} tokens, of at most {limit} entries of about {ENTRY:.0f} tokens"
-    if augmentation := (config.get("augmentation") or {}).get("_target_", ""):
+        elif known := _known(data):
+            items, source = _expanded(data, known)
+    augmentation = (config.get("augmentation") or {}).get("_target_", "")
+    if augmentation and EXPANDED not in source:
         source += f"; what {augmentation.rpartition('.')[2]} adds to them is not counted"
     if kind == "Corpus":
         tokens = float(max(max(data["windows"]), TOKENS))
@@ -96,6 +100,15 @@ def training_work(config: Mapping[str, Any]) -> Work:
     bounds = [bound for bound in (method.get("steps"), config["trainer"].get("max_steps")) if bound]
     steps = min([*([steps] if steps is not None else []), *bounds], default=None)
     return Work(items, batch, texts, steps, tokens, source)
+
+
+def _expanded(data: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[int | None, str]:
+    """Blocks of as many entries as a sample becomes; None where that is not known of a sample of this size."""
+    entries = KNOWN["expansions"].get(int(data["sample"]))
+    if entries is None:
+        return None, f"what a sample of {data['sample']} becomes is not known"
+    blocks = f"blocks of {data['block']} tokens, of {entries:,} entries, {EXPANDED}, of {known['tokens']:,} tokens each"
+    return math.ceil(entries * known["tokens"] / data["block"]), f"{blocks}, as in {known['source']}"
 
 
 def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) -> tuple[int | None, float, str]:

@@ -136,6 +136,21 @@ def test_work_of_entries():
     assert training_work(config).steps == 13  # of sentences; experiments/biasers/records/llm_b took as many
 
 
+def test_work_of_all_that_a_papers_sample_becomes(monkeypatch):
+    monkeypatch.delenv("FAIRLAB_DATA", raising=False)
+    settings = {"_target_": ".Entries", "path": "government_reports", "block": 512, "batch_size": 16, "limit": None}
+    method, biasers = {"epochs": 1}, {"_target_": "fairlab.Biasers"}
+    config = {"data": settings | {"sample": 10}, "method": method, "trainer": {}, "augmentation": biasers}
+    work = training_work(config)
+    assert work.items == 38_141  # 1,641 entries of 11,900 tokens, by 512: 38,140.4
+    assert work.steps == 2_384
+    assert "1,641 entries" in work.source
+    assert "not counted" not in work.source
+    assert training_work(config | {"data": settings | {"sample": 7}}).items is None
+    (need,) = (one for one in needs_of(config | {"models": []}) if one.name == "government_reports")
+    assert "GovReport" in need.remedy
+
+
 def test_work_of_running_text(tmp_path):
     """FairBERTa's 4.4 million characters of novels were 8,000 blocks (experiments/perturbation/records)."""
     for name in ("a", "b"):
