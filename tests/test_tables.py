@@ -411,7 +411,7 @@ def test_what_a_language_model_made_of_claims():
 
 
 def test_what_the_razor_page_says_of_200_steps():
-    short = study.STEPS[200]
+    short = study.SHORT
     for run, lost in (("claims_symmetric", -19), ("claims_crossaug", -5.5)):
         own, other = (study.accuracies(one, study.IN_DOMAIN, short) for one in (run, study.REFERENCE))
         assert sum(own[seed] - other[seed] for seed in own) / 5 == pytest.approx(lost, abs=0.1)
@@ -439,7 +439,7 @@ def test_a_rule_that_compares_names_is_right_on_symmetric_pairs_and_little_elsew
     found = {one.subset: one for one in Record.load(study.FOLDER / "records" / "overlap").readings}
     assert found["symmetric"].low > 80
     assert found["original"].high < 57
-    short = study.accuracies(study.REFERENCE, V02, study.STEPS[200]).values()
+    short = study.accuracies(study.REFERENCE, V02, study.SHORT).values()
     assert found["fever_symmetric"].low < sum(short) / 5 < found["fever_symmetric"].high
     assert mean(study.REFERENCE, V02) > found["fever_symmetric"].high
 

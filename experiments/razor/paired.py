@@ -3,8 +3,8 @@
     python experiments/razor/paired.py RUNS OUT
 
 RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=razor table=study``. OUT gets a ``record.json`` with
-the mean difference over seeds of each method and test set, the run of a seed less the original's of the same seed. Its
-interval and p-value resample seeds and examples, all seeds by the same examples.
+the mean difference over seeds of each method and test set, the run of a seed less that of the original pairs of the
+same seed and as many steps. Its interval and p-value resample seeds and examples, all seeds by the same examples.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.over_seeds import arguments_of, compared, finished, record_in, right, save
-from fairlab.record import Comparison
+from experiments.razor.study import REFERENCES, reference_of
+from fairlab.record import Comparison, Record
 
-REFERENCE = "claims_original"
 SETS = {
     "fever_symmetric": "test",
     "fever_symmetric_v01": "full",
@@ -23,11 +23,11 @@ SETS = {
 }
 
 
-def comparisons(method: str, runs: Path, seeds: list[int]) -> list[Comparison]:
-    """The differences of one method to the original on every test set."""
+def comparisons(method: str, reference: str, runs: Path, seeds: list[int]) -> list[Comparison]:
+    """The differences of one method to the original pairs on every test set."""
     return [
         compared(
-            *(right(runs / name, seeds, task, split) for name in (method, REFERENCE)),
+            *(right(runs / name, seeds, task, split) for name in (method, reference)),
             (task, split, "accuracy"),
             method,
         )
@@ -39,13 +39,14 @@ def main() -> None:
     """Compare, write the record and print it."""
     arguments = arguments_of(__doc__).parse_args()
     record = record_in(arguments.out, "experiments/razor/paired.py")
-    seeds = {}
-    for folder in sorted(arguments.runs.glob("claims_*")):
-        both = finished(folder, arguments.runs / REFERENCE)
-        if folder.name != REFERENCE and len(both) > 1:
-            seeds[folder.name] = both
-            record.comparisons += comparisons(folder.name, arguments.runs, both)
-    save(record, {"reference": REFERENCE, "seeds": seeds})
+    seeds, references = {}, {}
+    for folder in sorted(set(arguments.runs.glob("claims_*")) - {arguments.runs / one for one in REFERENCES.values()}):
+        reference = reference_of(Record.load(next(folder.glob("seed_*/record.json")).parent))
+        both = finished(folder, arguments.runs / reference)
+        if len(both) > 1:
+            seeds[folder.name], references[folder.name] = both, reference
+            record.comparisons += comparisons(folder.name, reference, arguments.runs, both)
+    save(record, {"references": references, "seeds": seeds})
 
 
 if __name__ == "__main__":

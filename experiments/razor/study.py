@@ -13,9 +13,10 @@ from fairlab.results.marks import marked, marks_of_runs
 
 FOLDER = Path(__file__).parent
 RUNS = FOLDER / "records" / "claims"
-STEPS = {200: RUNS.with_name("claims_200_steps"), 600: RUNS}  # the first of the original pairs alone
+SHORT = RUNS.with_name("claims_200_steps")
 AGAIN = RUNS.with_name("claims_float32")  # runs that were made in bfloat16, once more
-REFERENCE = "claims_original"
+REFERENCES = {600: "claims_original", 1200: "claims_original_long"}  # trained on the original pairs, by their steps
+REFERENCE = REFERENCES[600]
 # What several of these compare is taken from the last, whose runs are alike.
 PAIRED = ("paired_float32", "paired_aflite_symmetric", "paired")
 IN_DOMAIN = "held-out pairs"
@@ -63,8 +64,14 @@ def methods() -> dict[str, str]:
     return {run: name for run, name in names().items() if runs_of(run)}
 
 
-def changes(run: str, key: str, reference: str = REFERENCE) -> Accuracies:
-    """Accuracy less that of the reference's run of the same seed, by seed."""
+def reference_of(record: Record) -> str:
+    """The run on the original pairs that takes as many steps."""
+    return REFERENCES[record.config["method"]["steps"]]
+
+
+def changes(run: str, key: str, reference: str = "") -> Accuracies:
+    """Accuracy less that of the reference's run of the same seed, by seed; see :func:`reference_of`."""
+    reference = reference or reference_of(next(iter(runs_of(run).values())))
     own, other = accuracies(run, key), accuracies(reference, key)
     return {seed: value - other[seed] for seed, value in own.items() if seed in other}
 
@@ -84,7 +91,8 @@ def spread_of(run: str, runs: Path = RUNS) -> list[str]:
 
 def longer() -> str:
     """What the classifier of the original pairs reaches after fewer and after more steps."""
-    rows = [[str(steps), *spread_of(REFERENCE, runs)] for steps, runs in STEPS.items()]
+    trained = {200: (REFERENCE, SHORT)} | {steps: (run, RUNS) for steps, run in REFERENCES.items()}
+    rows = [[f"{steps:,}", *spread_of(*one)] for steps, one in trained.items()]
     return markdown(["steps", IN_DOMAIN, *TEST_SETS.values()], rows)
 
 
@@ -111,7 +119,7 @@ def differences() -> str:
         for key, title in {IN_DOMAIN: IN_DOMAIN, **TEST_SETS}.items():
             values = list(changes(run, key).values())
             one = paired.get(key.replace("after", run, 1))
-            if run == REFERENCE or len(values) < 2:
+            if run in REFERENCES.values() or len(values) < 2:
                 continue
             p = p_over_seeds(values)
             bounds = f" [{one.low:+.1f}, {one.high:+.1f}]" if one else ""
