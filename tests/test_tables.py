@@ -1,5 +1,7 @@
 """Tables in the documentation are those the committed records give."""
 
+import math
+
 import numpy as np
 import pytest
 import yaml
@@ -283,6 +285,7 @@ def test_what_the_page_says_of_more_groups():
 
 GAIN = "after/razor/claim_only/gain"
 V02, V01 = list(study.TEST_SETS)[:2]
+FAST = study.RUNS.with_name("claims_fast")
 
 
 def mean(run, key):
@@ -319,29 +322,40 @@ def test_no_setting_of_the_razor_study_reaches_the_goal():
     probed = {}
     for folder in ("probes", "probes_chance"):
         probed |= Record.load(study.FOLDER / "records" / folder).metrics()
-    for run in study.methods().keys() - {study.REFERENCE}:
+    for run in study.methods().keys() - set(study.REFERENCES.values()):
         name = run.removeprefix("claims_").replace("_again", "")
         probe = probed.get(f"{name}/shortcuts/claim_only/gain", probed["original/shortcuts/claim_only/gain"])
         gained, lost = np.mean(gains(run, V02)), np.mean(gains(run, study.IN_DOMAIN))
         assert not (gained >= 2.5 and lost >= -1.5 and abs(probe) <= 2), run
     for run, (low, high) in {"claims_balanced": (3, 4), "claims_repeated": (3, 4.1)}.items():
         assert low < detectable_mean(float(np.std(gains(run, V02), ddof=1)), 5) < high
-    assert study.accuracies("claims_poe", study.IN_DOMAIN)[42] < 60
     assert round(np.mean(gains("claims_crossaug", V02))) == -3
     assert round(np.mean(gains("claims_crossaug", study.IN_DOMAIN))) == -4
     assert round(gains("claims_eda", V02)[0], 1) == -1.5
 
 
-def test_aflite_did_not_learn_in_time_and_symmetric_costs_and_gains_nothing():
-    losses = [
-        [row["train/loss"] for row in one.history if "train/loss" in row]
-        for one in study.runs_of("claims_aflite").values()
+def losses_of(run, runs):
+    """Training losses of a run's seeds."""
+    return [
+        [row["train/loss"] for row in one.history if "train/loss" in row] for one in study.runs_of(run, runs).values()
     ]
+
+
+def test_aflite_and_poe_did_not_train_at_the_rate_of_the_others_and_do_at_a_third_of_it():
+    losses = losses_of("claims_aflite", FAST)
     assert all(np.mean(one[150:250]) > 0.95 * np.mean(one[:50]) for one in losses)
     assert sum(np.mean(one[-50:]) > 0.9 * np.mean(one[:50]) for one in losses) == 2
-    assert "AFLite (did not train in 2 of 5 runs)" in study.reached()
-    lost = gains("claims_aflite", study.IN_DOMAIN)
-    assert [round(max(lost)), round(min(lost))] == [-4, -18]
+    assert study.accuracies("claims_poe", study.IN_DOMAIN, FAST)[42] < 60
+    assert min(study.accuracies("claims_aflite", study.IN_DOMAIN).values()) > 70
+    assert min(study.accuracies("claims_poe", study.IN_DOMAIN).values()) > 75
+    uncertain = math.log(2)  # of a classifier that knows nothing; the product's loss is the claim-only one's at first
+    (three,), (one, *_) = losses_of("claims_poe", FAST), losses_of("claims_poe", study.RUNS)
+    assert np.mean(three[:50]) == pytest.approx(0.78, abs=0.01)
+    assert np.mean(one[:50]) == pytest.approx(0.60, abs=0.01)
+    assert np.mean(one[:50]) < uncertain < np.mean(three[:50])
+
+
+def test_symmetric_with_others_kept_costs_and_gains_nothing():
     kept = gains("claims_symmetric_kept", V02)
     assert round(detectable_mean(float(np.std(kept, ddof=1)), 3)) == 6
     assert max(abs(np.mean(gains("claims_symmetric_kept", key))) for key in (V02, V01, study.IN_DOMAIN)) < 0.6

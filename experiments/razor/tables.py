@@ -205,6 +205,7 @@ PAGES = {
         "claims_overlap": study.overlap,
         "claims_losses": study.losses,
         "claims_trials": lambda: trials(FOLDER / "trials.jsonl"),
+        "claims_rates": lambda: trials(FOLDER / "rates.jsonl"),
         "claims_seconds": lambda: seconds("claims"),
         "llm_sheet": lambda: sheet("llm_sheet"),
         "llm_checks": llm_checks,
