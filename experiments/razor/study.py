@@ -18,7 +18,7 @@ AGAIN = RUNS.with_name("claims_float32")  # runs that were made in bfloat16, onc
 REFERENCES = {600: "claims_original", 1200: "claims_original_long"}  # trained on the original pairs, by their steps
 REFERENCE = REFERENCES[600]
 # What several of these compare is taken from the last, whose runs are alike.
-PAIRED = ("paired_float32", "paired_aflite_symmetric", "paired")
+PAIRED = ("paired_float32", "paired_aflite_symmetric", "paired", "paired_long")
 IN_DOMAIN = "held-out pairs"
 TEST_SETS = {
     "after/fever_symmetric/test/accuracy": "FEVER-Symmetric v0.2",

@@ -202,6 +202,7 @@ PAGES = {
         "claims_precisions": study.precisions,
         "claims_evidence": lambda: study.evidence("without_evidence"),
         "claims_evidence_chance": lambda: study.evidence("without_evidence_chance"),
+        "claims_evidence_long": lambda: study.evidence("without_evidence_long"),
         "claims_overlap": study.overlap,
         "claims_losses": study.losses,
         "claims_trials": lambda: trials(FOLDER / "trials.jsonl"),

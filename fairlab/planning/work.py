@@ -84,7 +84,7 @@ def training_work(config: Mapping[str, Any]) -> Work:
         elif limit is not None:
             items = math.ceil(limit * ENTRY / tokens)
             source = f"blocks of {data['block']} tokens, of at most {limit} entries of about {ENTRY:.0f} tokens"
-        elif known := _known(data):
+        elif (known := _known(data)).get("tokens"):
             items, source = _expanded(data, known)
     augmentation = (config.get("augmentation") or {}).get("_target_", "")
     if augmentation and EXPANDED not in source:
@@ -104,7 +104,7 @@ def training_work(config: Mapping[str, Any]) -> Work:
 
 def _expanded(data: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[int | None, str]:
     """Blocks of as many entries as a sample becomes; None where that is not known of a sample of this size."""
-    entries = KNOWN["expansions"].get(int(data["sample"]))
+    entries = KNOWN["expansions"].get(str(data["sample"]))
     if entries is None:
         return None, f"what a sample of {data['sample']} becomes is not known"
     blocks = f"blocks of {data['block']} tokens, of {entries:,} entries, {EXPANDED}, of {known['tokens']:,} tokens each"
