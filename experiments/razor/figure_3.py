@@ -2,9 +2,9 @@
 
     python experiments/razor/figure_3.py MADE OUT
 
-MADE is an output of ``fairlab.augment +augmentation=razor`` of the study's pairs. OUT gets ``original.jsonl`` and
-``rewritten.jsonl``, the same pairs in the same order, of which none is among those that the study holds out, and a
-``record.json`` with how often "no" and "not" stand in a hundred claims of either.
+MADE is an output of ``fairlab.augment +augmentation=razor`` of the study's pairs. OUT gets ``original/train.jsonl``
+and ``rewritten/train.jsonl``, the same pairs in the same order, of which none is among those that the study holds out,
+and a ``record.json`` with how often "no" and "not" stand in a hundred claims of either.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def main() -> None:
             dict(zip(FIELDS, (row.fields[0], claim), strict=True)) | {"label": row.extra["label"]}
             for row, claim in both
         )
-        write_whole(
-            arguments.out / f"{name}.jsonl", "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines)
-        )
+        written = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines)
+        (arguments.out / name).mkdir(exist_ok=True)
+        write_whole(arguments.out / name / "train.jsonl", written)
         place = ("negations", "claims", "no_or_not")
         found = counts(some)
         bounds = percentile_interval(mean_draws(found))
