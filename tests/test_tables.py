@@ -285,6 +285,7 @@ def test_what_the_page_says_of_more_groups():
 
 GAIN = "after/razor/claim_only/gain"
 V02, V01 = list(study.TEST_SETS)[:2]
+SINGLE = ("confidence", "clever", "rew")  # with one seed
 FAST = study.RUNS.with_name("claims_fast")
 
 
@@ -353,6 +354,40 @@ def test_aflite_and_poe_did_not_train_at_the_rate_of_the_others_and_do_at_a_thir
     assert np.mean(three[:50]) == pytest.approx(0.78, abs=0.01)
     assert np.mean(one[:50]) == pytest.approx(0.60, abs=0.01)
     assert np.mean(one[:50]) < uncertain < np.mean(three[:50])
+
+
+def test_nothing_is_left_of_the_gain_of_other_words_after_twice_the_steps():
+    reached = study.accuracies(study.REFERENCES[1200], V02)
+    assert list(reached) == [42, 43, 44, 45, 46]
+    assert round(np.mean(list(reached.values())), 1) == 68.7
+    assert min(reached, key=reached.get) == 42
+    left = gains("claims_razor_rules_long", V02)
+    assert len(left) == 5
+    assert [round(np.mean(left), 1), round(study.p_over_seeds(left), 2)] == [-0.6, 0.28]
+    assert round(detectable_mean(float(np.std(left, ddof=1)), 5), 1) == 1.8
+
+
+def test_poe_takes_away_what_the_claim_tells_and_does_not_gain():
+    found = Record.load(study.FOLDER / "records" / "without_evidence_long").readings
+    without = {
+        run: np.mean([one.value for one in found if (one.phase, one.subset) == (run, "no_evidence")])
+        for run in ("claims_poe", study.REFERENCES[1200])
+    }
+    assert [round(float(value), 1) for value in without.values()] == [51.0, 57.5]
+    mnli = list(study.TEST_SETS)[3]
+    lost = {key: gains("claims_poe", key) for key in (study.IN_DOMAIN, V02, mnli)}
+    assert [round(float(np.mean(one)), 1) for one in lost.values()] == [-1.2, -1.8, -3.1]
+    assert [round(study.p_over_seeds(one), 2) for one in lost.values()] == [0.25, 0.30, 0.04]
+    assert round(detectable_mean(float(np.std(lost[V02], ddof=1)), 3), 1) == 7.5
+    assert round(float(np.mean(gains("claims_poe_razor_rules", V02))), 1) == -0.3
+    assert [round(np.mean(gains("claims_aflite", key)), 1) for key in (study.IN_DOMAIN, V02)] == [-6.4, -8.1]
+    alone = {run: [gains(f"claims_{run}", key)[0] for key in (study.IN_DOMAIN, V02)] for run in SINGLE}
+    assert {run: [round(value) for value in both] for run, both in alone.items()} == {
+        "confidence": [-7, 3],
+        "clever": [0, 0],
+        "rew": [-5, -5],
+    }
+    assert round(gains("claims_clever", mnli)[0]) == -4
 
 
 def test_symmetric_with_others_kept_costs_and_gains_nothing():
