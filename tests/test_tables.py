@@ -512,14 +512,22 @@ def test_classifiers_of_balanced_data_know_fewer_labels_without_evidence():
     assert 16.5 < sum(loss) / 5 < 18
 
 
+def test_nested_draws_resample_draws_and_the_seeds_of_each():
+    of_draws = biasers.nested_draws([np.array([1.0, 1.0]), np.array([3.0])])
+    assert set(of_draws) == {1.0, 2.0, 3.0}
+    assert np.mean(of_draws == 2.0) == pytest.approx(0.5, abs=0.05)
+    of_seeds = biasers.nested_draws([np.array([0.0, 2.0]), np.array([0.0, 2.0])])  # the mean of four coins
+    assert of_seeds.mean() == pytest.approx(1.0, abs=0.05)
+    assert of_seeds.var() == pytest.approx(1 / 4, abs=0.03)
+
+
 def test_what_the_biasers_page_says_of_ten_entries():
-    found = {arm: np.array([values for _, values in sorted(biasers.of_arm(arm).items())]) for arm in biasers.ARMS}
-    assert {values.shape for values in found.values()} == {(3, 1, len(biasers.MEASURED))}
-    perplexities = {arm: values[:, 0, 0] - found["originals"][:, 0, 0] for arm, values in found.items()}
-    changes = [one for arm, some in perplexities.items() if arm != "originals" for one in some]
-    assert min(changes) > 0.95
-    assert max(changes) < 1.6
-    means = {arm: some.mean() for arm, some in perplexities.items()}
+    changes = {arm: biasers.changes_of(arm) for arm in biasers.ARMS if arm != "originals"}
+    assert {len(draws) for draws in changes.values()} == {3}
+    perplexities = {arm: [draw[:, 0].mean() for draw in draws] for arm, draws in changes.items()}
+    assert min(map(min, perplexities.values())) > 0.95
+    assert max(map(max, perplexities.values())) < 1.6
+    means = {arm: np.mean(some) for arm, some in perplexities.items()}
     assert round(means["repeats"], 1) == 1.5
     taken = {arm: means["repeats"] - means[arm] for arm in ("copies", "downshifts", "upshifts")}
     assert 0 < taken["copies"] < taken["downshifts"] < 0.2 < taken["upshifts"] < 0.35

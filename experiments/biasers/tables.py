@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.record import Record
 from fairlab.reporting import mb_index
 
+Values = NDArray[np.float64]
+Run = tuple[int, int]  # draw and seed
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
 
@@ -105,43 +108,55 @@ def controls() -> str:
         return "No run of this table is recorded yet."
     untuned = Record.load(RECORDS / "untuned" / "seed_42").readings
     before = {f"after/{reading.key}": reading.value for reading in untuned}
-    rows = [["untuned", "", *(f"{before[key]:.4g}" for key in MEASURED)]]
+    rows = [["untuned", "", "", *(f"{before[key]:.4g}" for key in MEASURED)]]
     for arm, what in ARMS.items():
-        draws = sorted(found[arm].keys() & found["originals"].keys())
-        if not draws:
-            continue
-        values, originals = (np.array([found[one][draw] for draw in draws]) for one in (arm, "originals"))
-        cells = [f"{values[..., place].mean():.4g}" for place in range(len(MEASURED))]
+        values, changes = by_draw(found[arm]), changes_of(arm)
+        cells = [f"{mean:.4g}" for mean in np.mean([one.mean(axis=0) for one in values], axis=0)]
         if arm != "originals":
-            changes = values - originals
-            cells = [f"{cell} ({changed(changes[..., place])})" for place, cell in enumerate(cells)]
-        rows.append([what, f"{values.shape[0]} x {values.shape[1]}", *cells])
-    return markdown(["tuned on", "draws x seeds", *MEASURED.values()], rows)
+            cells = [f"{cell} ({changed([one[:, place] for one in changes])})" for place, cell in enumerate(cells)]
+        rows.append([what, str(len(values)), str(sum(map(len, values))), *cells])
+    return markdown(["tuned on", "draws", "runs", *MEASURED.values()], rows)
 
 
-def changed(values: NDArray[np.float64]) -> str:
-    """The mean of changes (draws, seeds), with its interval where there are several draws."""
-    low, high = percentile_interval(nested_draws(values))
-    mean, low, high = (round(float(one), 9) + 0.0 for one in (values.mean(), low, high))  # no -0 of rounding
-    return f"{mean:+.3g}" + (f" [{low:+.3g}, {high:+.3g}]" if len(values) > 1 else "")
+def changes_of(arm: str) -> list[Values]:
+    """What an arm changes from the originals of the same draw and seed, (seeds, measured) of every draw."""
+    own, originals = of_arm(arm), of_arm("originals")
+    return by_draw({run: own[run] - originals[run] for run in own.keys() & originals.keys()})
 
 
-def of_arm(arm: str) -> dict[int, list[list[float]]]:
-    """What was measured of an arm's runs, of every seed, by their draw."""
-    found: dict[int, list[list[float]]] = {}
-    for file in sorted(RECORDS.glob(f"{arm}_*/seed_*/record.json")):
+def by_draw(runs: Mapping[Run, Values]) -> list[Values]:
+    """Values of runs, (seeds, measured) of every draw."""
+    draws = sorted({draw for draw, _ in runs})
+    return [np.array([runs[run] for run in sorted(runs) if run[0] == draw]) for draw in draws]
+
+
+def changed(changes: Sequence[Values]) -> str:
+    """The mean of changes, (seeds,) of each of several draws, with its interval and a t-test's p-value over draws."""
+    from scipy.stats import ttest_1samp
+
+    of_draws = [one.mean() for one in changes]
+    low, high = percentile_interval(nested_draws(changes))
+    mean, low, high = (round(float(one), 9) + 0.0 for one in (np.mean(of_draws), low, high))  # no -0 of rounding
+    return f"{mean:+.3g} [{low:+.3g}, {high:+.3g}], p {ttest_1samp(of_draws, 0.0).pvalue:.2g}"
+
+
+def of_arm(arm: str) -> dict[Run, Values]:
+    """What was measured of an arm's runs, (measured,) each."""
+    found = {}
+    for file in RECORDS.glob(f"{arm}_*/seed_*/record.json"):
         values = Record.load(file.parent).metrics()
-        draw = int(file.parent.parent.name.removeprefix(f"{arm}_"))
-        found.setdefault(draw, []).append([values[key] for key in MEASURED])
+        run = int(file.parent.parent.name.removeprefix(f"{arm}_")), int(file.parent.name.removeprefix("seed_"))
+        found[run] = np.array([values[key] for key in MEASURED])
     return found
 
 
-def nested_draws(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bootstrap draws (2,000,) of the mean of values (draws, seeds): draws are resampled, and seeds within each."""
-    draws, seeds = values.shape
+def nested_draws(values: Sequence[Values]) -> Values:
+    """Bootstrap draws (2,000,) of the mean of values, (seeds,) of each draw: draws are resampled, and seeds in each."""
     rng = np.random.default_rng(0)
-    rows = rng.integers(0, draws, (2000, draws, 1))
-    return values[rows, rng.integers(0, seeds, (2000, draws, seeds))].mean(axis=(1, 2))
+    places = rng.integers(0, len(values), (2000, len(values)))
+    seeds = [rng.integers(0, len(one), (2000, len(values), len(one))) for one in values]
+    resampled = np.stack([one[some].mean(axis=2) for one, some in zip(values, seeds, strict=True)])
+    return np.take_along_axis(resampled, places[None], axis=0)[0].mean(axis=1)
 
 
 PAGES = {
