@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from pathlib import Path
+from statistics import fmean, stdev
 
 from experiments.razor import study
 from experiments.rendering import interval, markdown, matrix_table, significant, trials
+from fairlab.metrics.power import detectable_mean
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title
+from fairlab.reporting.reproduction import read_matrix
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
@@ -187,6 +190,29 @@ def sheet(name: str) -> str:
     return markdown(["label", "read", "right", "unproven", "wrong", "natural"], rows)
 
 
+def figure_3() -> str:
+    """Accuracy of classifiers of 500 pairs, as they were and rewritten, over seeds, and the paired difference."""
+    rows = []
+    for key, name in study.TEST_SETS.items():
+        original, rewritten = (study.accuracies(run, key, RECORDS / "few") for run in ("original", "rewritten"))
+        found = [rewritten[seed] - original[seed] for seed in original.keys() & rewritten.keys()]
+        means = [f"{fmean(one.values()):.1f} ± {stdev(one.values()):.1f}" for one in (original, rewritten)]
+        tested = [f"{fmean(found):+.1f}", f"{study.p_over_seeds(found):.3f}"]
+        rows.append([name, str(len(found)), *means, *tested, f"{detectable_mean(stdev(found), len(found)):.1f}"])
+    return markdown(["accuracy on", "seeds", "original", "rewritten", "difference", "p", "detectable"], rows)
+
+
+def figure_4() -> str:
+    """Accuracy on the pairs held out as training goes on, of figure 4's classifiers."""
+    rows = []
+    for row in read_matrix(FOLDER / "matrix.yaml", "quickstart").tables["figure_4"].rows:
+        record = Record.load(RECORDS / "curves" / row.run / "seed_42")
+        validated = [one for one in record.history if "validation/accuracy" in one]
+        of_step = {one["step"]: 100 * one["validation/accuracy"] for one in validated}
+        rows.append([row.name, *(f"{value:.1f}" for value in of_step.values())])
+    return markdown(["trained on", *(f"{step} steps" for step in of_step)], rows)
+
+
 PAGES = {
     "docs/shortcut_baselines.md": {"probes": lambda: probes("pairs held out")},
     "docs/results.md": {"shortcuts": study.reached},
@@ -208,6 +234,10 @@ PAGES = {
         "claims_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "claims_rates": lambda: trials(FOLDER / "rates.jsonl"),
         "claims_seconds": lambda: seconds("claims"),
+        "mnli": lambda: matrix_table(FOLDER, "2_bert_mnli", "records/nli"),
+        "snli": lambda: matrix_table(FOLDER, "2_bert_snli", "records/nli"),
+        "figure_3": figure_3,
+        "figure_4": figure_4,
         "llm_sheet": lambda: sheet("llm_sheet"),
         "llm_checks": llm_checks,
         "symmetric_sheet": lambda: sheet("symmetric_sheet"),

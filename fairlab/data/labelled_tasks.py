@@ -33,6 +33,8 @@ from fairlab.protocols import ExampleAugmentation
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
+Made = tuple[Example, Example]  # an example with the published one that it was made of, or itself
+
 
 @dataclass(frozen=True)
 class LabelledBatch(Batch):
@@ -73,7 +75,7 @@ class LabelledTexts(Streamed):
         augmentation: an augmentation that perturbs the training examples or adds to them, not those held out, so that
             weights are chosen on the same texts with and without it; None leaves examples as they are.
         unseen: sets that are measured on, as ``TASK:SPLIT``; a training example with the texts of one of their examples
-            is left out.
+            is left out, and with it what ``fairlab.augment`` made of it.
         validate_on: where the examples held out come from: ``made``, from what is trained on; or ``published``, those
             of the published task whatever ``path`` holds, so that every augmentation of a task is validated on the same
             examples. Nothing that was made of these is trained on.
@@ -127,15 +129,12 @@ class LabelledTexts(Streamed):
         self.seed = seed
         examples = read_training(self.task, path)
         self.hash = examples_digest(examples)
-        published = read_task(task, "train") if validate_on == "published" and is_made(path) else examples
-        out = [example for example in published if held_out(example.first, validation)]
-        if published is examples:
-            kept = [example for example in examples if not held_out(example.first, validation)]
-        else:
-            kept = made_of_others(self.task, str(path), published, validation)
-        parts = {"train": kept, "validation": out}
-        self.examples = {split: _without(part, unseen) for split, part in parts.items()}
-        self.left_out = sum(len(parts[split]) - len(allowed) for split, allowed in self.examples.items())
+        published = read_task(task, "train") if is_made(path) and (unseen or validate_on == "published") else examples
+        made_of = sources_of(self.task, str(path), examples, published)
+        parts = parted(made_of, published if validate_on == "published" else None, validation)
+        measured = texts_of(unseen)
+        self.examples = {split: _without(part, measured) for split, part in parts.items()}
+        self.left_out = sum(len(parts[split]) - len(part) for split, part in self.examples.items())
         kept = self.examples["train"] = self.examples["train"][:limit]
         for split, part in self.examples.items():
             if not part:
@@ -222,33 +221,63 @@ def is_made(path: str | None) -> bool:
     return path not in (None, HUB) and (Path(str(path)) / NAME).is_file()
 
 
-def made_of_others(task: Task, path: str, published: Sequence[Example], validation: float) -> list[Example]:
-    """The examples of an output of ``fairlab.augment`` that were not made of an example held out.
-
-    Of an output that was made of the task itself, rows name the example they were made of. Of one that was made of
-    another output, rows are told by their first text, by which examples are held out; it must be one of the task's.
+def sources_of(task: Task, path: str, examples: list[Example], published: list[Example]) -> list[Made]:
+    """Examples with the published one that each was made of, as the rows of an output of ``fairlab.augment`` say.
 
     Args:
         task: the task.
-        path: folder of the output.
+        path: where the examples were read.
+        examples: what was read there. They are their own sources where they are the published ones, or were made of
+            something else than the task, such as another output.
         published: the task's own examples, in the order in which they were augmented.
-        validation: share of them held out.
 
     Raises:
-        FairlabError: the output was made of something else, so that its rows name no example of the task.
+        FairlabError: a row was made of an example that the task does not have.
     """
-    source = json.loads((Path(path) / NAME).read_text(encoding="utf-8"))["source"]["name"]
-    if source == f"{TASK}{task.name}:train":
-        out = {str(number) for number, one in enumerate(published, start=1) if held_out(one.first, validation)}
-        rows = ((place, row) for place, row in _made_rows(path) if str(row.get("source_id", row["id"])) not in out)
-        return examples_of(rows, task)
-    made, known = examples_of(_made_rows(path), task), {one.first for one in published}
-    if any(one.first not in known for one in made):
-        raise FairlabError(
-            f"{path} was made of {source}, so data.validate_on=published cannot tell what its rows come from; make it "
-            f"with input={TASK}{task.name}:train, or take data.validate_on=made"
-        )
-    return [one for one in made if not held_out(one.first, validation)]
+    if published is examples or _source(path) != f"{TASK}{task.name}:train":
+        return [(example, example) for example in examples]
+    by_number = {str(number): one for number, one in enumerate(published, start=1)}
+    found = []
+    for place, row in _made_rows(path):
+        number = str(row.get("source_id", row["id"]))
+        if number not in by_number:
+            raise FairlabError(
+                f"{place} was made of example {number} of {task.name}, which has {len(published)} here; run "
+                "fairlab.augment again on the data that is at hand"
+            )
+        found += [(example, by_number[number]) for example in examples_of([(place, row)], task)]
+    return found
+
+
+def parted(made_of: Sequence[Made], published: Sequence[Example] | None, validation: float) -> dict[str, list[Made]]:
+    """Examples to train on and examples held out, which their source's first text decides, each with its source.
+
+    Args:
+        made_of: examples with their sources.
+        published: what examples are held out of; None holds out of those that were made.
+        validation: share held out.
+
+    Raises:
+        FairlabError: examples are to be held out of the published ones, and the first text of a source is none of
+            theirs, so that it cannot be told what was made of them.
+    """
+    validated_on = made_of
+    if published is not None:
+        known = {one.first for one in published}
+        if other := next((source for _, source in made_of if source.first not in known), None):
+            raise FairlabError(
+                f"data.validate_on=published cannot tell which example '{other.first}' of data.path was made of; "
+                "run fairlab.augment on the task, or take data.validate_on=made"
+            )
+        validated_on = [(one, one) for one in published]
+    return {
+        "train": [made for made in made_of if not held_out(made[1].first, validation)],
+        "validation": [made for made in validated_on if held_out(made[1].first, validation)],
+    }
+
+
+def _source(path: str) -> str:
+    return str(json.loads((Path(path) / NAME).read_text(encoding="utf-8"))["source"]["name"])
 
 
 def _made_rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -256,16 +285,20 @@ def _made_rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from json_lines(file.read_text(encoding="utf-8"), file)
 
 
-def _without(examples: Sequence[Example], unseen: Sequence[str]) -> list[Example]:
-    """Examples whose texts, but for case and blanks, are not those of a set that is measured on.
+def texts_of(unseen: Sequence[str]) -> set[tuple[str, ...]]:
+    """Texts of the sets that are measured on, but for case and blanks.
 
     Raises:
         FairlabError: an entry of ``unseen`` is not ``TASK:SPLIT``, or its data is bad.
     """
     if wrong := [name for name in unseen if name.count(":") != 1]:
         raise FairlabError(f"data.unseen names sets as TASK:SPLIT, such as fever_symmetric:test, not '{wrong[0]}'")
-    measured = {_texts(example) for name in unseen for example in read_task(*name.split(":"))}
-    return [example for example in examples if _texts(example) not in measured]
+    return {_texts(example) for name in unseen for example in read_task(*name.split(":"))}
+
+
+def _without(part: Sequence[Made], measured: set[tuple[str, ...]]) -> list[Example]:
+    """Examples that are measured on neither themselves nor by what they were made of."""
+    return [one for one, source in part if not {_texts(one), _texts(source)} & measured]
 
 
 def _texts(example: Example) -> tuple[str, ...]:

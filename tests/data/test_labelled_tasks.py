@@ -210,13 +210,42 @@ def test_what_was_made_of_examples_held_out_is_not_trained_on(tiny, rte, tmp_pat
     assert {e.first[:-2] for e in data.examples["train"]} == {e.first for e in published} - {e.first for e in out}
     assert len(data.examples["train"]) == 3 * (len(published) - len(out))  # whole groups, whatever their new texts
     other = made_folder(tmp_path / "other", rows, source="file.jsonl")
-    with pytest.raises(FairlabError, match="was made of file"):
+    with pytest.raises(FairlabError, match="cannot tell which example 'the boat of number 0 0'"):
         make(tiny, other, validate_on="published")
     again = [{**row, "sentence1": row["sentence1"][:-2], "source_id": row["id"]} for row in rows]
     data = make(tiny, made_folder(tmp_path / "again", again, source="made"), validate_on="published")
     assert data.examples["validation"] == out  # of an output made of another one, first texts tell what is held out
     kept = [e.first for e in published if not held_out(e.first, 0.3)]
     assert [e.first for e in data.examples["train"]] == [first for first in kept for _ in range(3)]
+
+
+@pytest.mark.parametrize("validate_on", ["made", "published"])
+def test_what_was_made_of_examples_measured_on_is_not_trained_on(tiny, rte, tmp_path, monkeypatch, validate_on):
+    published = read_task("rte", "train", rte)
+    measured = published[::4]
+    monkeypatch.setattr(
+        "fairlab.data.labelled_tasks.read_task", lambda name, *_: measured if name == "measured" else published
+    )
+    rows = [
+        {
+            "id": str(number),
+            "sentence1": example.first,
+            "sentence2": f"again, {example.second}",
+            "label": label,
+        }
+        for number, example in enumerate(published, start=1)
+        for label in [TASKS["rte"].labels[int(example.label)]]
+    ]
+    made = made_folder(tmp_path / "made", rows)
+    data = make(tiny, made, validate_on=validate_on, unseen=["measured:test"])
+    trained_on = {(e.first, str(e.second).removeprefix("again, ")) for e in data.examples["train"]}
+    assert trained_on == {(e.first, e.second) for e in published if e not in measured and not held_out(e.first, 0.3)}
+    assert data.left_out == len(measured)
+    made = made_folder(tmp_path / "more", [{**row, "id": str(1000 + int(row["id"]))} for row in rows])
+    with pytest.raises(
+        FairlabError, match=r"line 1 was made of example 1001 of rte, which has .* run fairlab\.augment"
+    ):
+        make(tiny, made, validate_on=validate_on, unseen=["measured:test"])
 
 
 @pytest.mark.parametrize(
