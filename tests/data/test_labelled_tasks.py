@@ -242,9 +242,7 @@ def test_what_was_made_of_examples_measured_on_is_not_trained_on(tiny, rte, tmp_
     assert trained_on == {(e.first, e.second) for e in published if e not in measured and not held_out(e.first, 0.3)}
     assert data.left_out == len(measured)
     made = made_folder(tmp_path / "more", [{**row, "id": str(1000 + int(row["id"]))} for row in rows])
-    with pytest.raises(
-        FairlabError, match=r"line 1 was made of example 1001 of rte, which has .* run fairlab\.augment"
-    ):
+    with pytest.raises(FairlabError, match="line 1 was made of example 1001 of rte, which has"):
         make(tiny, made, validate_on=validate_on, unseen=["measured:test"])
 
 
