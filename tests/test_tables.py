@@ -522,12 +522,29 @@ def test_nested_draws_resample_draws_and_the_seeds_of_each():
 
 
 def test_what_the_biasers_page_says_of_ten_entries():
-    changes = {arm: biasers.changes_of(arm) for arm in biasers.ARMS if arm != "originals"}
-    assert {len(draws) for draws in changes.values()} == {3}
-    perplexities = {arm: [draw[:, 0].mean() for draw in draws] for arm, draws in changes.items()}
-    assert min(map(min, perplexities.values())) > 0.95
-    assert max(map(max, perplexities.values())) < 1.6
-    means = {arm: np.mean(some) for arm, some in perplexities.items()}
-    assert round(means["repeats"], 1) == 1.5
-    taken = {arm: means["repeats"] - means[arm] for arm in ("copies", "downshifts", "upshifts")}
-    assert 0 < taken["copies"] < taken["downshifts"] < 0.2 < taken["upshifts"] < 0.35
+    arms = [arm for arm in biasers.ARMS if arm != "originals"]
+    changes = {arm: np.array([draw.mean(axis=0) for draw in biasers.changes_of(arm)]) for arm in arms}
+    assert {some.shape for some in changes.values()} == {(5, len(biasers.MEASURED))}
+    perplexities = {arm: some[:, 0] for arm, some in changes.items()}
+    assert [round(f(list(perplexities.values())), 1) for f in (np.min, np.max)] == [0.8, 1.9]
+    assert round(perplexities["repeats"].mean(), 1) == 1.5
+    taken = {arm: perplexities["repeats"] - perplexities[arm] for arm in ("copies", "downshifts", "upshifts")}
+    assert [round(some.mean(), 1) for some in taken.values()] == [0.1, 0.2, 0.4]
+    p = {arm: study.p_over_seeds(list(some)) for arm, some in taken.items()}
+    assert min(p["copies"], p["downshifts"]) > 0.1
+    assert round(p["upshifts"], 2) == 0.04
+
+
+def test_what_the_biasers_page_says_of_stereotypes():
+    changes = [
+        np.array([draw.mean(axis=0) for draw in biasers.changes_of(arm)]) for arm in biasers.ARMS if arm != "originals"
+    ]
+    found = np.array([[detectable_mean(float(some), 5) for some in one.std(axis=0, ddof=1)] for one in changes])
+    assert found[:, 1].max() < 0.04
+    assert np.abs(np.mean(changes, axis=1)[:, 1]).max() < 0.025
+    shown = [[round(float(f(found[:, place])), 1) for f in (np.min, np.max)] for place in (2, 3, 4)]
+    assert shown == [[1.4, 1.8], [1.5, 2.1], [2.9, 4.5]]
+    p = [study.p_over_seeds(list(one[:, place])) for one in changes for place in (2, 3, 4)]
+    assert len(p) == 12
+    assert round(min(p), 2) == 0.03
+    assert round(12 * min(p), 1) == 0.3

@@ -137,7 +137,8 @@ def changed(changes: Sequence[Values]) -> str:
     of_draws = [one.mean() for one in changes]
     low, high = percentile_interval(nested_draws(changes))
     mean, low, high = (round(float(one), 9) + 0.0 for one in (np.mean(of_draws), low, high))  # no -0 of rounding
-    return f"{mean:+.3g} [{low:+.3g}, {high:+.3g}], p {ttest_1samp(of_draws, 0.0).pvalue:.2g}"
+    p = ttest_1samp(of_draws, 0.0).pvalue
+    return f"{mean:+.3g} [{low:+.3g}, {high:+.3g}], p {'below 0.001' if p < 0.001 else f'{p:.2g}'}"
 
 
 def of_arm(arm: str) -> dict[Run, Values]:
