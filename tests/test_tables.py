@@ -348,7 +348,7 @@ def test_aflite_and_poe_did_not_train_at_the_rate_of_the_others_and_do_at_a_thir
     assert sum(np.mean(one[-50:]) > 0.9 * np.mean(one[:50]) for one in losses) == 2
     assert study.accuracies("claims_poe", study.IN_DOMAIN, FAST)[42] < 60
     assert min(study.accuracies("claims_aflite", study.IN_DOMAIN).values()) > 70
-    assert min(study.accuracies("claims_poe", study.IN_DOMAIN).values()) > 75
+    assert min(study.accuracies("claims_poe", study.IN_DOMAIN).values()) > 73
     uncertain = math.log(2)  # of a classifier that knows nothing; the product's loss is the claim-only one's at first
     (three,), (one, *_) = losses_of("claims_poe", FAST), losses_of("claims_poe", study.RUNS)
     assert np.mean(three[:50]) == pytest.approx(0.78, abs=0.01)
@@ -374,11 +374,11 @@ def test_poe_takes_away_what_the_claim_tells_and_does_not_gain():
         for run in ("claims_poe", study.REFERENCES[1200])
     }
     assert [round(float(value), 1) for value in without.values()] == [51.0, 57.5]
-    mnli = list(study.TEST_SETS)[3]
-    lost = {key: gains("claims_poe", key) for key in (study.IN_DOMAIN, V02, mnli)}
-    assert [round(float(np.mean(one)), 1) for one in lost.values()] == [-1.2, -1.8, -3.1]
-    assert [round(study.p_over_seeds(one), 2) for one in lost.values()] == [0.25, 0.30, 0.04]
-    assert round(detectable_mean(float(np.std(lost[V02], ddof=1)), 3), 1) == 7.5
+    vitaminc, mnli = list(study.TEST_SETS)[2:]
+    lost = {key: gains("claims_poe", key) for key in (study.IN_DOMAIN, V02, vitaminc, mnli)}
+    assert [round(float(np.mean(one)), 1) for one in lost.values()] == [-1.7, -1.7, -5.9, -3.8]
+    assert [round(study.p_over_seeds(one), 2) for one in lost.values()] == [0.04, 0.14, 0.02, 0.01]
+    assert round(detectable_mean(float(np.std(lost[V02], ddof=1)), 5), 1) == 3.5
     assert round(float(np.mean(gains("claims_poe_razor_rules", V02))), 1) == -0.3
     assert [round(np.mean(gains("claims_aflite", key)), 1) for key in (study.IN_DOMAIN, V02)] == [-6.4, -8.1]
     alone = {run: [gains(f"claims_{run}", key)[0] for key in (study.IN_DOMAIN, V02)] for run in SINGLE}
@@ -388,6 +388,43 @@ def test_poe_takes_away_what_the_claim_tells_and_does_not_gain():
         "rew": [-5, -5],
     }
     assert round(gains("claims_clever", mnli)[0]) == -4
+
+
+def test_symmetric_alone_teaches_its_pairs_and_not_the_task():
+    (run,) = study.runs_of("claims_symmetric").values()
+    assert np.mean([row["train/loss"] for row in run.history if "train/loss" in row][-100:]) < 0.15
+    reached = [study.accuracies("claims_symmetric", key)[42] for key in (study.IN_DOMAIN, V02)]
+    assert [round(value) for value in reached] == [55, 60]
+
+
+def test_rewriting_500_pairs_changes_nothing_on_fever_symmetric():
+    few = razor_tables.RECORDS / "few"
+    mnli = list(study.TEST_SETS)[3]
+    found = {}
+    for key in (V02, mnli):
+        before, after = (study.accuracies(run, key, few) for run in ("original", "rewritten"))
+        found[key] = [after[seed] - before[seed] for seed in before]
+    assert round(np.mean(found[V02]), 1) == 0.1
+    assert round(detectable_mean(float(np.std(found[V02], ddof=1)), 5), 1) == 3.4
+    assert round(np.mean(found[mnli])) == -3
+    for record in study.runs_of("original", few).values():
+        data = record.provenance["data"]
+        assert (data["train_examples"], data["validation_examples"]) == (439, 61)
+        assert record.history[-1].get("train/loss", 0) < 0.01
+        assert 53 < record.metrics()[V02] < 56
+
+
+def test_the_original_pairs_are_ahead_as_training_goes_on():
+    curves = [
+        [row["validation/accuracy"] for row in Record.load(file.parent).history if "validation/accuracy" in row]
+        for run in ("original", "razor", "embedding")
+        for file in (razor_tables.RECORDS / "curves").glob(f"claims_{run}_curve/seed_42/record.json")
+    ]
+    original, by_words, by_embeddings = np.array(curves)
+    assert np.sum(original > by_words) == 9
+    assert 0.01 < original[-1] - by_words[-1] < 0.015
+    assert by_embeddings[0] < 0.54
+    assert np.abs(by_embeddings - by_words)[1:].max() < 0.03
 
 
 def test_symmetric_with_others_kept_costs_and_gains_nothing():
