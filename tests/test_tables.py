@@ -373,7 +373,7 @@ def test_poe_takes_away_what_the_claim_tells_and_does_not_gain():
         run: np.mean([one.value for one in found if (one.phase, one.subset) == (run, "no_evidence")])
         for run in ("claims_poe", study.REFERENCES[1200])
     }
-    assert [round(float(value), 1) for value in without.values()] == [51.0, 57.5]
+    assert [round(float(value), 1) for value in without.values()] == [51.0, 57.4]
     vitaminc, mnli = list(study.TEST_SETS)[2:]
     lost = {key: gains("claims_poe", key) for key in (study.IN_DOMAIN, V02, vitaminc, mnli)}
     assert [round(float(np.mean(one)), 1) for one in lost.values()] == [-1.7, -1.7, -5.9, -3.8]
