@@ -2,8 +2,8 @@
 
 What is compared: records of one thread and one kind of processor whose training took at least 20 steps. Measured are
 the seconds of training that their throughput says: steps times items of a step by items a second. The calibration of
-those days was not recorded, so the FLOP/s that a run reaches is the median over all other experiments, each of which
-counts once, however many records it has; an estimate never sees its own experiment.
+those days was not recorded, so the FLOP/s that a run reaches is the median over all other experiments of its precision,
+each of which counts once, however many records it has; an estimate never sees its own experiment.
 """
 
 import json
@@ -41,13 +41,13 @@ def measured_runs():
 
 
 def errors_of(estimated):
-    """Relative errors of estimated seconds, each by the rates of all other experiments, which count alike."""
-    rates = defaultdict(list)
-    for experiment, flops, seconds in estimated:
-        rates[experiment].append(flops / seconds)
+    """Relative errors of estimated seconds, by the rates of all other experiments in a precision, which count alike."""
+    rates = defaultdict(lambda: defaultdict(list))
+    for experiment, precision, flops, seconds in estimated:
+        rates[precision][experiment].append(flops / seconds)
     errors = []
-    for experiment, flops, seconds in estimated:
-        others = median(median(of_name) for name, of_name in rates.items() if name != experiment)
+    for experiment, precision, flops, seconds in estimated:
+        others = median(median(of_name) for name, of_name in rates[precision].items() if name != experiment)
         errors.append(abs(flops / others - seconds) / seconds)
     return errors
 
@@ -60,7 +60,10 @@ def flops_of(record, tokens):
 
 
 def test_flops_of_the_tokens_that_were_read_give_their_seconds():
-    estimated = [(name, flops_of(record, tokens), seconds) for name, record, seconds, tokens in measured_runs()]
+    estimated = [
+        (name, record["config"]["trainer"]["precision"], flops_of(record, tokens), seconds)
+        for name, record, seconds, tokens in measured_runs()
+    ]
     errors = errors_of(estimated)
     print(f"{len(errors)} runs of {len({name for name, *_ in estimated})} experiments, median {median(errors):.0%}")
     assert len(errors) >= 12
@@ -74,7 +77,7 @@ def test_whole_estimates_from_the_configuration_alone():
     for name, record, seconds, _ in measured_runs():
         plan = plan_of_run("", record["config"], made={"/model": model_size(MINILM)})
         if plan.flops is not None:
-            estimated.append((name, plan.flops, seconds))
+            estimated.append((name, record["config"]["trainer"]["precision"], plan.flops, seconds))
     errors = errors_of(estimated)
     print(f"{len(errors)} runs of {len({name for name, *_ in estimated})} experiments, median {median(errors):.0%}")
     assert len(errors) >= 12
