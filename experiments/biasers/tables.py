@@ -161,6 +161,7 @@ def nested_draws(values: Sequence[Values]) -> Values:
 
 
 PAGES = {
+    "docs/results.md": {"controls": controls},
     "experiments/biasers/README.md": {
         "table_1": lambda: matrix_table(FOLDER, "1"),
         "clusters": clusters,
