@@ -132,7 +132,7 @@ class LabelledTexts(Streamed):
         published = read_task(task, "train") if is_made(path) and (unseen or validate_on == "published") else examples
         made_of = sources_of(self.task, str(path), examples, published)
         parts = parted(made_of, published if validate_on == "published" else None, validation)
-        measured = texts_of(unseen)
+        measured = texts_unseen(unseen)
         self.examples = {split: _without(part, measured) for split, part in parts.items()}
         self.left_out = sum(len(parts[split]) - len(part) for split, part in self.examples.items())
         kept = self.examples["train"] = self.examples["train"][:limit]
@@ -285,7 +285,7 @@ def _made_rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from json_lines(file.read_text(encoding="utf-8"), file)
 
 
-def texts_of(unseen: Sequence[str]) -> set[tuple[str, ...]]:
+def texts_unseen(unseen: Sequence[str]) -> set[tuple[str, ...]]:
     """Texts of the sets that are measured on, but for case and blanks.
 
     Raises:
