@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,8 @@ def controls() -> str:
     rows = [["untuned", "", "", *(f"{before[key]:.4g}" for key in MEASURED)]]
     for arm, what in ARMS.items():
         values, changes = by_draw(found[arm]), changes_of(arm)
+        if not changes:
+            continue
         cells = [f"{mean:.4g}" for mean in np.mean([one.mean(axis=0) for one in values], axis=0)]
         if arm != "originals":
             cells = [f"{cell} ({changed([one[:, place] for one in changes])})" for place, cell in enumerate(cells)]
@@ -141,6 +144,7 @@ def changed(changes: Sequence[Values]) -> str:
     return f"{mean:+.3g} [{low:+.3g}, {high:+.3g}], p {'below 0.001' if p < 0.001 else f'{p:.2g}'}"
 
 
+@cache
 def of_arm(arm: str) -> dict[Run, Values]:
     """What was measured of an arm's runs, (measured,) each."""
     found = {}
