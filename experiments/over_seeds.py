@@ -74,6 +74,13 @@ def arguments_of(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def p_over_seeds(values: list[float]) -> float:
+    """Two-sided p-value of the paired t-test over seeds; 1 of a single seed."""
+    from scipy.stats import ttest_1samp
+
+    return float(ttest_1samp(values, 0.0).pvalue) if len(values) > 1 else 1.0
+
+
 def record_in(out: Path, *command: str) -> Record:
     """A record to be filled, of this command: what stands behind ``python``, without its arguments."""
     out.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.over_seeds import p_over_seeds
 from experiments.rendering import markdown, matrix_table, trials
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.record import Record
@@ -135,12 +136,10 @@ def by_draw(runs: Mapping[Run, Values]) -> list[Values]:
 
 def changed(changes: Sequence[Values]) -> str:
     """The mean of changes, (seeds,) of each of several draws, with its interval and a t-test's p-value over draws."""
-    from scipy.stats import ttest_1samp
-
-    of_draws = [one.mean() for one in changes]
+    of_draws = [float(one.mean()) for one in changes]
     low, high = percentile_interval(nested_draws(changes))
     mean, low, high = (round(float(one), 9) + 0.0 for one in (np.mean(of_draws), low, high))  # no -0 of rounding
-    p = ttest_1samp(of_draws, 0.0).pvalue
+    p = p_over_seeds(of_draws)
     return f"{mean:+.3g} [{low:+.3g}, {high:+.3g}], p {'below 0.001' if p < 0.001 else f'{p:.2g}'}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import fmean, stdev
 
+from experiments.over_seeds import p_over_seeds
 from experiments.rendering import interval, markdown
 from fairlab.metrics.power import detectable_mean
 from fairlab.record import Record
@@ -74,13 +75,6 @@ def changes(run: str, key: str, reference: str = "") -> Accuracies:
     reference = reference or reference_of(next(iter(runs_of(run).values())))
     own, other = accuracies(run, key), accuracies(reference, key)
     return {seed: value - other[seed] for seed, value in own.items() if seed in other}
-
-
-def p_over_seeds(values: list[float]) -> float:
-    """Two-sided p-value of the paired t-test over seeds; 1 of a single seed."""
-    from scipy.stats import ttest_1samp
-
-    return float(ttest_1samp(values, 0.0).pvalue) if len(values) > 1 else 1.0
 
 
 def spread_of(run: str, runs: Path = RUNS) -> list[str]:
