@@ -207,7 +207,7 @@ def attempt(base: str, overrides: str) -> None:
         config = OmegaConf.masked_copy(whole, [key for key in whole if key != "hydra"])
         OmegaConf.set_struct(config, True)
     except Exception as error:
-        sentence = cli.explain(error, entry)
+        sentence = cli.explain(error, entry, given)
         if sentence is None:
             raise
         cli.stop(sentence)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
@@ -131,8 +132,11 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
         return str(missing_extra("optuna", "sweep=optuna"))
     if missing and missing[1].partition("/")[0] in groups():
         return _no_such_choice(missing[1])
+    given = sys.argv[1:] if given is None else given
     if unknown := re.search(r"Could not override '([^']+)'", text):
-        return _no_such_key(unknown[1], config_name, sys.argv[1:] if given is None else given)
+        return _no_such_key(unknown[1], config_name, given)
+    if "override_grammar" in text:  # in the address that Hydra's parser closes its errors with
+        return _unreadable(given, text)
     if isinstance(error, HydraException | OmegaConfBaseException):
         return text
     return None
@@ -166,19 +170,36 @@ def _no_such_choice(path: str) -> str:
     return f"{group}={name}: no such choice; there are: {', '.join(choices(group))}"
 
 
+def _overrides(given: Sequence[str]) -> list[str]:
+    return [argument for argument in given if "=" in argument and not argument.startswith("-")]
+
+
+def _unreadable(given: Sequence[str], otherwise: str) -> str:
+    """Name the override that is not in Hydra's grammar."""
+    parser = OverridesParser.create()
+    for override in _overrides(given):
+        try:
+            parser.parse_override(override)
+        except HydraException:
+            return (
+                f"Hydra cannot read {override}; close every bracket, and give text that holds =, a comma or a bracket "
+                "quotes of its own, such as \"overrides=['a.b=c']\""
+            )
+    return otherwise
+
+
 def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
     """Name the valid keys beside a misspelled one, by composing the configuration without it."""
     from hydra import compose, initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
 
-    command_line = [argument for argument in given if "=" in argument and not argument.startswith("-")]
     if key == "experiment":
         return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
     if key in groups():
         if config_name != "train":
             return f"fairlab.{config_name} takes no {key}; run it with --help to see what it takes"
         return f"{key} has no such place here; it is chosen as {key}=NAME with: {', '.join(choices(key))}"
-    others = [argument for argument in command_line if argument.lstrip("+~").split("=")[0] != key]
+    others = [argument for argument in _overrides(given) if argument.lstrip("+~").split("=")[0] != key]
     parent, _, last = key.rpartition(".")
     GlobalHydra.instance().clear()
     try:
