@@ -326,13 +326,13 @@ def test_no_setting_of_the_razor_study_reaches_the_goal():
     for run in study.methods().keys() - set(study.REFERENCES.values()):
         name = run.removeprefix("claims_").replace("_again", "")
         probe = probed.get(f"{name}/shortcuts/claim_only/gain", probed["original/shortcuts/claim_only/gain"])
-        gained, lost = np.mean(gains(run, V02)), np.mean(gains(run, study.IN_DOMAIN))
+        gained, lost = np.mean(gains(run, V02)), np.mean(gains(run, study.IN_DOMAIN) or 0)
         assert not (gained >= 2.5 and lost >= -1.5 and abs(probe) <= 2), run
     for run, (low, high) in {"claims_balanced": (3, 4), "claims_repeated": (3, 4.1)}.items():
         assert low < detectable_mean(float(np.std(gains(run, V02), ddof=1)), 5) < high
     assert round(np.mean(gains("claims_crossaug", V02))) == -3
     assert round(np.mean(gains("claims_crossaug", study.IN_DOMAIN))) == -4
-    assert round(gains("claims_eda", V02)[0], 1) == -1.5
+    assert round(gains("claims_eda", V02)[0], 1) == -1.4
 
 
 def losses_of(run, runs):
@@ -381,12 +381,18 @@ def test_poe_takes_away_what_the_claim_tells_and_does_not_gain():
     assert round(detectable_mean(float(np.std(lost[V02], ddof=1)), 5), 1) == 3.5
     assert round(float(np.mean(gains("claims_poe_razor_rules", V02))), 1) == -0.3
     assert [round(np.mean(gains("claims_aflite", key)), 1) for key in (study.IN_DOMAIN, V02)] == [-6.4, -8.1]
-    alone = {run: [gains(f"claims_{run}", key)[0] for key in (study.IN_DOMAIN, V02)] for run in SINGLE}
+    by_weight = {key: gains("claims_reweighting", key) for key in (study.IN_DOMAIN, mnli)}
+    assert [round(np.mean(one)) for one in by_weight.values()] == [-2, -3]
+    assert [round(study.p_over_seeds(one), 2) for one in by_weight.values()] == [0.14, 0.02]
+    assert round(detectable_mean(float(np.std(gains("claims_reweighting", V02), ddof=1)), 3)) == 8
+    alone = {run: gains(f"claims_{run}", study.IN_DOMAIN) + gains(f"claims_{run}", V02) for run in SINGLE}
     assert {run: [round(value) for value in both] for run, both in alone.items()} == {
         "confidence": [-7, 3],
-        "clever": [0, 0],
+        "clever": [0],
         "rew": [-5, -5],
     }
+    originals = study.accuracies(study.REFERENCES[1200], V02)
+    assert round(study.accuracies("claims_confidence", V02)[42] - np.mean(list(originals.values()))) == 1
     assert round(gains("claims_clever", mnli)[0]) == -4
 
 
@@ -448,31 +454,49 @@ def test_the_original_pairs_are_ahead_as_training_goes_on():
 
 def test_symmetric_with_others_kept_costs_and_gains_nothing():
     kept = gains("claims_symmetric_kept", V02)
-    assert round(detectable_mean(float(np.std(kept, ddof=1)), 3)) == 6
-    assert max(abs(np.mean(gains("claims_symmetric_kept", key))) for key in (V02, V01, study.IN_DOMAIN)) < 0.6
+    assert round(detectable_mean(float(np.std(kept, ddof=1)), 3)) == 7
+    assert max(abs(np.mean(gains("claims_symmetric_kept", key))) for key in (V02, V01, study.IN_DOMAIN)) < 0.7
+    of_vitaminc = gains("claims_symmetric_kept", list(study.TEST_SETS)[2])
+    assert [round(np.mean(of_vitaminc)), round(study.p_over_seeds(of_vitaminc), 2)] == [-5, 0.03]
 
 
 def test_rules_at_random_gain_as_much_as_by_the_score():
-    assert [
-        (list(study.accuracies(one, V02)), list(study.accuracies(two, V02))) for one, two in study.DRAWS.items()
-    ] == [([42, 43, 44, 45, 46],) * 2] * 2
     means = {run: round(float(np.mean(gains(run, V02))), 1) for both in study.DRAWS.items() for run in both}
     assert list(means.values()) == [1.5, 3.0, 2.7, 1.5]
     drawn = [np.mean([gains(run, V02) for run in runs], axis=0) for runs in (study.DRAWS.keys(), study.DRAWS.values())]
     assert [round(float(one.mean()), 1) for one in drawn] == [2.1, 2.2]
-    assert [round(study.p_over_seeds(list(one)), 3) for one in drawn] == [0.037, 0.004]
-    apart = [np.subtract(gains(one, V02), gains(two, V02)) for one, two in study.DRAWS.items()]
-    both = np.concatenate(apart)
-    assert round(float(both.mean()), 1) == -0.2
-    assert round(detectable_mean(float(np.std(both, ddof=1)), 10), 1) == 2.6
-    assert max(apart[0]) < 0 < apart[1].mean()
-    assert round(study.p_over_seeds(list(apart[0])), 2) == 0.08
-    first = np.subtract(gains("claims_razor_rules", V01), gains("claims_razor_chance", V01))
-    assert round(study.p_over_seeds(list(first)), 2) == 0.01
-    for key, expected in ((study.IN_DOMAIN, [-0.2, -0.1]), (list(study.TEST_SETS)[3], [-1.3, -1.0])):
+    assert [round(study.p_over_seeds(list(one)), 3) for one in drawn] == [0.043, 0.007]
+    for key, expected in ((study.IN_DOMAIN, [-0.3, -0.2]), (list(study.TEST_SETS)[3], [-1.1, -0.5])):
         found = [np.mean([gains(run, key) for run in runs]) for runs in (study.DRAWS.keys(), study.DRAWS.values())]
         assert [round(float(value), 1) for value in found] == expected
-    assert [round(mean(run, V02), 1) for run in study.DRAWS.values()] == [69.6, 68.1]
+
+
+def test_razors_score_is_no_better_than_chance_where_both_ran_in_float32():
+    apart = [study.less_chance(*both, V02) for both in study.DRAWS.items()]
+    assert [len(one) for one in apart] == [5, 5]
+    both = sum(apart, [])
+    assert abs(np.mean(both)) < 0.05
+    assert round(detectable_mean(float(np.std(both, ddof=1)), 10), 1) == 3.0
+    assert np.mean(apart[0]) < 0 < np.mean(apart[1])
+    assert round(study.p_over_seeds(apart[0]), 2) == 0.36
+    mixed = {}
+    for key in (V02, V01):
+        scored, blind = (study.accuracies(run, key) for run in next(iter(study.DRAWS.items())))
+        mixed[key] = round(study.p_over_seeds([scored[seed] - blind[seed] for seed in scored]), 2)
+    assert list(mixed.values()) == [0.08, 0.01]  # bfloat16 beside float32, as an earlier version of the page had it
+    once_more = {}
+    for key in (V02, V01):
+        own, originals = (study.accuracies(run, key, study.AGAIN) for run in ("claims_razor_rules", study.REFERENCE))
+        once_more[key] = [own[seed] - originals[seed] for seed in own]
+    assert round(np.mean(once_more[V02]), 1) == 1.7
+    assert [study.p_over_seeds(one) > 0.08 for one in once_more.values()] == [True, True]
+    assert round(study.p_over_seeds(once_more[V02]), 2) == 0.10
+
+
+def test_what_the_page_says_of_claims_rewritten_at_random():
+    read = razor_tables.read_sheet("chance_sheet")
+    assert len(read) == 40
+    assert sum(row["change"] == "opener" for row in read) > 20
 
 
 def test_probes_of_the_control_and_of_the_control_on_balanced_claims():
@@ -485,7 +509,7 @@ def test_probes_of_the_control_and_of_the_control_on_balanced_claims():
     assert len(gains("claims_repeated_chance", V02)) == 2
 
 
-def test_a_seed_gives_nearly_the_same_in_either_precision():
+def test_how_far_a_seed_moves_from_one_precision_to_the_other():
     apart = [
         abs(study.accuracies(run, key)[seed] - study.accuracies(run, key, study.AGAIN)[seed])
         for run in study.names()
@@ -493,8 +517,8 @@ def test_a_seed_gives_nearly_the_same_in_either_precision():
         for key in (study.IN_DOMAIN, *study.TEST_SETS)
         if "vitaminc" not in key
     ]
-    assert [round(value, 1) for value in sorted(apart)[-2:]] == [1.1, 1.5]
-    assert sorted(apart)[-3] < 0.75
+    assert (sum(one <= 1 for one in apart), len(apart)) == (33, 40)
+    assert [round(value, 1) for value in sorted(apart)[-2:]] == [2.2, 2.7]
 
 
 def test_what_a_language_model_made_of_claims():

@@ -190,6 +190,14 @@ def sheet(name: str) -> str:
     return markdown(["label", "read", "right", "unproven", "wrong", "natural"], rows)
 
 
+def chance_sheet() -> str:
+    """What a reader found of claims that rules at random rewrote, by what they changed."""
+    found = Counter((row["change"], row["natural"]) for row in read_sheet("chance_sheet"))
+    changes = {"opener": "an opener only", "negation": "a negation in other words", "synonym": "a synonym"}
+    rows = [[what, str(found[one, "yes"] + found[one, "no"]), str(found[one, "yes"])] for one, what in changes.items()]
+    return markdown(["what changed", "read", "natural"], rows)
+
+
 def figure_3() -> str:
     """Accuracy of classifiers of 500 pairs, as they were and rewritten, over seeds, and the paired difference."""
     rows = []
@@ -225,6 +233,7 @@ PAGES = {
         "claims_study": study.reached,
         "claims_differences": study.differences,
         "claims_chance": study.against_chance,
+        "chance_sheet": chance_sheet,
         "claims_precisions": study.precisions,
         "claims_evidence": lambda: study.evidence("without_evidence"),
         "claims_evidence_chance": lambda: study.evidence("without_evidence_chance"),
