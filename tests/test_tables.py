@@ -383,7 +383,7 @@ def test_poe_takes_away_what_the_claim_tells_and_does_not_gain():
     assert [round(np.mean(gains("claims_aflite", key)), 1) for key in (study.IN_DOMAIN, V02)] == [-6.4, -8.1]
     by_weight = {key: gains("claims_reweighting", key) for key in (study.IN_DOMAIN, mnli)}
     assert [round(np.mean(one)) for one in by_weight.values()] == [-2, -3]
-    assert [round(study.p_over_seeds(one), 2) for one in by_weight.values()] == [0.14, 0.02]
+    assert [round(study.p_over_seeds(one), 2) for one in by_weight.values()] == [0.14, 0.03]
     assert round(detectable_mean(float(np.std(gains("claims_reweighting", V02), ddof=1)), 3)) == 8
     alone = {run: gains(f"claims_{run}", study.IN_DOMAIN) + gains(f"claims_{run}", V02) for run in SINGLE}
     assert {run: [round(value) for value in both] for run, both in alone.items()} == {
@@ -474,7 +474,7 @@ def test_rules_at_random_gain_as_much_as_by_the_score():
 def test_razors_score_is_no_better_than_chance_where_both_ran_in_float32():
     apart = [study.less_chance(*both, V02) for both in study.DRAWS.items()]
     assert [len(one) for one in apart] == [5, 5]
-    both = sum(apart, [])
+    both = np.concatenate(apart)
     assert abs(np.mean(both)) < 0.05
     assert round(detectable_mean(float(np.std(both, ddof=1)), 10), 1) == 3.0
     assert np.mean(apart[0]) < 0 < np.mean(apart[1])
