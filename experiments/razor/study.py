@@ -129,12 +129,12 @@ def differences() -> str:
                 continue
             values, p = list(found.values()), p_over_seeds(list(found.values()))
             detectable = f"{detectable_mean(stdev(values), len(values)):.1f}" if len(values) > 2 else ""
-            by_seed = ", ".join(f"{value:+.1f}" for value in values)
+            by_seed = ", ".join(map(signed, values))
             rows.append(
                 [
                     name,
                     title,
-                    f"{fmean(values):+.1f}{bounds(run, key, list(found))}",
+                    f"{signed(fmean(values))}{bounds(run, key, list(found))}",
                     by_seed,
                     "below 0.001" if p < 0.001 else f"{p:.3f}",
                     detectable,
@@ -150,7 +150,7 @@ def bounds(run: str, key: str, seeds: list[int]) -> str:
         if record.provenance["seeds"].get(run) == seeds:
             for one in record.comparisons:
                 if one.key == key.replace("after", run, 1):
-                    return f" [{one.low:+.1f}, {one.high:+.1f}]"
+                    return f" [{signed(one.low)}, {signed(one.high)}]"
     return ""
 
 
@@ -161,10 +161,15 @@ def against_chance() -> str:
         cells, found = [], []
         for scored, blind in DRAWS.items():
             values = less_chance(scored, blind, key)
-            cells.append(", ".join(f"{value:+.1f}" for value in values))
+            cells.append(", ".join(map(signed, values)))
             found += values
-        rows.append([title, *cells, f"{fmean(found):+.1f}", f"{p_over_seeds(found):.3f}"])
+        rows.append([title, *cells, signed(fmean(found)), f"{p_over_seeds(found):.3f}"])
     return markdown(["accuracy on", "first draw, by seed", "second draw, by seed", "mean", "p over runs"], rows)
+
+
+def signed(value: float) -> str:
+    """A difference with one digit; what rounds to nothing has no minus."""
+    return f"{round(value, 1) + 0.0:+.1f}"
 
 
 def less_chance(scored: str, blind: str, key: str) -> list[float]:
