@@ -180,7 +180,7 @@ class DBIndexBenchmark:
         if fixed is not None:
             found.append(Quantity("fixed", "expectation", fixed.value, by_cluster(fixed), n, UNIT, 0.0))
         for place, k in enumerate(order):
-            draws = metric.draws(index, cluster=int(k), seed=self.seed)
+            draws = by_cluster(index, cluster=int(k))
             value = float(index.of_clusters[k])
             found.append(
                 Quantity(f"cluster_{place + 1:02}", "expectation", value, draws, int(index.sizes[k]), UNIT, 0.0)

@@ -170,7 +170,7 @@ def draws(
 
     Args:
         index: the db-index of the data set.
-        cluster: one cluster, whose entries are resampled by themselves; None takes all.
+        cluster: one cluster, whose entries, or their sources, are resampled by themselves; None takes all.
         sources: what each of the n target entries was made of; None for entries of their own.
         over: what the mean is over, ``clusters`` or ``entries``.
         seed: seed of the resampling.
@@ -179,30 +179,41 @@ def draws(
     parts = np.split(index.projections[order], np.cumsum(index.sizes)[:-1])
     weights = index.sizes if over == "entries" else np.ones(len(index.sizes))
     if cluster is not None:
-        of_comparison, of_targets = index.cosines[:, cluster], _mean_draws(parts[cluster], [seed, 1 + cluster])
+        inside = np.flatnonzero(index.labels == cluster)
+        of_comparison = index.cosines[:, cluster]
+        of_targets = (
+            _mean_draws(parts[cluster], [seed, 1 + cluster])
+            if sources is None
+            else _source_draws(index.projections[inside], [sources[int(place)] for place in inside], seed=seed)
+        )
     else:
         of_comparison = np.average(index.cosines, axis=1, weights=weights)
         of_targets = (
             np.average([_mean_draws(part, [seed, 1 + k]) for k, part in enumerate(parts)], axis=0, weights=weights)
             if sources is None
-            else _source_draws(index, sources, over, seed)
+            else _source_draws(index.projections, sources, index.labels if over == "clusters" else None, seed=seed)
         )
     return of_targets + _mean_draws(of_comparison, [seed, 0]) - float(of_comparison.mean())
 
 
-def _source_draws(index: DBIndex, sources: Sequence[Hashable], over: str, seed: int) -> NDArray[np.float64]:
-    """Draws (2,000,) of the mean over clusters, or over entries, with sources resampled whole."""
+def _source_draws(
+    projections: NDArray[np.float64],
+    sources: Sequence[Hashable],
+    labels: NDArray[np.integer] | None = None,
+    *,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Draws (2,000,) of the mean over clusters, or over entries where there are no labels; sources stay whole."""
+    labels = np.zeros(len(projections), dtype=np.int64) if labels is None else labels
     place = {source: k for k, source in enumerate(dict.fromkeys(sources))}
-    cells = (np.array([place[source] for source in sources]), index.labels)
-    sums_SK = np.zeros((len(place), len(index.sizes)))
+    cells = (np.array([place[source] for source in sources]), labels)
+    sums_SK = np.zeros((len(place), int(labels.max()) + 1))
     counts_SK = sums_SK.copy()
-    np.add.at(sums_SK, cells, index.projections)
+    np.add.at(sums_SK, cells, projections)
     np.add.at(counts_SK, cells, 1.0)
 
     def means(drawn_BS: NDArray[np.float64]) -> NDArray[np.float64]:
         sums_BK, counts_BK = drawn_BS @ sums_SK, drawn_BS @ counts_SK
-        if over == "entries":
-            return sums_BK.sum(axis=1) / counts_BK.sum(axis=1)
         there = counts_BK > 0
         return np.divide(sums_BK, counts_BK, where=there, out=np.zeros_like(sums_BK)).sum(axis=1) / there.sum(axis=1)
 

@@ -225,6 +225,10 @@ def test_copies_of_one_entry_are_no_evidence_of_their_own():
         as_copies = draws(many, sources=copies.tolist(), over=over)
         assert as_copies.std() == pytest.approx(draws(few, sources=range(12), over=over).std(), rel=1e-6)
         assert as_copies.std() > 1.2 * draws(many, over=over).std()
+    largest = int(many.sizes.argmax())
+    in_one = draws(many, sources=copies.tolist(), cluster=largest)
+    assert in_one.std() == pytest.approx(draws(few, sources=range(12), cluster=largest).std(), rel=1e-6)
+    assert in_one.std() > 1.2 * draws(many, cluster=largest).std()
 
 
 def test_a_cluster_without_a_drawn_source_does_not_count():
