@@ -122,10 +122,20 @@ def controls() -> str:
     return markdown(["tuned on", "draws", "runs", *MEASURED.values()], rows)
 
 
-def changes_of(arm: str) -> list[Values]:
-    """What an arm changes from the originals of the same draw and seed, (seeds, measured) of every draw."""
-    own, originals = of_arm(arm), of_arm("originals")
-    return by_draw({run: own[run] - originals[run] for run in own.keys() & originals.keys()})
+def beside_repeats() -> str:
+    """What copies and morphs change from the ten entries over and over, of the same draw and seed."""
+    rows = []
+    for arm in ("copies", "upshifts", "downshifts"):
+        changes = changes_of(arm, "repeats")
+        cells = (changed([one[:, place] for one in changes]) for place in range(len(MEASURED)))
+        rows.append([ARMS[arm], *cells])
+    return markdown(["tuned on", *MEASURED.values()], rows)
+
+
+def changes_of(arm: str, reference: str = "originals") -> list[Values]:
+    """What an arm changes from another of the same draw and seed, (seeds, measured) of every draw."""
+    own, others = of_arm(arm), of_arm(reference)
+    return by_draw({run: own[run] - others[run] for run in own.keys() & others.keys()})
 
 
 def by_draw(runs: Mapping[Run, Values]) -> list[Values]:
@@ -174,5 +184,6 @@ PAGES = {
         "morphs": morphs,
         "controls_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "controls": controls,
+        "controls_repeats": beside_repeats,
     },
 }
