@@ -637,30 +637,72 @@ def test_nested_draws_resample_draws_and_the_seeds_of_each():
     assert of_seeds.var() == pytest.approx(1 / 4, abs=0.03)
 
 
+def of_draws(arm, reference="originals"):
+    """What an arm changes, (draws, measured)."""
+    return np.array([draw.mean(axis=0) for draw in biasers.changes_of(arm, reference)])
+
+
+def p_of(values):
+    return study.p_over_seeds(list(values))
+
+
+EXPANDED = ("copies", "downshifts", "upshifts")
+
+
 def test_what_the_biasers_page_says_of_ten_entries():
-    arms = [arm for arm in biasers.ARMS if arm != "originals"]
-    changes = {arm: np.array([draw.mean(axis=0) for draw in biasers.changes_of(arm)]) for arm in arms}
-    assert {some.shape for some in changes.values()} == {(5, len(biasers.MEASURED))}
-    perplexities = {arm: some[:, 0] for arm, some in changes.items()}
-    assert [round(f(list(perplexities.values())), 1) for f in (np.min, np.max)] == [0.8, 1.9]
-    assert round(perplexities["repeats"].mean(), 1) == 1.5
-    taken = {arm: perplexities["repeats"] - perplexities[arm] for arm in ("copies", "downshifts", "upshifts")}
-    assert [round(some.mean(), 1) for some in taken.values()] == [0.1, 0.2, 0.4]
-    p = {arm: study.p_over_seeds(list(some)) for arm, some in taken.items()}
-    assert min(p["copies"], p["downshifts"]) > 0.1
-    assert round(p["upshifts"], 2) == 0.04
+    changes = {arm: of_draws(arm)[:, 0] for arm in ("repeats", *EXPANDED)}
+    assert {tuple(map(len, biasers.changes_of(arm))) for arm in changes} == {(2, 2, 2, 2, 2)}
+    assert [round(f(list(changes.values())), 1) for f in (np.min, np.max)] == [0.7, 1.8]
+    assert max(map(p_of, changes.values())) < 0.001
+    assert round(changes["repeats"].mean(), 1) == 1.5
+    taken = {arm: of_draws(arm, "repeats")[:, 0] for arm in EXPANDED}
+    assert [round(some.mean(), 1) for some in taken.values()] == [-0.1, -0.2, -0.4]
+    assert [round(float(p), 2) for p in holm([p_of(some) for some in taken.values()])] == [0.04, 0.08, 0.04]
+    assert round(of_draws("upshifts", "copies")[:, 0].mean(), 1) == -0.3
 
 
-def test_what_the_biasers_page_says_of_stereotypes():
-    changes = [
-        np.array([draw.mean(axis=0) for draw in biasers.changes_of(arm)]) for arm in biasers.ARMS if arm != "originals"
+def test_what_the_biasers_page_says_of_stereotypes_beside_other_entries():
+    changes = [of_draws(arm) for arm in ("repeats", *EXPANDED)]
+    spreads = np.array([one.std(axis=0, ddof=1) for one in changes])
+    single, corrected = (
+        np.vectorize(lambda some, level=level: detectable_mean(some, 5, level=level))(spreads)
+        for level in (0.05, 0.05 / 12)
+    )
+    assert np.abs(np.mean(changes, axis=1)[:, 1]).max() < 0.01
+    assert [round(float(f(single[:, 1])), 2) for f in (np.min, np.max)] == [0.02, 0.03]
+    shown = [[round(float(f(single[:, place])), 1) for f in (np.min, np.max)] for place in (2, 3, 4)]
+    assert shown == [[1.1, 1.3], [1.2, 1.7], [3.3, 3.6]]
+    assert 1.8 < np.min(corrected / single) < np.max(corrected / single) < 2.2
+    p = holm([p_of(one[:, place]) for one in changes for place in (2, 3, 4)])
+    assert (len(p), round(float(p.min()), 2)) == (12, 0.36)
+
+
+def test_what_the_biasers_page_says_of_race_beside_the_entries_repeated():
+    changes = {arm: of_draws(arm, "repeats") for arm in EXPANDED}
+    race = {arm: one[:, 3] for arm, one in changes.items()}
+    assert min(map(np.min, race.values())) > 0
+    assert [round(one.mean(), 1) for one in race.values()] == [0.8, 1.4, 1.4]
+    p = holm([p_of(one[:, place]) for place in (3, 2, 4) for one in changes.values()])
+    assert [round(float(one), 2) for one in p[:3]] == [0.05, 0.06, 0.03]
+    by_seed = [
+        np.mean([draw[seed, 3] for draw in biasers.changes_of(arm, "repeats")]) for arm in EXPANDED for seed in (0, 1)
     ]
-    found = np.array([[detectable_mean(float(some), 5) for some in one.std(axis=0, ddof=1)] for one in changes])
-    assert found[:, 1].max() < 0.04
-    assert np.abs(np.mean(changes, axis=1)[:, 1]).max() < 0.025
-    shown = [[round(float(f(found[:, place])), 1) for f in (np.min, np.max)] for place in (2, 3, 4)]
-    assert shown == [[1.4, 1.8], [1.5, 2.1], [2.9, 4.5]]
-    p = [study.p_over_seeds(list(one[:, place])) for one in changes for place in (2, 3, 4)]
-    assert len(p) == 12
-    assert round(min(p), 2) == 0.03
-    assert round(12 * min(p), 1) == 0.3
+    assert [round(float(f(by_seed)), 1) for f in (np.min, np.max)] == [0.7, 1.7]
+    levels = [
+        np.mean([draw.mean(axis=0)[3] for draw in biasers.by_draw(biasers.of_arm(arm))])
+        for arm in ("originals", "repeats")
+    ]
+    assert [round(float(one), 1) for one in levels] == [49.3, 47.9]
+
+
+def test_the_mb_index_of_the_controls_is_a_matter_of_how_many_entries_their_tokens_hold():
+    found = {}
+    for arm in ("originals", "repeats"):
+        records = [Record.load(file.parent) for file in biasers.RECORDS.glob(f"{arm}_*/seed_*/record.json")]
+        entries = np.mean([one.provenance["data"]["train_entries"] for one in records])
+        found[arm] = (
+            round(float(np.mean([one.metrics()["after/mb_index/all/mb_index"] for one in records])), 3),
+            entries,
+        )
+    assert [one for one, _ in found.values()] == [0.043, 0.062]
+    assert [round(entries, -1) for _, entries in found.values()] == [400, 290]
