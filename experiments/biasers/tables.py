@@ -113,8 +113,6 @@ def controls() -> str:
     rows = [["untuned", "", "", *(f"{before[key]:.4g}" for key in MEASURED)]]
     for arm, what in ARMS.items():
         values, changes = by_draw(found[arm]), changes_of(arm)
-        if not changes:
-            continue
         cells = [f"{mean:.4g}" for mean in np.mean([one.mean(axis=0) for one in values], axis=0)]
         if arm != "originals":
             cells = [f"{cell} ({changed([one[:, place] for one in changes])})" for place, cell in enumerate(cells)]

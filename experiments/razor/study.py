@@ -50,7 +50,7 @@ def in_domain(record: Record) -> float:
 
 
 def accuracies(run: str, key: str, runs: Path = RUNS) -> Accuracies:
-    """Accuracy in per cent by seed, on a test set or on the pairs held out; none of a run that was not asked for it."""
+    """Accuracy in per cent by seed, on a test set or on the pairs held out, where CLEVER has none."""
     records = runs_of(run, runs)
     if key == IN_DOMAIN:
         return {} if run == SUBTRACTED else {seed: in_domain(record) for seed, record in records.items()}
@@ -74,21 +74,16 @@ def reference_of(record: Record) -> str:
 
 def changes(run: str, key: str, reference: str = "") -> Accuracies:
     """Accuracy less that of the reference's run of the same seed and precision, by seed; see :func:`reference_of`."""
-    records = runs_of(run)
-    reference = reference or reference_of(next(iter(records.values())))
-    others = {
-        (seed, precision_of(record)): accuracies(reference, key, runs)[seed]
-        for runs in (AGAIN, RUNS)
-        for seed, record in runs_of(reference, runs).items()
-    }
-    own = accuracies(run, key)
-    places = {seed: (seed, precision_of(records[seed])) for seed in own}
-    return {seed: own[seed] - others[place] for seed, place in places.items() if place in others}
+    reference = reference or reference_of(next(iter(runs_of(run).values())))
+    own, others = by_precision(run, key), by_precision(reference, key, AGAIN) | by_precision(reference, key)
+    return {place[0]: value - others[place] for place, value in own.items() if place in others}
 
 
-def precision_of(record: Record) -> str:
-    """The precision of a run's training, as the trainer names it."""
-    return str(record.config["trainer"]["precision"])
+def by_precision(run: str, key: str, runs: Path = RUNS) -> dict[tuple[int, str], float]:
+    """Accuracy in per cent by seed and precision of the training."""
+    records = runs_of(run, runs)
+    found = accuracies(run, key, runs)
+    return {(seed, records[seed].config["trainer"]["precision"]): value for seed, value in found.items()}
 
 
 def spread_of(run: str, runs: Path = RUNS) -> list[str]:
@@ -121,6 +116,10 @@ def reached() -> str:
 
 def differences() -> str:
     """What each method changes: on average with an interval, by seed, tested over seeds, and what could be found."""
+    records = [Record.load(FOLDER / "records" / name) for name in PAIRED]
+    paired = {
+        (one.key, *record.provenance["seeds"][one.phase]): one for record in records for one in record.comparisons
+    }
     rows = []
     for run, name in methods().items():
         for key, title in {IN_DOMAIN: IN_DOMAIN, **TEST_SETS}.items():
@@ -128,30 +127,21 @@ def differences() -> str:
             if run in REFERENCES.values() or len(found) < 2:
                 continue
             values, p = list(found.values()), p_over_seeds(list(found.values()))
+            one = paired.get((key.replace("after", run, 1), *found))  # of just these seeds
+            bounds = f" [{signed(one.low)}, {signed(one.high)}]" if one else ""
             detectable = f"{detectable_mean(stdev(values), len(values)):.1f}" if len(values) > 2 else ""
             by_seed = ", ".join(map(signed, values))
             rows.append(
                 [
                     name,
                     title,
-                    f"{signed(fmean(values))}{bounds(run, key, list(found))}",
+                    f"{signed(fmean(values))}{bounds}",
                     by_seed,
                     "below 0.001" if p < 0.001 else f"{p:.3f}",
                     detectable,
                 ]
             )
     return markdown(["", "accuracy on", "difference", "by seed", "p over seeds", "detectable"], rows)
-
-
-def bounds(run: str, key: str, seeds: list[int]) -> str:
-    """The interval of a change in brackets, where examples of just these seeds were compared."""
-    for name in PAIRED:
-        record = Record.load(FOLDER / "records" / name)
-        if record.provenance["seeds"].get(run) == seeds:
-            for one in record.comparisons:
-                if one.key == key.replace("after", run, 1):
-                    return f" [{signed(one.low)}, {signed(one.high)}]"
-    return ""
 
 
 def against_chance() -> str:
@@ -178,7 +168,7 @@ def less_chance(scored: str, blind: str, key: str) -> list[float]:
 
 
 def precisions() -> str:
-    """Accuracies of the runs that were made twice, in bfloat16 and in float32 on another processor."""
+    """Accuracies of the runs that were made twice, in bfloat16 and in float32, mostly on another processor."""
     rows = []
     for run, name in names().items():
         for seed in runs_of(run, AGAIN):
