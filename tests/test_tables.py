@@ -698,6 +698,27 @@ def test_what_the_biasers_page_says_of_race_beside_the_entries_repeated():
     assert [round(float(one), 1) for one in levels] == [49.3, 47.9]
 
 
+def test_what_moves_on_race_is_pairs_that_state_a_stereotype_and_not_stereosets_score():
+    measured = {
+        arm: {
+            (file.parent.parent.name.removeprefix(arm), file.parent.name): Record.load(file.parent).metrics()
+            for file in biasers.RECORDS.glob(f"{arm}_*/seed_*/record.json")
+        }
+        for arm in ("repeats", *EXPANDED)
+    }
+
+    def of_quantity(arm, name):
+        key = f"after/crows_pairs/race_color/{name}"
+        found = {run: one[key] - measured["repeats"][run][key] for run, one in measured[arm].items()}
+        draws = sorted({draw for draw, _ in found})
+        return [np.mean([value for (place, _), value in found.items() if place == draw]) for draw in draws]
+
+    stated = [np.mean(of_quantity(arm, "stereotype_score")) for arm in EXPANDED]
+    assert [round(float(f(stated)), 1) for f in (np.min, np.max)] == [0.9, 1.5]
+    assert min(p_of(of_quantity(arm, "anti_stereotype_score")) for arm in EXPANDED) > 0.09
+    assert max(of_draws(arm, "repeats")[:, 2].mean() for arm in EXPANDED) < 0.2
+
+
 def test_the_mb_index_of_the_controls_is_a_matter_of_how_many_entries_their_tokens_hold():
     found = {}
     for arm in ("originals", "repeats"):
