@@ -146,7 +146,8 @@ def apply_head(model: PreTrainedModel, output: ModelOutput, hidden_ND: Tensor) -
     Raises:
         CannotScore: the model did not ask its body, so the logits are of something else.
     """
-    given = type(output)(**{**output, "last_hidden_state": hidden_ND.unsqueeze(1)})
+    # A slice of longer rows would make torch copy the head's weights once for each of its rows.
+    given = type(output)(**{**output, "last_hidden_state": hidden_ND.contiguous().unsqueeze(1)})
     with _answering(body(model), given) as asked:
         heads = model(input_ids=torch.zeros(len(hidden_ND), 1, dtype=torch.long, device=hidden_ND.device))
     if not asked:
