@@ -46,6 +46,16 @@ def test_they_equal_one_by_one_greedy_generation(backbone):
     assert all(len(text) <= CHARACTERS for text in found)
 
 
+def test_the_head_gets_rows_that_lie_together(llama):
+    seen = []
+    head = llama.model.get_output_embeddings()
+    hook = head.register_forward_pre_hook(lambda _, given: seen.append((len(given[0]), given[0].is_contiguous())))
+    continuations(CausalLM(llama), CONTEXTS, characters=CHARACTERS)
+    hook.remove()
+    assert max(rows for rows, _ in seen) > 1
+    assert all(together for _, together in seen)
+
+
 @pytest.mark.parametrize("budget", [1, 40])
 def test_any_budget_and_order_give_the_same(llama, budget):
     expected = continuations(CausalLM(llama), CONTEXTS, characters=CHARACTERS)
