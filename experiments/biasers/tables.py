@@ -16,6 +16,7 @@ from experiments.rendering import markdown, matrix_table, trials
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.record import Record
 from fairlab.reporting import mb_index
+from fairlab.results.comparing import place_of
 
 Values = NDArray[np.float64]
 Run = tuple[int, int]  # draw and seed
@@ -94,6 +95,7 @@ ARMS = {
     "upshifts": "entries, copies and upshifts",
     "downshifts": "entries, copies and downshifts",
 }
+LARGER = ("untuned", "originals", "repeats", "upshifts")  # arms of the larger model
 MEASURED = {
     "after/mb_index/reference/perplexity": "perplexity, reference",
     "after/mb_index/continuations/stereotype_score": "stereotype score",
@@ -106,8 +108,6 @@ MEASURED = {
 def controls() -> str:
     """What of an expansion moves a model: every arm's mean over draws and seeds, and its change from the originals."""
     found = {arm: of_arm(arm) for arm in ARMS}
-    if not found["originals"]:
-        return "No run of this table is recorded yet."
     untuned = Record.load(RECORDS / "untuned" / "seed_42").readings
     before = {f"after/{reading.key}": reading.value for reading in untuned}
     rows = [["untuned", "", "", *(f"{before[key]:.4g}" for key in MEASURED)]]
@@ -127,6 +127,27 @@ def beside_repeats() -> str:
         changes = changes_of(arm, "repeats")
         cells = (changed([one[:, place] for one in changes]) for place in range(len(MEASURED)))
         rows.append([ARMS[arm], *cells])
+    return markdown(["tuned on", *MEASURED.values()], rows)
+
+
+def larger() -> str:
+    """The larger model's arms, each beside other entries, and the last beside the ten entries over and over too."""
+    changes = {change.key: change for change in Record.load(RECORDS / "larger").comparisons}
+
+    def change_of(arm: str, reference: str, key: str) -> str:
+        one = changes[key.replace("after", f"{arm}_{reference}", 1)]
+        return f"{one.difference:+.3g} [{one.low:+.3g}, {one.high:+.3g}], p {one.p:.2g}"
+
+    rows = []
+    for arm in LARGER:
+        record = Record.load(RECORDS / f"qwen_{arm}" / "seed_42")
+        values = {f"after/{'/'.join(place_of(one))}": one.value for one in record.readings}
+        cells = [f"{values[key]:.4g}" for key in MEASURED]
+        if LARGER.index(arm) > LARGER.index("originals"):
+            cells = [f"{cell} ({change_of(arm, 'originals', key)})" for cell, key in zip(cells, MEASURED, strict=True)]
+        rows.append([ARMS.get(arm, arm), *cells])
+    beside = [change_of("upshifts", "repeats", key) for key in MEASURED]
+    rows.append([f"{ARMS['upshifts']}, beside {ARMS['repeats']}", *beside])
     return markdown(["tuned on", *MEASURED.values()], rows)
 
 
@@ -183,5 +204,6 @@ PAGES = {
         "controls_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "controls": controls,
         "controls_repeats": beside_repeats,
+        "controls_larger": larger,
     },
 }
