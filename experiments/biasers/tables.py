@@ -204,6 +204,7 @@ PAGES = {
         "controls_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "controls": controls,
         "controls_repeats": beside_repeats,
+        "controls_larger_trials": lambda: trials(FOLDER / "larger_trials.jsonl"),
         "controls_larger": larger,
     },
 }
