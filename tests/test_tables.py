@@ -730,3 +730,20 @@ def test_the_mb_index_of_the_controls_is_a_matter_of_how_many_entries_their_toke
         )
     assert [one for one, _ in found.values()] == [0.043, 0.062]
     assert [round(entries, -1) for _, entries in found.values()] == [400, 290]
+
+
+def test_what_the_biasers_page_says_of_the_larger_model():
+    found = {change.key: change for change in Record.load(biasers.RECORDS / "larger").comparisons}
+    changes = {
+        pair: [found[key.replace("after", pair, 1)] for key in biasers.MEASURED]
+        for pair in ("repeats_originals", "upshifts_originals", "upshifts_repeats")
+    }
+    of_untuned = [found[f"{arm}_untuned/mb_index/reference/perplexity"].difference for arm in biasers.LARGER[1:]]
+    assert [round(f(of_untuned), 1) for f in (max, min)] == [-1.9, -2.0]
+    assert [round(changes[f"{arm}_originals"][0].difference, 2) for arm in biasers.LARGER[2:]] == [-0.14, -0.1]
+    of_stereotypes = [one.p for some in changes.values() for one in some[1:]]
+    assert len(of_stereotypes) == 12
+    assert min(of_stereotypes) > 0.1
+    race = changes["upshifts_repeats"][3]
+    assert (race.subset, round(race.difference, 1)) == ("race_color", 0.6)
+    assert round((1.96 + 0.84) * (race.high - race.low) / (2 * 1.96), 1) == 1.2
