@@ -131,7 +131,7 @@ def beside_repeats() -> str:
 
 
 def larger() -> str:
-    """The larger model's arms, each beside other entries, and the last beside the ten entries over and over too."""
+    """What was measured of the larger model's arms, beside other entries, of upshifts beside the ten repeated too."""
     changes = {change.key: change for change in Record.load(RECORDS / "larger").comparisons}
 
     def change_of(arm: str, reference: str, key: str) -> str:
@@ -143,7 +143,7 @@ def larger() -> str:
         record = Record.load(RECORDS / f"qwen_{arm}" / "seed_42")
         values = {f"after/{'/'.join(place_of(one))}": one.value for one in record.readings}
         cells = [f"{values[key]:.4g}" for key in MEASURED]
-        if LARGER.index(arm) > LARGER.index("originals"):
+        if arm in ("repeats", "upshifts"):
             cells = [f"{cell} ({change_of(arm, 'originals', key)})" for cell, key in zip(cells, MEASURED, strict=True)]
         rows.append([ARMS.get(arm, arm), *cells])
     beside = [change_of("upshifts", "repeats", key) for key in MEASURED]
