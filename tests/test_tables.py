@@ -669,6 +669,28 @@ def test_what_the_biasers_page_says_of_ten_entries():
     assert [round(some.mean(), 1) for some in taken.values()] == [-0.1, -0.2, -0.4]
     assert [round(float(p), 2) for p in holm([p_of(some) for some in taken.values()])] == [0.10, 0.16, 0.07]
     assert taken["upshifts"].max() < 0
+    repeated, upshifted = held_out_changes("repeats", "originals"), held_out_changes("upshifts", "repeats")
+    assert [round(f(repeated), 1) for f in (min, max)] == [1.4, 2.3]
+    of_expanded = [p_of(held_out_changes(arm, "repeats")) for arm in EXPANDED]
+    assert (round(np.mean(upshifted), 1), round(float(holm(of_expanded)[2]), 2)) == (-0.5, 0.06)
+
+
+def held_out_changes(arm, reference):
+    """What an arm changes of the perplexity of entries that no model was tuned on, by draw."""
+
+    def last(name):
+        return {
+            (file.parent.parent.name.removeprefix(name), file.parent.name): [
+                row["validation/perplexity"]
+                for row in Record.load(file.parent).history
+                if "validation/perplexity" in row
+            ][-1]
+            for file in biasers.RECORDS.glob(f"{name}_*/seed_*/record.json")
+        }
+
+    own, others = last(arm), last(reference)
+    draws = sorted({draw for draw, _ in own})
+    return [np.mean([own[run] - others[run] for run in own if run[0] == draw]) for draw in draws]
 
 
 def test_what_the_biasers_page_says_of_stereotypes_beside_other_entries():
@@ -692,8 +714,9 @@ def test_what_the_biasers_page_says_of_race_beside_the_entries_repeated():
     race = {arm: one[:, 3] for arm, one in changes.items()}
     assert min(map(np.min, race.values())) > 0
     assert [round(one.mean(), 1) for one in race.values()] == [0.8, 1.4, 1.3]
-    p = holm([p_of(one[:, place]) for place in (3, 2, 4) for one in changes.values()])
-    assert [round(float(one), 2) for one in p[:3]] == [0.02, 0.04, 0.03]
+    p = holm([p_of(one[:, place]) for place in (3, 1, 2, 4) for one in changes.values()])
+    assert len(p) == 12
+    assert [f"{one:.3f}" for one in p[:3]] == ["0.021", "0.055", "0.036"]
     by_seed = [
         np.mean([draw[seed, 3] for draw in biasers.changes_of(arm, "repeats")]) for arm in EXPANDED for seed in range(3)
     ]
@@ -703,6 +726,9 @@ def test_what_the_biasers_page_says_of_race_beside_the_entries_repeated():
         for arm in ("originals", "repeats")
     ]
     assert [round(float(one), 1) for one in levels] == [49.3, 47.9]
+    untuned = Record.load(biasers.RECORDS / "untuned" / "seed_42").metrics()["crows_pairs/race_color/metric_score"]
+    repeated = [draw.mean(axis=0)[3] - untuned for draw in biasers.by_draw(biasers.of_arm("repeats"))]
+    assert (round(untuned, 1), round(p_of(repeated), 2)) == (48.3, 0.23)
 
 
 def test_what_moves_on_race_is_pairs_that_state_a_stereotype_and_not_stereosets_score():
@@ -722,7 +748,10 @@ def test_what_moves_on_race_is_pairs_that_state_a_stereotype_and_not_stereosets_
 
     stated = [np.mean(of_quantity(arm, "stereotype_score")) for arm in EXPANDED]
     assert [round(float(f(stated)), 1) for f in (np.min, np.max)] == [0.9, 1.5]
-    assert min(p_of(of_quantity(arm, "anti_stereotype_score")) for arm in EXPANDED) > 0.09
+    against = [of_quantity(arm, "anti_stereotype_score") for arm in EXPANDED]
+    assert min(map(p_of, against)) > 0.09
+    found = [detectable_mean(float(np.std(one, ddof=1)), 5) for one in against]
+    assert [round(f(found), 1) for f in (min, max)] == [1.1, 1.9]
     assert max(of_draws(arm, "repeats")[:, 2].mean() for arm in EXPANDED) < 0.2
 
 
@@ -753,4 +782,9 @@ def test_what_the_biasers_page_says_of_the_larger_model():
     assert min(of_stereotypes) > 0.1
     race = changes["upshifts_repeats"][3]
     assert (race.subset, round(race.difference, 1)) == ("race_color", 0.6)
-    assert round((1.96 + 0.84) * (race.high - race.low) / (2 * 1.96), 1) == 1.2
+    assert [round(one, 1) for one in (race.low, race.high)] == [-0.2, 1.6]
+    kept = [
+        [row["validation/perplexity"] for row in one.history if "validation/perplexity" in row][-1]
+        for one in (Record.load(biasers.RECORDS / f"qwen_{arm}" / "seed_42") for arm in biasers.LARGER[1:])
+    ]
+    assert [round(f(kept), 1) for f in (min, max)] == [29.2, 29.3]
