@@ -108,6 +108,9 @@ def write_inputs(folder: Path) -> None:
     write_rows(folder / "others.jsonl", [first, first | {"id": "b", "versions": {"neutral": "x", "a": "y", "b": "z"}}])
     texts = [f"She saw her father {k} times." for k in range(12)]
     write_rows(folder / "labelled.jsonl", [{"text": text, "label": str(k % 2)} for k, text in enumerate(texts)])
+    claims = [(f"It was in {year}.", f"In {year} it was.") for year in range(1901, 1905)]
+    named = [{"evidence": evidence, "claim": claim, "label": "SUPPORTS"} for evidence, claim in claims]
+    write_rows(folder / "claims.jsonl", named)
     (folder / "texts.txt").write_text("\n".join(texts) + "\n")
     (folder / "many.txt").write_text("\n".join(texts * 20) + "\n")
     (folder / "scores.csv").write_text("text,hate\nAnother text.,0.5\n")

@@ -14,6 +14,8 @@ from random import Random
 from typing import Any, Literal
 
 from fairlab.augmentation.filtering import stays
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.causal_lm import CausalLM
 from fairlab.protocols import Planned, refuse_axis
 from fairlab.rewriting.label_keeping import CONTRASTS, labelled_item
 from fairlab.text.pipeline import parse
@@ -21,6 +23,7 @@ from fairlab.types import FairlabError, Made, Row
 
 NOT_SUPPORTED = "evidence does not support the claim"
 NOTHING_SHARED = "claim and evidence share no name or number that can be exchanged"
+UNLIKELY = "every exchange makes the claim or the evidence less likely to a language model"
 NUMBER = re.compile(r"(?<![\w.,-])\d+(?![\w-]|[.,]\d)")  # a whole number, no part of another or of a word
 NAMES = ("PERSON", "GPE", "NORP", "ORG", "FAC", "LOC", "EVENT", "LANGUAGE")
 
@@ -38,6 +41,21 @@ class Term:
     kind: str
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """A pair with one of its names or numbers exchanged.
+
+    Attributes:
+        evidence: the evidence with the exchange.
+        claim: the claim with it.
+        what: ``a name`` or ``a number``.
+    """
+
+    evidence: str
+    claim: str
+    what: str
+
+
 class Symmetric(Planned):
     """Makes four pairs of a supported one, in which each claim and each evidence stands once with each label.
 
@@ -48,13 +66,23 @@ class Symmetric(Planned):
     claim's names stand in the evidence still tells the label, and an exchange makes some claims unproven rather than
     refuted.
 
+    An exchange reads oddly where the new name is of another kind to a reader than to spaCy. With a language model
+    several are drawn, and the one is taken that raises the negative log-likelihood of a token least, in the claim or in
+    the evidence, whichever it raises more; a pair of which that is more than ``rise`` counts as one of which no four
+    are made.
+
     Args:
         label: column of the label.
         others: what becomes of the pairs of which no four are made: ``left_out`` or ``kept``.
+        language_model: a causal LM that checks the exchanges; None takes the first one drawn.
+        candidates: exchanges drawn for each name or number where a language model chooses, at least 1.
+        rise: most that an exchange may raise the negative log-likelihood of a token, in nats; below 0 it has to fall.
         seed: seed of the choice among the names or numbers of a pair, and of what takes their place.
 
     Raises:
-        FairlabError: ``others`` is neither; in ``decide``, a row has no label or no evidence, or no pair is supported.
+        CannotScore: the language model is not a causal one.
+        FairlabError: ``others`` is neither, or ``candidates`` is below 1; in ``decide``, a row has no label or no
+            evidence, or no pair is supported.
     """
 
     name = "symmetric"
@@ -62,21 +90,37 @@ class Symmetric(Planned):
     needs_rewriter = False
 
     def __init__(
-        self, *, label: str = "label", others: Literal["left_out", "kept"] = "left_out", seed: int = 0
+        self,
+        *,
+        label: str = "label",
+        others: Literal["left_out", "kept"] = "left_out",
+        language_model: Backbone | None = None,
+        candidates: int = 3,
+        rise: float = 0.1,
+        seed: int = 0,
     ) -> None:
         if others not in ("left_out", "kept"):
             raise FairlabError(f"augmentation.others must be left_out or kept, not {others}")
+        if candidates < 1:
+            raise FairlabError(f"augmentation.candidates must be at least 1, not {candidates}")
         self.label, self.others, self.seed = label, others, seed
+        self.model = None if language_model is None else CausalLM(language_model)
+        self.candidates, self.rise = 1 if self.model is None else candidates, rise
 
     @classmethod
     def made_by(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The column of the label and what became of other pairs, for an output's manifest.
+        """The column of the label, what became of other pairs and what checked them, for an output's manifest.
 
         Raises:
             FairlabError: an axis was given.
         """
         refuse_axis(values, "symmetric exchanges names and numbers of claims without an axis")
-        return {name: values["augmentation"][name] for name in ("label", "others")}
+        node = values["augmentation"]
+        settings = {name: node[name] for name in ("label", "others")}
+        if node["language_model"]:
+            settings |= {name: node[name] for name in ("candidates", "rise")}
+            settings["language_model"] = node["language_model"]["name"]
+        return settings
 
     def decide(self, rows: Sequence[Row]) -> dict[int, Made]:
         """What becomes of every row, by its number."""
@@ -93,31 +137,59 @@ class Symmetric(Planned):
         for term in sorted({term for some in terms.values() for term in some}, key=lambda one: (one.kind, one.text)):
             pool[term.kind].append(term.text)
         made = {row.number: Made(reason=NOT_SUPPORTED) for row in rows}
-        made |= {row.number: self._made(row, terms[row.number], pool) for row in supported}
+        made |= self._made(supported, [self._offered(row, terms[row.number], pool) for row in supported])
         if self.others == "kept":
             made |= {row.number: stays(row) for row in rows if not made[row.number].rows}
         return made
 
-    def _made(self, row: Row, terms: Sequence[Term], pool: Mapping[str, Sequence[str]]) -> Made:
-        draw = Random(f"{self.seed} {row.number}")
+    def _made(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> dict[int, Made]:
+        """The four pairs of every row that has an exchange, by its number."""
+        best = [some[0] if some else None for some in offered] if self.model is None else self._likeliest(rows, offered)
+        return {
+            row.number: Made(rows=tuple(self._quadruple(row, one)), counts={"quadruples": 1, f"by {one.what}": 1})
+            if one
+            else Made(reason=UNLIKELY if some else NOTHING_SHARED)
+            for row, some, one in zip(rows, offered, best, strict=True)
+        }
+
+    def _offered(self, row: Row, terms: Sequence[Term], pool: Mapping[str, Sequence[str]]) -> list[Exchange]:
+        """Exchanges to choose from, as they were drawn, each once."""
+        draw, drawn = Random(f"{self.seed} {row.number}"), dict[Exchange, None]()
         evidence, claim = row.fields
         for term in draw.sample(list(terms), len(terms)):
             others = [text for text in pool[term.kind] if not _shares_a_word(text, f"{evidence} {claim}")]
-            if others and (exchanged := _exchanged(evidence, claim, term.text, draw.choice(others))):
-                return Made(
-                    rows=tuple(self._quadruple(row, exchanged)), counts={"quadruples": 1, f"by {_sort(term)}": 1}
-                )
-        return Made(reason=NOTHING_SHARED)
+            for _ in range(self.candidates if others else 0):
+                if exchanged := _exchanged(evidence, claim, term.text, draw.choice(others)):
+                    drawn[Exchange(*exchanged, _sort(term))] = None
+        return list(drawn)
 
-    def _quadruple(self, row: Row, exchanged: tuple[str, str]) -> Iterator[dict[str, Any]]:
+    def _likeliest(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> list[Exchange | None]:
+        """Of every row the exchange that the language model finds oddest by least; None above ``rise``."""
+        assert self.model is not None
+        texts = [text for row, some in zip(rows, offered, strict=True) if some for text in row.fields]
+        texts += [text for some in offered for one in some for text in (one.evidence, one.claim)]
+        texts = list(dict.fromkeys(texts))
+        found = self.model.log_likelihoods(texts, progress="exchanges read").means
+        likelihood = dict(zip(texts, found, strict=True))
+        best = []
+        for row, some in zip(rows, offered, strict=True):
+            was_evidence, was_claim = (likelihood[text] for text in row.fields) if some else (0.0, 0.0)
+            rises = {
+                one: max(was_evidence - likelihood[one.evidence], was_claim - likelihood[one.claim]) for one in some
+            }
+            least = min(rises, key=rises.__getitem__, default=None)
+            best.append(None if least is None or rises[least] > self.rise else least)
+        return best
+
+    def _quadruple(self, row: Row, made: Exchange) -> Iterator[dict[str, Any]]:
         supported = row.extra[self.label]
         refuted = CONTRASTS[supported]
-        (evidence, claim), (other_evidence, other_claim) = row.fields, exchanged
+        evidence, claim = row.fields
         pairs = [
             (evidence, claim, supported),
-            (other_evidence, other_claim, supported),
-            (evidence, other_claim, refuted),
-            (other_evidence, claim, refuted),
+            (made.evidence, made.claim, supported),
+            (evidence, made.claim, refuted),
+            (made.evidence, claim, refuted),
         ]
         for number, (*fields, label) in enumerate(pairs):
             texts = dict(zip(row.names, fields, strict=True))

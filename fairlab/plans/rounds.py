@@ -64,9 +64,8 @@ class Rounds:
             for phase, some in phases.items()
             for one in (*_probed(some, phase, self.values["seed"]), *_negations(some, phase, self.values["seed"]))
         ]
-        record.notes = [
-            Note("razor", text) for text in _notes(rounds, rejection_reasons(rounds), node["k"], len(items))
-        ]
+        texts = [*_notes(rounds, rejection_reasons(rounds), node["k"], len(items)), *_unprobed(items)]
+        record.notes = [Note("razor", text) for text in texts]
         record.save()
         tried = {rows[int(place)].number: one for one_round in rounds for place, one in one_round["tried"].items()}
         self.made_with = {**rewriter.provenance, "check": check.name}
@@ -141,6 +140,14 @@ def _notes(rounds: Sequence[Mapping[str, Any]], counts: Counter[str], k: int, n:
     if k > n:
         texts.append(f"augmentation.k={k} is above the number of documents, so all were selected")
     return texts
+
+
+def _unprobed(items: Sequence[Any]) -> list[str]:
+    """Why no probe is in the readings, where none is."""
+    from fairlab.metrics.surface_probe import too_little
+
+    short = too_little([item.label for item in items], [item.text for item in items])
+    return [f"how much the texts give away was not measured: a probe cannot be trained, {short}"] if short else []
 
 
 def _probed(items: Sequence[Any], phase: str, seed: int) -> list[Reading]:

@@ -2,9 +2,12 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
-from fairlab.augmentation.symmetric import NOT_SUPPORTED, NOTHING_SHARED, Symmetric
+from fairlab.augmentation import symmetric
+from fairlab.augmentation.symmetric import NOT_SUPPORTED, NOTHING_SHARED, UNLIKELY, Symmetric
+from fairlab.backbones.scoring import LogLikelihoods
 from fairlab.types import FairlabError, Row
 
 
@@ -71,6 +74,46 @@ def test_the_draw_is_the_seeds():
     first, again, other = (Symmetric(seed=seed).decide(rows) for seed in (0, 0, 1))
     assert first == again
     assert first != other
+
+
+class LikesOne:
+    """A language model to which a text of one token is likely by a number of it."""
+
+    def __init__(self, likely):
+        self.likely = likely
+
+    def log_likelihoods(self, texts, *, progress=""):
+        sums = np.array([next((value for word, value in self.likely.items() if word in text), -2.0) for text in texts])
+        return LogLikelihoods(sums, np.ones(len(texts), dtype=np.int64))
+
+
+def test_a_language_model_takes_the_exchange_that_raises_either_texts_likelihood_least(monkeypatch):
+    monkeypatch.setattr(symmetric, "CausalLM", LikesOne)
+    rows = [row(k, f"It was in {1900 + k}.", f"It was in {1900 + k}.") for k in range(1, 9)]
+    checked = Symmetric(language_model={"1905": -1.0}, candidates=200).decide(rows)
+    assert {checked[number].rows[1]["claim"] for number in (1, 2, 3, 4, 6, 7, 8)} == {"It was in 1905."}
+    assert checked[5].reason == UNLIKELY  # whatever takes the place of what is likeliest is less likely
+    allowed = Symmetric(language_model={"1905": -1.0}, candidates=200, rise=1.0).decide(rows)
+    assert len(allowed[5].rows) == 4
+    only_better = Symmetric(language_model={"1905": -1.0}, candidates=200, rise=-0.5).decide(rows)
+    assert {number for number, one in only_better.items() if one.rows} == {1, 2, 3, 4, 6, 7, 8}
+    none_shared = [row(1, "It was in 1901.", "It rained."), row(2, "It was in 1902.", "It was in 1902.")]
+    found = Symmetric(language_model={}, candidates=1).decide(none_shared)
+    assert [found[number].reason for number in (1, 2)] == [NOTHING_SHARED, NOTHING_SHARED]
+
+
+def test_the_worse_text_of_an_exchange_counts(monkeypatch):
+    monkeypatch.setattr(symmetric, "CausalLM", LikesOne)
+    rows = [row(1, "Seen in 1901.", "It was 1901."), row(2, "Seen in 1902.", "It was 1902.")]
+    likely = {"Seen in 1902": -5.0}
+    made = Symmetric(language_model=likely, rise=0.0).decide(rows)
+    assert made[1].reason == UNLIKELY
+    assert len(made[2].rows) == 4
+
+
+def test_no_exchange_to_draw_is_refused():
+    with pytest.raises(FairlabError, match="candidates must be at least 1, not 0"):
+        Symmetric(candidates=0)
 
 
 @pytest.mark.parametrize(

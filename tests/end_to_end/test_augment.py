@@ -488,3 +488,19 @@ def test_ray_gives_the_same_bytes(tmp_path):
     assert augment_here(*GROUPS, *FAST, "shard_rows=50", "output=local") == 0
     assert augment_here(*GROUPS, *FAST, "shard_rows=50", "engine=ray", "num_proc=2", "output=ray") == 0
     assert content(tmp_path / "ray") == content(tmp_path / "local")
+
+
+def test_a_language_model_checks_the_exchanges_of_symmetric(tmp_path, tiny_folders, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pairs = [{"evidence": f"It was in {1900 + k}.", "claim": f"In {1900 + k} it was."} for k in range(1, 13)]
+    write_rows(tmp_path / "pairs.jsonl", [pair | {"label": "SUPPORTS"} for pair in pairs])
+    whole = ["+augmentation=symmetric", "field=[evidence,claim]", "input=pairs.jsonl"]
+    node = "augmentation.language_model"
+    model = [f"backbone@{node}=smollm2", f"{node}.name={tiny_folders['gpt2']}"]
+    model += [f"{node}.{key}=null" for key in ("package", "gguf", "weights_sha256", "max_length")]
+    assert augment_here(*whole, *model, "augmentation.rise=100", "output=all") == 0
+    assert len(rows(tmp_path / "all")) == 48
+    assert augment_here(*whole, *model, "augmentation.rise=-100", "augmentation.others=kept", "output=none") == 0
+    assert [row["claim"] for row in rows(tmp_path / "none")] == [pair["claim"] for pair in pairs]
+    manifest = json.loads((tmp_path / "all" / "manifest.json").read_text())
+    assert str(tiny_folders["gpt2"]) in json.dumps(manifest)
