@@ -1,5 +1,6 @@
 """Tables in the documentation are those the committed records give."""
 
+import csv
 import math
 
 import numpy as np
@@ -327,6 +328,24 @@ def test_p_values_of_the_razor_study_by_holms_method_and_with_examples_resampled
 
 def gains(run, key):
     return list(study.changes(run, key).values())
+
+
+def test_rewriting_puts_the_shortcut_into_other_words():
+    with (study.FOLDER / "ngrams.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    found = {
+        (row["data"], row["ngram"]): (int(row["share"]), int(row["occurrences"]))
+        for row in rows
+        if row["label"] == "REFUTES"
+    }
+    assert [found[data, "no"][1] for data in ("original", "rewritten")] == [322, 138]
+    assert ("rewritten", "never") not in found
+    for data in ("rewritten", "at_random"):
+        assert found[data, "hardly"][0] >= 78
+        assert found[data, "hardly any"][0] > 80
+        assert ("original", "hardly") not in found
+    assert [found["repeated", word][0] for word in ("never", "no")] == [77, 59]
+    assert abs(found["symmetric_kept", "never"][0] - found["original", "never"][0]) <= 1
 
 
 def test_no_setting_of_the_razor_study_reaches_the_goal():

@@ -17,6 +17,13 @@ from fairlab.reporting.reproduction import read_matrix
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
 PROBES = ("probes", "probes_chance")  # the original pairs are in both, and read alike
+XRAYED = {  # data sets of the X-ray
+    "original": "original",
+    "rewritten": "RAZOR (rules, offline)",
+    "at_random": "rules at random",
+    "repeated": "balanced by repeating",
+    "symmetric_kept": "symmetric, others kept",
+}
 CHECKS = {  # of a language model's rewrites
     "equation_13": "equation 13",
     "facts_equation_13": "the same facts, and equation 13",
@@ -86,15 +93,37 @@ def association(kind: str) -> str:
 
 
 def xray() -> str:
-    """What gives the label of the claims away, before and after the rules rewrote them."""
+    """What gives the label of the claims away, as they are and by what was made of them."""
     rows: dict[tuple[str, str], dict[str, Reading]] = {}
     for reading in Record.load(RECORDS / "xray" / "claims").readings:
         rows.setdefault((reading.subset, reading.quantity), {})[reading.phase] = reading
     shown = [
-        [f"{subset}/{quantity}", *(significant(found[phase]) for phase in ("original", "rewritten"))]
+        [f"{subset}/{quantity}", *(significant(found[phase]) for phase in XRAYED)]
         for (subset, quantity), found in rows.items()
     ]
-    return markdown(["reading", "original", "rewritten"], shown)
+    return markdown(["reading", *XRAYED.values()], shown)
+
+
+def ngrams() -> str:
+    """The words and word pairs that give each label away in each data set, strongest first."""
+    with (FOLDER / "ngrams.csv").open(encoding="utf-8", newline="") as lines:
+        read = list(csv.DictReader(lines))
+    labels = sorted({row["label"] for row in read})
+    rows = [
+        [
+            name,
+            *(
+                ", ".join(
+                    f"{row['ngram']} ({row['share']} % of {row['occurrences']})"
+                    for row in read
+                    if (row["data"], row["label"]) == (data, label)
+                )
+                for label in labels
+            ),
+        ]
+        for data, name in XRAYED.items()
+    ]
+    return markdown(["", *labels], rows)
 
 
 def planted_ranking() -> str:
@@ -254,6 +283,7 @@ PAGES = {
         "razor_study": lambda: matrix_table(FOLDER, "study_small", "records/study"),
         "study_data": lambda: association("made"),
         "xray": xray,
+        "ngrams": ngrams,
         "study_seconds": lambda: seconds("study"),
         "razor_fever": lambda: accuracies("experiments/fever_original/seed_42"),
         "razor_nli": lambda: accuracies("experiments/nli_original/seed_42"),

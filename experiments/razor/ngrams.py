@@ -1,0 +1,49 @@
+"""The words and word pairs that give a label away in each data set of an X-ray, found in that data set itself.
+
+    python experiments/razor/ngrams.py RUN OUT
+
+RUN is a run of ``benchmark=shortcuts``; OUT, a file of comma-separated values, gets the strongest eight of every data
+set and label, by local mutual information: the share of their occurrences with the label, and how many there are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+
+from safetensors.numpy import load_file
+
+STRONGEST = 8
+
+
+def strongest(file: Path) -> list[list[str]]:
+    """Rows of a data set: label, n-gram, share in per cent, occurrences; strongest first in every label."""
+    found: dict[str, list[tuple[float, str, float, int]]] = {}
+    for name, values in load_file(file).items():
+        if name.startswith("lmi/"):
+            _, label, ngram = name.split("/", 2)
+            value, share, count = map(float, values)
+            found.setdefault(label, []).append((-value, ngram, 100 * share, int(count)))
+    return [
+        [label, ngram, f"{share:.0f}", str(count)]
+        for label, some in sorted(found.items())
+        for _, ngram, share, count in sorted(some)[:STRONGEST]
+    ]
+
+
+def main() -> None:
+    """Write the file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("out", type=Path)
+    arguments = parser.parse_args()
+    with arguments.out.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["data", "label", "ngram", "share", "occurrences"])
+        for file in sorted((arguments.run / "items").glob("*/shortcuts.safetensors")):
+            writer.writerows([file.parent.name, *row] for row in strongest(file))
+
+
+if __name__ == "__main__":
+    main()
