@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from omegaconf import OmegaConf
 from sklearn.metrics import roc_auc_score
 
 from experiments.razor.tables import read_sheet
@@ -27,8 +28,8 @@ from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.metrics.significance import wilson_interval
 from fairlab.record import Reading, Record
-from fairlab.run.backbone_nodes import backbone_node
 from fairlab.run.build import build
+from fairlab.run.cli import conf_dir
 from fairlab.run.environment import environment
 from fairlab.types import Row
 
@@ -39,7 +40,8 @@ def rises(symmetric: Path, ids: list[str]) -> np.ndarray:
     """Most that the exchange of each row raises the negative log-likelihood of a token, in nats, (N,)."""
     read = dataset_rows(str(symmetric), ["gold_evidence", "text"])
     fields = {row.id: row.fields for row in read if isinstance(row, Row)}
-    model = CausalLM(build(backbone_node("smollm2", {})))
+    node = OmegaConf.load(Path(conf_dir()) / "backbone" / "smollm2.yaml")
+    model = CausalLM(build(OmegaConf.to_container(node)))
     found = []
     for name in ids:
         was, now = fields[f"{name.rsplit('-', 1)[0]}-0"], fields[name]
