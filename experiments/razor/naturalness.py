@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from omegaconf import OmegaConf
+import yaml
 from sklearn.metrics import roc_auc_score
 
 from experiments.razor.tables import read_sheet
@@ -40,8 +40,8 @@ def rises(symmetric: Path, ids: list[str]) -> np.ndarray:
     """Most that the exchange of each row raises the negative log-likelihood of a token, in nats, (N,)."""
     read = dataset_rows(str(symmetric), ["gold_evidence", "text"])
     fields = {row.id: row.fields for row in read if isinstance(row, Row)}
-    node = OmegaConf.load(Path(conf_dir()) / "backbone" / "smollm2.yaml")
-    model = CausalLM(build(OmegaConf.to_container(node)))
+    node = yaml.safe_load((Path(conf_dir()) / "backbone" / "smollm2.yaml").read_text(encoding="utf-8"))
+    model = CausalLM(build(node))
     found = []
     for name in ids:
         was, now = fields[f"{name.rsplit('-', 1)[0]}-0"], fields[name]
