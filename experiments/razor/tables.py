@@ -219,6 +219,16 @@ def sheet(name: str) -> str:
     return markdown(["label", "read", "right", "unproven", "wrong", "natural"], rows)
 
 
+def naturalness() -> str:
+    """How well a small language model tells the exchanges of ``symmetric`` that read naturally from the others."""
+    area, natural = Record.load(RECORDS / "naturalness").readings
+    rows = [
+        ["area under the ROC curve of its rise for rows that read unnaturally", interval(area, 2), str(area.n)],
+        ["natural at a rise of 0.1 or less, %", interval(natural, 0), str(natural.n)],
+    ]
+    return markdown(["", "value", "rows"], rows)
+
+
 def chance_sheet() -> str:
     """What a reader found of claims that rules at random rewrote, by what they changed."""
     found = Counter((row["change"], row["natural"]) for row in read_sheet("chance_sheet"))
@@ -279,6 +289,8 @@ PAGES = {
         "llm_sheet": lambda: sheet("llm_sheet"),
         "llm_checks": llm_checks,
         "symmetric_sheet": lambda: sheet("symmetric_sheet"),
+        "naturalness": naturalness,
+        "symmetric_checked_sheet": lambda: sheet("symmetric_checked_sheet"),
         "crossaug_sheet": lambda: sheet("crossaug_sheet"),
         "razor_study": lambda: matrix_table(FOLDER, "study_small", "records/study"),
         "study_data": lambda: association("made"),
