@@ -4,7 +4,8 @@
 
 RUNS is the folder ``runs`` of ``python -m fairlab.reproduce paper=razor table=study``. OUT gets a ``record.json`` with
 the mean difference over seeds of each method and test set, the run of a seed less that of the original pairs of the
-same seed and as many steps. Its interval and p-value resample seeds and examples, all seeds by the same examples.
+same seed and encoder and as many steps. Its interval and p-value resample seeds and examples, all seeds by the same
+examples.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.over_seeds import arguments_of, compared, finished, record_in, right, save
-from experiments.razor.study import REFERENCES, reference_of
+from experiments.razor.study import BASE_SIZE, REFERENCES, reference_of
 from fairlab.record import Comparison, Record
 
 SETS = {
@@ -40,7 +41,8 @@ def main() -> None:
     arguments = arguments_of(__doc__).parse_args()
     record = record_in(arguments.out, "experiments/razor/paired.py")
     seeds, references = {}, {}
-    for folder in sorted(set(arguments.runs.glob("claims_*")) - {arguments.runs / one for one in REFERENCES.values()}):
+    originals = {arguments.runs / one for one in (*REFERENCES.values(), next(iter(BASE_SIZE)))}
+    for folder in sorted(set(arguments.runs.glob("claims_*")) - originals):
         reference = reference_of(Record.load(next(folder.glob("seed_*/record.json")).parent))
         both = finished(folder, arguments.runs / reference)
         if len(both) > 1:

@@ -20,6 +20,7 @@ AGAIN = RUNS.with_name("claims_float32")  # runs that were made in bfloat16, onc
 SUBTRACTED = "claims_clever"  # validated before anything is subtracted, so what it reaches in the domain is not known
 REFERENCES = {600: "claims_original", 1200: "claims_original_long"}  # trained on the original pairs, by their steps
 REFERENCE = REFERENCES[600]
+BASE_SIZE = {"claims_mpnet_original": "original", "claims_mpnet_repeated": "balanced by repeating"}  # on mpnet
 PAIRED = ("paired_float32", "paired_aflite_symmetric", "paired", "paired_long")
 IN_DOMAIN = "held-out pairs"
 TEST_SETS = {
@@ -68,8 +69,9 @@ def methods() -> dict[str, str]:
 
 
 def reference_of(record: Record) -> str:
-    """The run on the original pairs that takes as many steps."""
-    return REFERENCES[record.config["method"]["steps"]]
+    """The run on the original pairs of the same encoder that takes as many steps."""
+    on_mpnet = "mpnet" in record.config["backbone"]["name"]
+    return next(iter(BASE_SIZE)) if on_mpnet else REFERENCES[record.config["method"]["steps"]]
 
 
 def changes(run: str, key: str, reference: str = "") -> Accuracies:
@@ -112,6 +114,27 @@ def reached() -> str:
             [marked(name, marks_of_runs(found)), f"{data['train_examples']:,}", ", ".join(map(str, records)), *cells]
         )
     return markdown(["trained on", "pairs", "seeds", IN_DOMAIN, *TEST_SETS.values()], rows)
+
+
+def base_size() -> str:
+    """What a base-size encoder reaches, on the original pairs and on balanced ones, and the difference."""
+    rows = [[name, ", ".join(map(str, runs_of(run))), *spread_of(run)] for run, name in BASE_SIZE.items()]
+    last, keys = list(BASE_SIZE)[-1], (IN_DOMAIN, *TEST_SETS)
+    found = [changes(last, key) for key in keys]
+    paired = {one.key: one for one in Record.load(FOLDER / "records" / "paired_mpnet").comparisons}
+    bounds = [paired.get(key.replace("after", last, 1)) for key in keys]
+    mean = [
+        signed(fmean(some.values())) + (f" [{signed(one.low)}, {signed(one.high)}]" if one else "")
+        for some, one in zip(found, bounds, strict=True)
+    ]
+    lists = [list(some.values()) for some in found]
+    rows += [
+        ["difference", "", *mean],
+        ["by seed", "", *(", ".join(map(signed, some)) for some in lists)],
+        ["p over seeds", "", *(f"{p_over_seeds(some):.2f}" for some in lists)],
+        ["detectable", "", *(f"{detectable_mean(stdev(some), len(some)):.1f}" for some in lists)],
+    ]
+    return markdown(["trained on", "seeds", IN_DOMAIN, *TEST_SETS.values()], rows)
 
 
 def differences() -> str:
@@ -186,7 +209,8 @@ def evidence(folder: str) -> str:
     for reading in Record.load(FOLDER / "records" / folder).readings:
         found.setdefault(reading.phase, {}).setdefault(reading.subset, []).append(reading.value)
     rows = [
-        [names()[run], *(f"{fmean(by_variant[name]):.1f}" for name in VARIANTS)] for run, by_variant in found.items()
+        [(names() | BASE_SIZE)[run], *(f"{fmean(of_run[one]):.1f}" for one in VARIANTS)]
+        for run, of_run in found.items()
     ]
     return markdown(["trained on", *VARIANTS.values()], rows)
 

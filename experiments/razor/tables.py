@@ -16,7 +16,7 @@ from fairlab.reporting.reproduction import read_matrix
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
-PROBES = ("probes", "probes_chance")  # the original pairs are in both, and read alike
+PROBES = ("probes", "probes_chance", "probes_checked")  # the original pairs are in each, and read alike
 XRAYED = {  # data sets of the X-ray
     "original": "original",
     "rewritten": "RAZOR (rules, offline)",
@@ -219,6 +219,14 @@ def sheet(name: str) -> str:
     return markdown(["label", "read", "right", "unproven", "wrong", "natural"], rows)
 
 
+def until_gain() -> str:
+    """What the probe by which RAZOR's rounds are to end gains, as the rounds go on."""
+    history = Record.load(RECORDS / "until_gain").history
+    shown = [row for row in history if row["round"] % 5 == 0 or row is history[-1]]
+    gains = [f"{row['gain']:.1f}" for row in shown]
+    return markdown(["rounds", *(f"{row['round']:.0f}" for row in shown)], [["gain of the probe, points", *gains]])
+
+
 def naturalness() -> str:
     """How well a small language model tells the exchanges of ``symmetric`` that read naturally from the others."""
     area, natural = Record.load(RECORDS / "naturalness").readings
@@ -278,6 +286,7 @@ PAGES = {
         "claims_evidence_chance": lambda: study.evidence("without_evidence_chance"),
         "claims_evidence_long": lambda: study.evidence("without_evidence_long"),
         "claims_overlap": study.overlap,
+        "claims_base_size": study.base_size,
         "claims_losses": study.losses,
         "claims_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "claims_rates": lambda: trials(FOLDER / "rates.jsonl"),
@@ -290,6 +299,7 @@ PAGES = {
         "llm_checks": llm_checks,
         "symmetric_sheet": lambda: sheet("symmetric_sheet"),
         "naturalness": naturalness,
+        "until_gain": until_gain,
         "symmetric_checked_sheet": lambda: sheet("symmetric_checked_sheet"),
         "crossaug_sheet": lambda: sheet("crossaug_sheet"),
         "razor_study": lambda: matrix_table(FOLDER, "study_small", "records/study"),
