@@ -365,6 +365,10 @@ def test_what_a_language_model_does_to_the_exchanges_of_symmetric():
         "symmetric_checked/shortcuts/claim_only/gain"
     ]
     assert round(gain, 1) == 8.2
+    checked = {key: gains("claims_symmetric_checked", key) for key in (V02, V01)}
+    assert [round(float(np.mean(some)), 1) for some in checked.values()] == [-1.5, -1.5]
+    assert [round(study.p_over_seeds(some), 2) for some in checked.values()] == [0.12, 0.01]
+    assert round(detectable_mean(float(np.std(checked[V02], ddof=1)), 3), 1) == 3.1
 
 
 def test_no_setting_of_the_razor_study_reaches_the_goal():
@@ -380,6 +384,20 @@ def test_no_setting_of_the_razor_study_reaches_the_goal():
         assert low < detectable_mean(float(np.std(gains(run, V02), ddof=1)), 5) < high
     assert round(np.mean(gains("claims_crossaug", V02))) == -3
     assert round(np.mean(gains("claims_crossaug", study.IN_DOMAIN))) == -4
+
+
+def test_a_base_size_encoder_reads_better_and_gains_nothing_by_balancing():
+    reached = [mean("claims_mpnet_original", key) for key in (study.IN_DOMAIN, V02)]
+    small = [mean(study.REFERENCE, key) for key in (study.IN_DOMAIN, V02)]
+    assert [round(one, 1) for one in reached] == [87.9, 81.5]
+    assert [round(one) for one in small] == [76, 67]
+    assert round(reached[1] - small[1]) == 15
+    task, symmetric = gains("claims_mpnet_repeated", study.IN_DOMAIN), gains("claims_mpnet_repeated", V02)
+    assert len(task) == 3
+    assert round(float(np.mean(symmetric)), 1) == -0.7
+    assert [round(detectable_mean(float(np.std(some, ddof=1)), 3), 1) for some in (task, symmetric)] == [2.1, 3.6]
+    found = Record.load(study.FOLDER / "records" / "without_evidence_mpnet").readings
+    assert [round(one.value) for one in found if one.subset == "no_evidence"] == [57, 52]
 
 
 def losses_of(run, runs):

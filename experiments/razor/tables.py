@@ -287,6 +287,7 @@ PAGES = {
         "claims_evidence_long": lambda: study.evidence("without_evidence_long"),
         "claims_overlap": study.overlap,
         "claims_base_size": study.base_size,
+        "claims_evidence_mpnet": lambda: study.evidence("without_evidence_mpnet"),
         "claims_losses": study.losses,
         "claims_trials": lambda: trials(FOLDER / "trials.jsonl"),
         "claims_rates": lambda: trials(FOLDER / "rates.jsonl"),
