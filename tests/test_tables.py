@@ -1,6 +1,5 @@
 """Tables in the documentation are those the committed records give."""
 
-import csv
 import math
 
 import numpy as np
@@ -337,8 +336,7 @@ def gains(run, key):
 
 
 def test_rewriting_puts_the_shortcut_into_other_words():
-    with (study.FOLDER / "ngrams.csv").open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    rows = razor_tables.read_sheet("ngrams")
     found = {
         (row["data"], row["ngram"]): (int(row["share"]), int(row["occurrences"]))
         for row in rows
@@ -747,17 +745,13 @@ def held_out_changes(arm, reference):
 
     def last(name):
         return {
-            (file.parent.parent.name.removeprefix(name), file.parent.name): [
-                row["validation/perplexity"]
-                for row in Record.load(file.parent).history
-                if "validation/perplexity" in row
-            ][-1]
+            (file.parent.parent.name, file.parent.name): biasers.kept_perplexity(Record.load(file.parent))
             for file in biasers.RECORDS.glob(f"{name}_*/seed_*/record.json")
         }
 
     own, others = last(arm), last(reference)
-    draws = sorted({draw for draw, _ in own})
-    return [np.mean([own[run] - others[run] for run in own if run[0] == draw]) for draw in draws]
+    changes = {run: own[run] - others[(run[0].replace(arm, reference), run[1])] for run in own}
+    return [draw.mean() for draw in biasers.by_draw(changes)]
 
 
 def test_what_the_biasers_page_says_of_stereotypes_beside_other_entries():
@@ -851,7 +845,6 @@ def test_what_the_biasers_page_says_of_the_larger_model():
     assert (race.subset, round(race.difference, 1)) == ("race_color", 0.6)
     assert [round(one, 1) for one in (race.low, race.high)] == [-0.2, 1.6]
     kept = [
-        [row["validation/perplexity"] for row in one.history if "validation/perplexity" in row][-1]
-        for one in (Record.load(biasers.RECORDS / f"qwen_{arm}" / "seed_42") for arm in biasers.LARGER[1:])
+        biasers.kept_perplexity(Record.load(biasers.RECORDS / f"qwen_{arm}" / "seed_42")) for arm in biasers.LARGER[1:]
     ]
     assert [round(f(kept), 1) for f in (min, max)] == [29.2, 29.3]

@@ -30,13 +30,12 @@ def language_models() -> str:
     for folder in sorted(RECORDS.glob("llm_*/seed_*")):
         record = Record.load(folder)
         facts, data = record.provenance, record.provenance["data"]
-        last = [row for row in record.history if "validation/perplexity" in row][-1]
         rows.append(
             [
                 f"{folder.parent.name.replace('llm_', 'LLM ').upper()}, {folder.name.replace('_', ' ')}",
                 data["trained_on"],
                 str(data["made_of_the_sample"]),
-                f"{last['validation/perplexity']:.1f}",
+                f"{kept_perplexity(record):.1f}",
                 f"{facts['wall_seconds']:,.0f}",
                 f"`{facts['revision'][:12]}`",
             ]
@@ -50,6 +49,11 @@ def language_models() -> str:
         "revision",
     ]
     return markdown(header, rows)
+
+
+def kept_perplexity(record: Record) -> float:
+    """Perplexity of the entries that a run held out, after its last step."""
+    return [float(row["validation/perplexity"]) for row in record.history if "validation/perplexity" in row][-1]
 
 
 def mb_index_changes() -> str:

@@ -13,49 +13,39 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import shlex
-import sys
 from pathlib import Path
 
 import numpy as np
-import yaml
 from sklearn.metrics import roc_auc_score
 
+import fairlab
+from experiments.over_seeds import record_in, save
 from experiments.razor.tables import read_sheet
-from fairlab.augmentation.symmetric import Symmetric
+from fairlab.augmentation.symmetric import Symmetric, rises
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.metrics.significance import wilson_interval
-from fairlab.record import Reading, Record
-from fairlab.run.build import build
-from fairlab.run.cli import conf_dir
-from fairlab.run.environment import environment
+from fairlab.record import Reading
 from fairlab.types import Row
 
 RISE = inspect.signature(Symmetric).parameters["rise"].default
 
 
-def rises(symmetric: Path, ids: list[str]) -> np.ndarray:
+def raised(symmetric: Path, ids: list[str]) -> np.ndarray:
     """Most that the exchange of each row raises the negative log-likelihood of a token, in nats, (N,)."""
     read = dataset_rows(str(symmetric), ["gold_evidence", "text"])
     fields = {row.id: row.fields for row in read if isinstance(row, Row)}
-    node = yaml.safe_load((Path(conf_dir()) / "backbone" / "smollm2.yaml").read_text(encoding="utf-8"))
-    model = CausalLM(build(node))
-    found = []
-    for name in ids:
-        was, now = fields[f"{name.rsplit('-', 1)[0]}-0"], fields[name]
-        changed = [pair for pair in zip(was, now, strict=True) if pair[0] != pair[1]]
-        before, after = (model.log_likelihoods(texts).means for texts in zip(*changed, strict=True))
-        found.append(float(np.max(before - after)))
-    return np.array(found)
+    both = [zip(fields[f"{name.rsplit('-', 1)[0]}-0"], fields[name], strict=True) for name in ids]
+    changed = [tuple(zip(*((was, now) for was, now in one if was != now), strict=True)) for one in both]
+    return np.array(rises(CausalLM(fairlab.load("smollm2")), changed))
 
 
-def readings(odd: np.ndarray, raised: np.ndarray) -> list[Reading]:
+def readings(odd: np.ndarray, rise: np.ndarray) -> list[Reading]:
     """The area under the ROC curve, and how many of those at or below the default read naturally."""
     resampled = np.random.default_rng(0).integers(0, len(odd), (2000, len(odd)))
-    bounds = percentile_interval(np.array([roc_auc_score(odd[some], raised[some]) for some in resampled]))
-    area, natural = float(roc_auc_score(odd, raised)), ~odd[raised <= RISE]
+    bounds = percentile_interval(np.array([roc_auc_score(odd[some], rise[some]) for some in resampled]))
+    area, natural = float(roc_auc_score(odd, rise)), ~odd[rise <= RISE]
     low, high = (100.0 * bound for bound in wilson_interval(int(natural.sum()), len(natural)))
     share = 100.0 * float(natural.mean())
     return [
@@ -70,16 +60,11 @@ def main() -> None:
     parser.add_argument("symmetric", type=Path)
     parser.add_argument("out", type=Path)
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    record = Record(arguments.out, {}, shlex.join(["python", *sys.argv]))
+    record = record_in(arguments.out, "experiments/razor/naturalness.py")
     sheet = read_sheet("symmetric_sheet")
     odd = np.array([row["natural"] == "no" for row in sheet])
-    record.readings = readings(odd, rises(arguments.symmetric, [row["id"] for row in sheet]))
-    record.provenance |= environment()
-    record.status = "finished"
-    record.save()
-    for one in record.readings:
-        print(one.key, round(one.value, 3), one.n)
+    record.readings = readings(odd, raised(arguments.symmetric, [row["id"] for row in sheet]))
+    save(record, {})
 
 
 if __name__ == "__main__":

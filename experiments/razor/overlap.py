@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
-import sys
 from pathlib import Path
 
 import numpy as np
 
+from experiments.over_seeds import record_in, save
 from experiments.razor.paired import SETS
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import CLAIMS
 from fairlab.data.stream.manifest import NAME, dataset_rows
 from fairlab.metrics.bootstrap import mean_draws, percentile_interval
-from fairlab.record import Reading, Record
-from fairlab.run.environment import environment
+from fairlab.record import Reading
 from fairlab.types import Row
 
 WORD = re.compile(r"\w+")
@@ -49,8 +47,7 @@ def main() -> None:
     parser.add_argument("pairs", type=Path)
     parser.add_argument("out", type=Path)
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    record = Record(arguments.out, {}, shlex.join(["python", *sys.argv]))
+    record = record_in(arguments.out, "experiments/razor/overlap.py")
     for place in sorted([*arguments.pairs.glob("*.jsonl"), *(one.parent for one in arguments.pairs.glob("*/" + NAME))]):
         rows = [one for one in dataset_rows(str(place), ["gold_evidence", "text"]) if isinstance(one, Row)]
         record.readings.append(reading(place.stem, [(*row.fields, row.extra["label"]) for row in rows]))
@@ -59,11 +56,7 @@ def main() -> None:
         record.readings.append(
             reading(task, [(one.first, str(one.second), CLAIMS[int(one.label)]) for one in examples])
         )
-    record.provenance |= environment()
-    record.status = "finished"
-    record.save()
-    for one in record.readings:
-        print(one.key, round(one.value, 1))
+    save(record, {})
 
 
 if __name__ == "__main__":

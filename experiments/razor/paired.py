@@ -13,7 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.over_seeds import arguments_of, compared, finished, record_in, right, save
-from experiments.razor.study import BASE_SIZE, REFERENCES, reference_of
+from experiments.razor.study import ORIGINALS, reference_of
 from fairlab.record import Comparison, Record
 
 SETS = {
@@ -41,8 +41,7 @@ def main() -> None:
     arguments = arguments_of(__doc__).parse_args()
     record = record_in(arguments.out, "experiments/razor/paired.py")
     seeds, references = {}, {}
-    originals = {arguments.runs / one for one in (*REFERENCES.values(), next(iter(BASE_SIZE)))}
-    for folder in sorted(set(arguments.runs.glob("claims_*")) - originals):
+    for folder in sorted(set(arguments.runs.glob("claims_*")) - {arguments.runs / one for one in ORIGINALS}):
         reference = reference_of(Record.load(next(folder.glob("seed_*/record.json")).parent))
         both = finished(folder, arguments.runs / reference)
         if len(both) > 1:

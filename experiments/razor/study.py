@@ -20,8 +20,9 @@ AGAIN = RUNS.with_name("claims_float32")  # runs that were made in bfloat16, onc
 SUBTRACTED = "claims_clever"  # validated before anything is subtracted, so what it reaches in the domain is not known
 REFERENCES = {600: "claims_original", 1200: "claims_original_long"}  # trained on the original pairs, by their steps
 REFERENCE = REFERENCES[600]
-BASE_SIZE = {"claims_mpnet_original": "original", "claims_mpnet_repeated": "balanced by repeating"}  # on mpnet
-PAIRED = ("paired_float32", "paired_aflite_symmetric", "paired", "paired_long")
+ON_MPNET = "claims_mpnet_original"
+ORIGINALS = (*REFERENCES.values(), ON_MPNET)
+PAIRED = ("paired_float32", "paired_aflite_symmetric", "paired", "paired_long", "paired_mpnet")
 IN_DOMAIN = "held-out pairs"
 TEST_SETS = {
     "after/fever_symmetric/test/accuracy": "FEVER-Symmetric v0.2",
@@ -58,20 +59,20 @@ def accuracies(run: str, key: str, runs: Path = RUNS) -> Accuracies:
     return {seed: record.metrics()[key] for seed, record in records.items()}
 
 
-def names() -> dict[str, str]:
-    """Names of the study's methods by their run's id, the original first."""
-    return {row.run: row.name for row in read_matrix(FOLDER / "matrix.yaml", "quickstart").tables["study"].rows}
+def names(table: str = "study") -> dict[str, str]:
+    """Names of the methods of a table by their run's id, the original first."""
+    return {row.run: row.name for row in read_matrix(FOLDER / "matrix.yaml", "quickstart").tables[table].rows}
 
 
-def methods() -> dict[str, str]:
+def methods(table: str = "study") -> dict[str, str]:
     """Names of those that have runs."""
-    return {run: name for run, name in names().items() if runs_of(run)}
+    return {run: name for run, name in names(table).items() if runs_of(run)}
 
 
 def reference_of(record: Record) -> str:
     """The run on the original pairs of the same encoder that takes as many steps."""
     on_mpnet = "mpnet" in record.config["backbone"]["name"]
-    return next(iter(BASE_SIZE)) if on_mpnet else REFERENCES[record.config["method"]["steps"]]
+    return ON_MPNET if on_mpnet else REFERENCES[record.config["method"]["steps"]]
 
 
 def changes(run: str, key: str, reference: str = "") -> Accuracies:
@@ -101,10 +102,10 @@ def longer() -> str:
     return markdown(["steps", IN_DOMAIN, *TEST_SETS.values()], rows)
 
 
-def reached() -> str:
+def reached(table: str = "study") -> str:
     """A row for each method: its pairs, and its accuracies as mean and standard deviation over seeds."""
     rows = []
-    for run, name in methods().items():
+    for run, name in methods(table).items():
         records = runs_of(run)
         data = next(iter(records.values())).provenance["data"]
         cells = spread_of(run)
@@ -116,38 +117,17 @@ def reached() -> str:
     return markdown(["trained on", "pairs", "seeds", IN_DOMAIN, *TEST_SETS.values()], rows)
 
 
-def base_size() -> str:
-    """What a base-size encoder reaches, on the original pairs and on balanced ones, and the difference."""
-    rows = [[name, ", ".join(map(str, runs_of(run))), *spread_of(run)] for run, name in BASE_SIZE.items()]
-    last, keys = list(BASE_SIZE)[-1], (IN_DOMAIN, *TEST_SETS)
-    found = [changes(last, key) for key in keys]
-    paired = {one.key: one for one in Record.load(FOLDER / "records" / "paired_mpnet").comparisons}
-    bounds = [paired.get(key.replace("after", last, 1)) for key in keys]
-    mean = [
-        signed(fmean(some.values())) + (f" [{signed(one.low)}, {signed(one.high)}]" if one else "")
-        for some, one in zip(found, bounds, strict=True)
-    ]
-    lists = [list(some.values()) for some in found]
-    rows += [
-        ["difference", "", *mean],
-        ["by seed", "", *(", ".join(map(signed, some)) for some in lists)],
-        ["p over seeds", "", *(f"{p_over_seeds(some):.2f}" for some in lists)],
-        ["detectable", "", *(f"{detectable_mean(stdev(some), len(some)):.1f}" for some in lists)],
-    ]
-    return markdown(["trained on", "seeds", IN_DOMAIN, *TEST_SETS.values()], rows)
-
-
-def differences() -> str:
+def differences(table: str = "study") -> str:
     """What each method changes: on average with an interval, by seed, tested over seeds, and what could be found."""
     records = [Record.load(FOLDER / "records" / name) for name in PAIRED]
     paired = {
         (one.key, *record.provenance["seeds"][one.phase]): one for record in records for one in record.comparisons
     }
     rows = []
-    for run, name in methods().items():
+    for run, name in methods(table).items():
         for key, title in {IN_DOMAIN: IN_DOMAIN, **TEST_SETS}.items():
             found = changes(run, key)
-            if run in REFERENCES.values() or len(found) < 2:
+            if run in ORIGINALS or len(found) < 2:
                 continue
             values, p = list(found.values()), p_over_seeds(list(found.values()))
             one = paired.get((key.replace("after", run, 1), *found))  # of just these seeds
@@ -209,7 +189,7 @@ def evidence(folder: str) -> str:
     for reading in Record.load(FOLDER / "records" / folder).readings:
         found.setdefault(reading.phase, {}).setdefault(reading.subset, []).append(reading.value)
     rows = [
-        [(names() | BASE_SIZE)[run], *(f"{fmean(of_run[one]):.1f}" for one in VARIANTS)]
+        [(names() | names("study_mpnet"))[run], *(f"{fmean(of_run[one]):.1f}" for one in VARIANTS)]
         for run, of_run in found.items()
     ]
     return markdown(["trained on", *VARIANTS.values()], rows)

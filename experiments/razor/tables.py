@@ -106,8 +106,7 @@ def xray() -> str:
 
 def ngrams() -> str:
     """The words and word pairs that give each label away in each data set, strongest first."""
-    with (FOLDER / "ngrams.csv").open(encoding="utf-8", newline="") as lines:
-        read = list(csv.DictReader(lines))
+    read = read_sheet("ngrams")
     labels = sorted({row["label"] for row in read})
     rows = [
         [
@@ -180,7 +179,7 @@ def probes(untouched: str) -> str:
 
 
 def read_sheet(name: str) -> list[dict[str, str]]:
-    """Rows of a sheet that was read."""
+    """Rows of a sheet that was read, or of another file of comma-separated values beside this one."""
     with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -286,7 +285,8 @@ PAGES = {
         "claims_evidence_chance": lambda: study.evidence("without_evidence_chance"),
         "claims_evidence_long": lambda: study.evidence("without_evidence_long"),
         "claims_overlap": study.overlap,
-        "claims_base_size": study.base_size,
+        "claims_base_size": lambda: study.reached("study_mpnet"),
+        "claims_base_size_differences": lambda: study.differences("study_mpnet"),
         "claims_evidence_mpnet": lambda: study.evidence("without_evidence_mpnet"),
         "claims_losses": study.losses,
         "claims_trials": lambda: trials(FOLDER / "trials.jsonl"),

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from random import Random
 from typing import Any, Literal
 
@@ -166,19 +167,14 @@ class Symmetric(Planned):
     def _likeliest(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> list[Exchange | None]:
         """Of every row the exchange that the language model finds oddest by least; None above ``rise``."""
         assert self.model is not None
-        texts = [text for row, some in zip(rows, offered, strict=True) if some for text in row.fields]
-        texts += [text for some in offered for one in some for text in (one.evidence, one.claim)]
-        texts = list(dict.fromkeys(texts))
-        found = self.model.log_likelihoods(texts, progress="exchanges read").means
-        likelihood = dict(zip(texts, found, strict=True))
+        pairs = [
+            (row.fields, (one.evidence, one.claim)) for row, some in zip(rows, offered, strict=True) for one in some
+        ]
+        found = iter(rises(self.model, pairs))
         best = []
-        for row, some in zip(rows, offered, strict=True):
-            was_evidence, was_claim = (likelihood[text] for text in row.fields) if some else (0.0, 0.0)
-            rises = {
-                one: max(was_evidence - likelihood[one.evidence], was_claim - likelihood[one.claim]) for one in some
-            }
-            least = min(rises, key=rises.__getitem__, default=None)
-            best.append(None if least is None or rises[least] > self.rise else least)
+        for some in offered:
+            least, one = min(((next(found), one) for one in some), key=lambda each: each[0], default=(inf, None))
+            best.append(one if least <= self.rise else None)
         return best
 
     def _quadruple(self, row: Row, made: Exchange) -> Iterator[dict[str, Any]]:
@@ -206,6 +202,18 @@ def found_terms(rows: Sequence[Row]) -> list[list[Term]]:
         numbers = [Term(one, f"number of {len(one)} that begins with {one[0]}") for one in NUMBER.findall(doc.text)]
         found.append(list(dict.fromkeys([*names, *numbers])))
     return found
+
+
+def rises(model: CausalLM, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[float]:
+    """Most that each exchange raises the negative log-likelihood of a token in one of its texts, in nats.
+
+    Args:
+        model: a causal LM.
+        pairs: the texts as they were and the same ones with the exchange.
+    """
+    texts = [text for pair in pairs for some in pair for text in some]
+    likelihood = dict(zip(texts, model.log_likelihoods(texts, progress="exchanges read").means, strict=True))
+    return [max(float(likelihood[was] - likelihood[now]) for was, now in zip(*pair, strict=True)) for pair in pairs]
 
 
 def _exchanged(evidence: str, claim: str, old: str, new: str) -> tuple[str, str] | None:
