@@ -10,7 +10,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 from fairlab.record import without_secrets
-from fairlab.reporting.browsing import browse, view_page
+from fairlab.reporting.view.browsing import browse, view_page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)")

@@ -70,9 +70,9 @@ def report(run: Path, folder: Path) -> Path:
 
 def sweep(folder: Path) -> Path:
     """The page of a sweep over beta."""
-    from fairlab.reporting.sweep import write_sweep
-    from fairlab.results.grouping import headlines
-    from fairlab.results.runs import read_runs
+    from fairlab.reporting.many_runs.sweep import write_sweep
+    from fairlab.reporting.tables.grouping import headlines
+    from fairlab.reporting.tables.runs import read_runs
 
     runs = folder / "beta"
     for name in ("beta_0", "beta_0.5", "seed_42", "seed_43", "seed_44", "beta_1.5"):
@@ -83,8 +83,8 @@ def sweep(folder: Path) -> Path:
 
 def reproduction(folder: Path) -> Path:
     """The page of a reproduced paper."""
-    from fairlab.reporting.reproduction import cells, read_matrix
-    from fairlab.reporting.study import write_study
+    from fairlab.reporting.many_runs.reproduction import cells, read_matrix
+    from fairlab.reporting.many_runs.study import write_study
     from fairlab.reproduce import finished_records
 
     matrix = read_matrix(EXPERIMENTS / "ccd/matrix.yaml", "quickstart")

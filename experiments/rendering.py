@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlab.record import Reading, Record
-from fairlab.reporting.reproduction import (
+from fairlab.reporting.many_runs.reproduction import (
     Cell,
     Matrix,
     Table,

@@ -1,6 +1,6 @@
 """``python -m fairlab NAME ...``: the console script, where it is not on the path."""
 
-from fairlab.run.console import main
+from fairlab.run.command_line.console import main
 
 if __name__ == "__main__":
     main()

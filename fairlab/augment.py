@@ -8,13 +8,13 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from fairlab.plans.running import augment_rows, refuse_unplanned
 from fairlab.record import Record
-from fairlab.run import cli
+from fairlab.run.augmenting.running import augment_rows, refuse_unplanned
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.folders import plain_config
 from fairlab.run.job import job
-from fairlab.run.pipes import quiet_when_unread
-from fairlab.run.schema import refuse_misfits
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="augment")

@@ -17,16 +17,16 @@ from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import device, rank
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Note, Record
-from fairlab.run import cli
-from fairlab.run.backbone_nodes import SETTINGS, backbone_node
-from fairlab.run.build import build, build_benchmarks
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.config.backbone_nodes import SETTINGS, backbone_node
+from fairlab.run.config.build import build, build_benchmarks
+from fairlab.run.config.shortened import lowered, shortening_notes
 from fairlab.run.environment import environment
 from fairlab.run.folders import sweep_of
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import build_loggers, finish_loggers
-from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.pushing import push_model, refuse_push
-from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
@@ -128,7 +128,7 @@ def measure_named(
 
 def notes_of_training(model: Path) -> list[Note]:
     """What must be said of a model that is a run's; nothing of others."""
-    from fairlab.results.marks import training_notes
+    from fairlab.reporting.tables.marks import training_notes
 
     return training_notes(Record.load(model)) if (model / "record.json").is_file() else []
 

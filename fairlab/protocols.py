@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # torch is imported where it is used: --help answers at once
     from fairlab.text.fingerprints import Fingerprints
     from fairlab.types import Group, Made, Row
 
-ROW_BY_ROW = "fairlab.plans.row_by_row.RowByRow"
+ROW_BY_ROW = "fairlab.run.augmenting.row_by_row.RowByRow"
 
 
 class Method(Protocol):

@@ -7,12 +7,12 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.reporting.sweep import report_sweep
-from fairlab.results.folder_tables import write_tables
-from fairlab.results.runs import read_runs
-from fairlab.run import cli
-from fairlab.run.pipes import quiet_when_unread
-from fairlab.run.schema import refuse_misfits
+from fairlab.reporting.many_runs.sweep import report_sweep
+from fairlab.reporting.tables.folder_tables import write_tables
+from fairlab.reporting.tables.runs import read_runs
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.config.schema import refuse_misfits
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="report")

@@ -17,10 +17,12 @@ from omegaconf import DictConfig
 
 from fairlab.files import write_whole
 from fairlab.record import Record
-from fairlab.reporting.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
-from fairlab.run import cli
-from fairlab.run.build import plain
-from fairlab.run.matrix_jobs import (
+from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.config.build import plain
+from fairlab.run.config.schema import refuse_misfits
+from fairlab.run.launch.matrix_jobs import (
     RunOfSeed,
     commands_of,
     data_of,
@@ -33,8 +35,6 @@ from fairlab.run.matrix_jobs import (
     state_of,
     takes_over,
 )
-from fairlab.run.pipes import quiet_when_unread
-from fairlab.run.schema import refuse_misfits
 from fairlab.types import FairlabError
 
 EXPERIMENTS = Path("experiments")
@@ -72,8 +72,8 @@ def reproduce(config: DictConfig) -> None:
     if config.dry_run:
         return
     failed = run_and_say(jobs, matrix, output, plain(config.launcher))
-    from fairlab.reporting.study import write_study
-    from fairlab.results.folder_tables import write_tables
+    from fairlab.reporting.many_runs.study import write_study
+    from fairlab.reporting.tables.folder_tables import write_tables
 
     records = finished_records(output / "runs", matrix)
     normalise(matrix, records)
@@ -112,9 +112,9 @@ def matrix_file(paper: str) -> Path:
 
 def plan_of_paper(matrix: Matrix, jobs: Sequence[RunOfSeed], output: Path, *, calibrate: bool) -> str:
     """What the runs of a matrix and the data that they train on need and take; runs of several seeds are said once."""
-    from fairlab.planning.plan import RunPlan, plan_text
-    from fairlab.planning.sizes import ModelSize
     from fairlab.run.planned import devices, planned
+    from fairlab.run.planning.plan import RunPlan, plan_text
+    from fairlab.run.planning.sizes import ModelSize
 
     seeds = Counter(run for run, _ in jobs)
     used = dict.fromkeys(name for run in seeds for name in data_of(run, matrix))
@@ -176,7 +176,7 @@ def readable(folder: Path) -> Record | None:
 
 def normalise(matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> None:
     """Add the normalised mb-index to the runs of each table that has it and whose runs are all finished."""
-    from fairlab.reporting.mb_index import NORMALISED, add_normalised
+    from fairlab.reporting.many_runs.mb_index import NORMALISED, add_normalised
 
     for table in matrix.tables.values():
         if NORMALISED in table.columns:

@@ -13,10 +13,10 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab import __version__
-from fairlab.run import cli
-from fairlab.run.build import plain
-from fairlab.run.pipes import quiet_when_unread
-from fairlab.run.schema import refuse_misfits
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.config.build import plain
+from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.scoring import load_columns, model_folder
 from fairlab.types import FairlabError
 
@@ -41,7 +41,7 @@ def score(config: DictConfig) -> None:
             is there already.
     """
     from fairlab.data.stream.rows import read_rows, stdin_rows
-    from fairlab.ensemble.parts import Parts
+    from fairlab.methods.safety_ensemble.exported.parts import Parts
 
     refuse_misfits("score", config)
     output, folder = Path(config.output), model_folder(Path(config.model))
@@ -66,8 +66,8 @@ def score(config: DictConfig) -> None:
 
 def _facts(config: DictConfig, folder: Path) -> dict[str, Any]:
     """What decides on the scores beside the rows."""
-    from fairlab.ensemble.trust import DESCRIPTION, read_description
     from fairlab.files import sha256
+    from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, read_description
 
     read_description(folder)
     return {

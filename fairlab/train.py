@@ -15,23 +15,23 @@ from fairlab.benchmarks.runner import add, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
-from fairlab.plans.building import build_applied
-from fairlab.plans.running import made_folder
 from fairlab.protocols import Planned
 from fairlab.record import Note, Record
-from fairlab.run import cli
-from fairlab.run.build import build, build_benchmarks, build_with_some, parameters_of, plain
+from fairlab.run.augmenting.building import build_applied
+from fairlab.run.augmenting.running import made_folder
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.config.build import build, build_benchmarks, build_with_some, parameters_of, plain
+from fairlab.run.config.shortened import lowered, shortening_notes
+from fairlab.run.config.values import target_of
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
 from fairlab.run.further import facts_after_fitting, further_methods
 from fairlab.run.job import job, refuse_changed_inputs
 from fairlab.run.loggers import finish_loggers
-from fairlab.run.pipes import quiet_when_unread
 from fairlab.run.pushing import push_model, refuse_push
-from fairlab.run.shortened import lowered, shortening_notes
 from fairlab.run.starting import announce_backbone, starting_point
 from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, slow_precision, throughput
-from fairlab.run.values import target_of
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
@@ -54,7 +54,7 @@ def work(config: DictConfig, record: Record) -> None:
 
         from fairlab.benchmarks.axes import follow_axes
         from fairlab.reporting.report import write_report
-        from fairlab.results.marks import training_notes
+        from fairlab.reporting.tables.marks import training_notes
         from fairlab.run.checkpoints import History
 
         quieten()

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from fairlab.files import write_whole
 from fairlab.record import without_secrets
-from fairlab.reporting.browsing import MOST_WHOLE, Browser, browse, view_page
-from fairlab.reporting.serving import LOCAL, server
-from fairlab.run.cli import explain, stop
-from fairlab.run.pipes import quiet_when_unread
+from fairlab.reporting.view.browsing import MOST_WHOLE, Browser, browse, view_page
+from fairlab.reporting.view.serving import LOCAL, server
+from fairlab.run.command_line.cli import explain, stop
+from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.types import FairlabError
 
 

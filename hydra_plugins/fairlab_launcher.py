@@ -1,4 +1,4 @@
-"""Hydra's side of fairlab's launchers: every job of a sweep is a process of its own; see :mod:`fairlab.run.jobs`.
+"""Hydra's side of fairlab's launchers: each job of a sweep is its own process; see :mod:`fairlab.run.launch.jobs`.
 
 Hydra takes launchers from the package ``hydra_plugins`` alone, and imports what lies there at every start, so this
 module imports the rest of fairlab only when a sweep begins.
@@ -20,8 +20,8 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 if TYPE_CHECKING:
-    from fairlab.run.jobs import Job
-    from fairlab.run.sweeps import SweepRun
+    from fairlab.run.launch.jobs import Job
+    from fairlab.run.launch.sweeps import SweepRun
 
 # Of the command of a sweep, what the command of one run does not repeat.
 OF_SWEEP = re.compile(r"\+?(launcher\b|output=)|hydra[./](mode|launcher|sweep|sweeper|run)\b")
@@ -53,7 +53,7 @@ class FairlabLauncher(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Run the jobs; one that fails is returned as such and stops no other."""
-        from fairlab.run.sweeps import launch
+        from fairlab.run.launch.sweeps import launch
 
         sweep = Path(self.config.hydra.sweep.dir)
         runs, returns = [], []
@@ -77,8 +77,8 @@ class FairlabLauncher(Launcher):
 def sweep_run(config: DictConfig, overrides: Sequence[str], sweep: Path) -> SweepRun:
     """A run of a sweep from its composed configuration and its overrides."""
     from fairlab.run.folders import plain_config
-    from fairlab.run.jobs import Job
-    from fairlab.run.sweeps import SweepRun
+    from fairlab.run.launch.jobs import Job
+    from fairlab.run.launch.sweeps import SweepRun
 
     folder = sweep / str(config.hydra.sweep.subdir)
     given = [one for one in (*overrides, *config.hydra.overrides.hydra) if not OF_SWEEP.match(one)]

@@ -22,7 +22,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.backbones.loading import load_backbone
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.stereoset import read_stereoset
 from harness import interleaved_seconds, machine, results
 

@@ -24,7 +24,7 @@ from transformers import BertConfig, BertModel
 from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.data.groups import read_groups
 from fairlab.losses.ccd import bias_loss
-from fairlab.planning.work import training_flops
+from fairlab.run.planning.work import training_flops
 from harness import machine, matmul_peak, results, wait_for
 
 RESULTS = results("gpu_check")

@@ -28,7 +28,7 @@ from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.benchmarks.crows_pairs import NANGIA, positions_to_score
 from fairlab.benchmarks.stereoset import INTRA, word_probabilities
 from fairlab.data.published.crows_pairs import CrowsPair, read_crows_pairs
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.stereoset import BLANK, StereoSetItem, read_stereoset
 from harness import interleaved_seconds, machine, matmul_peak, results
 

@@ -24,7 +24,7 @@ from fairlab.backbones.backbone import Backbone, pad
 from fairlab.data.corpus import TextBatch
 from fairlab.data.packed import PackedText
 from fairlab.data.preparing import stream_paragraphs
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.text import SENTENCE_END
 from fairlab.methods.mlm import MLM, mask_tokens
 from harness import interleaved_seconds, machine, results

@@ -25,7 +25,7 @@ from rapidfuzz.distance import Levenshtein
 from rouge_score import rouge_scorer
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.rules import RuleRewriter
+from fairlab.rewriting.english.rules import RuleRewriter
 from harness import machine, results
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments" / "rewriting"))

@@ -24,11 +24,11 @@ import spacy
 
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.everybody import WholeText
+from fairlab.rewriting.english.everybody import WholeText
+from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.perturbable_words import PerturbableWords
-from fairlab.rewriting.rules import RuleRewriter
 from fairlab.text.pipeline import MODELS, load_pipeline
-from fairlab.text.syntax import Syntax
 from harness import machine, results
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

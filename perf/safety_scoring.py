@@ -28,8 +28,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairlab.ensemble.columns import Columns
-from fairlab.ensemble.scoring import score_stream
+from fairlab.methods.safety_ensemble.exported.columns import Columns
+from fairlab.methods.safety_ensemble.exported.scoring import score_stream
 from fairlab.run.scoring import load_columns
 from harness import machine, results
 from safety_sources import texts_of

@@ -28,13 +28,13 @@ import torch
 from torch import nn
 
 from fairlab.data.safety import read_safety
-from fairlab.ensemble.bilstm import LENGTH, OUTPUTS, TEXTS, BiLSTM
-from fairlab.ensemble.columns import Columns
-from fairlab.ensemble.export import Ensemble, load_ensemble, save_ensemble
-from fairlab.ensemble.model import HarmModel
-from fairlab.ensemble.pairing import paired_logistic
-from fairlab.ensemble.passes import Trainer
-from fairlab.ensemble.sources import Profanity, Sentiment, Sources
+from fairlab.methods.safety_ensemble.exported.columns import Columns
+from fairlab.methods.safety_ensemble.exported.export import Ensemble, load_ensemble, save_ensemble
+from fairlab.methods.safety_ensemble.model import HarmModel
+from fairlab.methods.safety_ensemble.pairing import paired_logistic
+from fairlab.methods.safety_ensemble.passes import Trainer
+from fairlab.methods.safety_ensemble.sources.bilstm import LENGTH, OUTPUTS, TEXTS, BiLSTM
+from fairlab.methods.safety_ensemble.sources.sources import Profanity, Sentiment, Sources
 from harness import machine, results
 
 RESULTS = results("safety_sources")

@@ -20,10 +20,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from fairlab.ensemble.export import save_ensemble
-from fairlab.ensemble.portable import write_sources
-from fairlab.ensemble.sources import Sources
-from fairlab.run.build import build
+from fairlab.methods.safety_ensemble.exported.export import save_ensemble
+from fairlab.methods.safety_ensemble.exported.portable import write_sources
+from fairlab.methods.safety_ensemble.sources.sources import Sources
+from fairlab.run.config.build import build
 from harness import machine, results
 from safety_sources import ensemble_of, texts_of
 

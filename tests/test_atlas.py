@@ -10,10 +10,10 @@ import yaml
 from experiments.atlas import tables
 from fairlab.record import Comparison, NotRun, Reading, Record
 from fairlab.reporting.headlines import key
+from fairlab.reporting.many_runs.reproduction import read_matrix
 from fairlab.reporting.page import BETTER, WORSE
 from fairlab.reporting.questions import shifts
-from fairlab.reporting.reproduction import read_matrix
-from fairlab.run.composing import composed
+from fairlab.run.config.composing import composed
 from fairlab.run.folders import plain_config
 
 ROOT = Path(__file__).parents[1]

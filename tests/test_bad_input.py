@@ -28,14 +28,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fairlab.ensemble.export import save_ensemble
-from fairlab.ensemble.model import HarmModel
-from fairlab.ensemble.sources import Sentiment, Sources
+from fairlab.methods.safety_ensemble.exported.export import save_ensemble
+from fairlab.methods.safety_ensemble.model import HarmModel
+from fairlab.methods.safety_ensemble.sources.sources import Sentiment, Sources
 from fairlab.record import Record
-from fairlab.run import cli, console
-from fairlab.run.console import OWN
+from fairlab.run.command_line import cli, console
+from fairlab.run.command_line.console import OWN
+from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.job import job
-from fairlab.run.schema import refuse_misfits
 from tests.conftest import make_groups, row, write_rows
 from tests.damaged_models import OF_A_MODEL, OF_SENTENCE_TRANSFORMERS, copied
 
@@ -83,7 +83,9 @@ def inputs(tmp_path_factory, tiny_folders):
     features = np.random.default_rng(0).random((20, 4))
     model = HarmModel([pipeline.fit(features, features[:, 0] > 0.5)], 1.0, 0.0)
     save_ensemble({"hate": model}, Sources([Sentiment()]), folder / "ensemble")
-    (folder / "ensemble" / "sources.yaml").write_text("sentiment: {_target_: fairlab.ensemble.sources.Sentiment}\n")
+    (folder / "ensemble" / "sources.yaml").write_text(
+        "sentiment: {_target_: fairlab.methods.safety_ensemble.sources.sources.Sentiment}\n"
+    )
     return folder
 
 

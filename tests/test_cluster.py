@@ -9,7 +9,7 @@ import yaml
 
 from experiments.cluster import answers, data, matrices, simulate, tables
 from fairlab.record import Record
-from fairlab.reporting.reproduction import read_matrix
+from fairlab.reporting.many_runs.reproduction import read_matrix
 
 NO_ROW = {"no row of the paper", "no column of the paper", "the paper has no groups written out"}
 

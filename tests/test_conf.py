@@ -11,9 +11,9 @@ from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from fairlab.data.published.tasks import find_task
-from fairlab.run.cli import choices, conf_dir, groups
+from fairlab.run.command_line.cli import choices, conf_dir, groups
+from fairlab.run.config.schema import KEYS, refuse_misfits
 from fairlab.run.folders import plain_config
-from fairlab.run.schema import KEYS, refuse_misfits
 from fairlab.run.trainer import parts_of_a_step
 
 EXPERIMENTS = choices("experiment")

@@ -15,8 +15,8 @@ from omegaconf import OmegaConf
 
 from fairlab.data.counterfactual import CounterfactualData
 from fairlab.run import dashboard
-from fairlab.run.cli import choices, conf_dir
-from fairlab.run.schema import refuse_misfits
+from fairlab.run.command_line.cli import choices, conf_dir
+from fairlab.run.config.schema import refuse_misfits
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 

@@ -11,10 +11,10 @@ import pytest
 
 from fairlab.backbones.loading import EMBEDDED, find_weights
 from fairlab.benchmarks.perturber import PerturberQuality
-from fairlab.ensemble.bilstm import BiLSTM
-from fairlab.ensemble.forest import SafetyEnsemble
-from fairlab.ensemble.sources import Profanity, Sentiment
-from fairlab.ensemble.trust import load_fitted
+from fairlab.methods.safety_ensemble.exported.trust import load_fitted
+from fairlab.methods.safety_ensemble.forest import SafetyEnsemble
+from fairlab.methods.safety_ensemble.sources.bilstm import BiLSTM
+from fairlab.methods.safety_ensemble.sources.sources import Profanity, Sentiment
 from fairlab.metrics.agreement import annotator_agreement
 from fairlab.metrics.rewriting import _bleu, _rouge, bleu_counts, rouge_2
 from fairlab.record import Record

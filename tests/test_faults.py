@@ -9,8 +9,8 @@ import torch
 
 from fairlab.benchmarks.runner import EVERYTHING, items_file, measure
 from fairlab.record import Outcome, Reading, Record
-from fairlab.run import cli
 from fairlab.run.checkpoints import checkpoint_is_intact, newest_intact
+from fairlab.run.command_line import cli
 from fairlab.types import FairlabError
 
 
@@ -73,8 +73,8 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(number):
 
 
 def test_a_damaged_cache_of_scores_is_named(tmp_path):
-    from fairlab.ensemble.cache import ScoreCache
-    from fairlab.ensemble.sources import Sentiment
+    from fairlab.methods.safety_ensemble.sources.cache import ScoreCache
+    from fairlab.methods.safety_ensemble.sources.sources import Sentiment
 
     path = tmp_path / "scores"
     cache = ScoreCache(path)

@@ -25,17 +25,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from fairlab.backbones.loading import load_backbone
-from fairlab.ensemble.export import save_ensemble
-from fairlab.ensemble.model import HarmModel
-from fairlab.ensemble.moderation import Moderation
-from fairlab.ensemble.sources import Sentiment, Sources
-from fairlab.run.backbone_nodes import backbone_node
-from fairlab.run.build import build
+from fairlab.methods.safety_ensemble.exported.export import save_ensemble
+from fairlab.methods.safety_ensemble.model import HarmModel
+from fairlab.methods.safety_ensemble.sources.moderation import Moderation
+from fairlab.methods.safety_ensemble.sources.sources import Sentiment, Sources
+from fairlab.run.config.backbone_nodes import backbone_node
+from fairlab.run.config.build import build
 from fairlab.run.scoring import load_with_sources
 from fairlab.types import FairlabError
 
 KEY = "HOSTILE_TEST_KEY"
-HERE = "fairlab.ensemble"
+HERE = "fairlab.methods.safety_ensemble.sources"
 
 
 class Evil:

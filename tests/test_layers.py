@@ -23,19 +23,20 @@ LAYERS = [
     {"rewriting"},
     {"augmentation"},
     {"data"},
-    {"methods", "ensemble", "benchmarks"},
-    {"planning"},
-    {"results"},
+    {"methods", "benchmarks"},
     {"reporting"},
     {"run"},
-    {"plans"},
     {"train", "evaluate", "augment", "report", "reproduce", "score", "serve", "view"},
     {"api"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ENTRY_POINTS = LAYERS[-2]
 # Rooms whose modules stand side by side, but for those that all of them share.
-SIDE_BY_SIDE = {"methods": {"base", "prototypes", "debiasing"}, "augmentation": {"filtering"}, "losses": set()}
+SIDE_BY_SIDE = {
+    "methods": {"base", "prototypes", "debiasing", "safety_ensemble"},
+    "augmentation": {"filtering"},
+    "losses": set(),
+}
 CONVENTIONAL = {"main", "command", "work"}  # what entry points define
 OF_THE_PACKAGE = [PACKAGE / "__init__.py", PACKAGE / "__main__.py"]  # the package itself, to Python and to python -m
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path not in OF_THE_PACKAGE)

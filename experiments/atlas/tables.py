@@ -11,11 +11,11 @@ from experiments.rendering import ideal, markdown, significant
 from fairlab.benchmarks.stages import stages_of
 from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.headlines import key, title
+from fairlab.reporting.many_runs.reproduction import read_matrix
 from fairlab.reporting.page import BETTER, WORSE
 from fairlab.reporting.questions import EQUAL, KEPT, PERSIST, Shift, by_question, shifts
-from fairlab.reporting.reproduction import read_matrix
+from fairlab.reporting.tables.marks import marked, marks_beside, training_notes
 from fairlab.reproduce import finished_records
-from fairlab.results.marks import marked, marks_beside, training_notes
 
 FOLDER = Path(__file__).parent
 NAMES = {

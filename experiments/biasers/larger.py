@@ -14,7 +14,7 @@ from itertools import combinations
 from experiments.biasers.tables import LARGER, MEASURED
 from experiments.over_seeds import arguments_of, record_in, save
 from fairlab.record import Record
-from fairlab.results.comparing import compare_sides, only_side
+from fairlab.reporting.tables.comparing import compare_sides, only_side
 
 SEED = 42
 

@@ -15,8 +15,8 @@ from experiments.over_seeds import p_over_seeds
 from experiments.rendering import markdown, matrix_table, trials
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.record import Record
-from fairlab.reporting import mb_index
-from fairlab.results.comparing import place_of
+from fairlab.reporting.many_runs import mb_index
+from fairlab.reporting.tables.comparing import place_of
 
 Values = NDArray[np.float64]
 Run = tuple[int, int]  # draw and seed

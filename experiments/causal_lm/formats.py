@@ -25,12 +25,12 @@ import torch
 
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.published.crows_pairs import read_crows_pairs
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.fetching.table import fetched
 from fairlab.files import write_whole
-from fairlab.run.backbone_nodes import backbone_node
-from fairlab.run.build import build
-from fairlab.run.composing import composing
+from fairlab.run.config.backbone_nodes import backbone_node
+from fairlab.run.config.build import build
+from fairlab.run.config.composing import composing
 from fairlab.run.environment import environment
 
 SEED = 0

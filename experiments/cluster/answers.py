@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.word_swap import WordSwap
+from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.types import NEUTRAL
 
 WRONG = 7  # one text in so many is left as it is, for a search to find

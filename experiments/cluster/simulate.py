@@ -30,10 +30,10 @@ from experiments.cluster.answers import server
 from experiments.cluster.matrices import PAPERS, SIZE_OF_DATA, TRIALS, write_matrix
 from fairlab.files import write_whole
 from fairlab.record import Record
-from fairlab.reporting.reproduction import read_matrix
+from fairlab.reporting.many_runs.reproduction import read_matrix
 from fairlab.run.environment import environment
 from fairlab.run.folders import is_finished
-from fairlab.run.matrix_jobs import command_of, folder_of, job_name, making_of, places
+from fairlab.run.launch.matrix_jobs import command_of, folder_of, job_name, making_of, places
 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("record.json")

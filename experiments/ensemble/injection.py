@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.augmentation.identity import Identity
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.safety import CATEGORIES, NONE, SEEDS
 from fairlab.data.stream.manifest import data_files
 from fairlab.text.json_text import from_json

@@ -10,9 +10,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from experiments.ensemble.tables import SAME_LISTS, over_seeds
-from fairlab.ensemble.strengths import Candidate, pareto_front
+from fairlab.methods.safety_ensemble.strengths import Candidate, pareto_front
 from fairlab.reporting.charts import HEIGHT, WIDTH
-from fairlab.reporting.reweighting import pareto_plot
+from fairlab.reporting.many_runs.reweighting import pareto_plot
 from fairlab.reporting.seeds import median_run
 
 FILE = Path(__file__).with_name("rivals.svg")

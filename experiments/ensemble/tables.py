@@ -11,10 +11,10 @@ import numpy as np
 import yaml
 
 from experiments.rendering import interval, markdown
-from fairlab.ensemble.strengths import Candidate, pareto_front
+from fairlab.methods.safety_ensemble.strengths import Candidate, pareto_front
 from fairlab.record import Reading, Record
+from fairlab.reporting.many_runs.reweighting import CATEGORY, COLUMNS, GAP, setting
 from fairlab.reporting.report import PUBLISHED
-from fairlab.reporting.reweighting import CATEGORY, COLUMNS, GAP, setting
 from fairlab.reporting.safety import LEAST
 from fairlab.reporting.seeds import median_run
 

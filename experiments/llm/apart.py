@@ -18,7 +18,7 @@ from experiments.llm.served import served
 from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.llm_rewriter import LLMRewriter, Versions
+from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, Versions
 from fairlab.rewriting.verifiers import TextVerifier, load_verifiers
 from fairlab.types import NEUTRAL
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from experiments.llm.served import served
 from fairlab.files import write_whole
-from fairlab.rewriting.label_keeping import Labelled, LLMLabelCheck
+from fairlab.rewriting.labelled.label_keeping import Labelled, LLMLabelCheck
 
 SAFE, UNSAFE = "safe", "unsafe"
 

@@ -18,7 +18,7 @@ from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record
 from fairlab.reporting.audit import JUDGED, TAGS, label_agreement, read_sheet, tag_rates
 from fairlab.reporting.headlines import titled
-from fairlab.reporting.reproduction import Matrix, read_matrix
+from fairlab.reporting.many_runs.reproduction import Matrix, read_matrix
 from fairlab.reproduce import finished_records
 
 FOLDER = Path(__file__).parent

@@ -18,7 +18,7 @@ import random
 import re
 from pathlib import Path
 
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.text.surface_tokens import negations, surface_tokens
 
 RATE = 0.9  # reviews of the negative label that hold a negation, and of the positive one that do not

@@ -10,8 +10,8 @@ from experiments.over_seeds import p_over_seeds
 from experiments.rendering import interval, markdown
 from fairlab.metrics.power import detectable_mean
 from fairlab.record import Record
-from fairlab.reporting.reproduction import read_matrix
-from fairlab.results.marks import marked, marks_of_runs
+from fairlab.reporting.many_runs.reproduction import read_matrix
+from fairlab.reporting.tables.marks import marked, marks_of_runs
 
 FOLDER = Path(__file__).parent
 RUNS = FOLDER / "records" / "claims"

@@ -12,7 +12,7 @@ from experiments.rendering import interval, markdown, matrix_table, significant,
 from fairlab.metrics.power import detectable_mean
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title
-from fairlab.reporting.reproduction import read_matrix
+from fairlab.reporting.many_runs.reproduction import read_matrix
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"

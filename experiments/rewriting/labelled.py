@@ -24,10 +24,10 @@ from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.lexicons.names import load_names
 from fairlab.metrics.significance import wilson_interval
+from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.group_rewriters import RuleGroups
 from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.rewriting.word_rewriters import Selection
-from fairlab.text.agreement import article
 from fairlab.types import NEUTRAL
 
 FOLDER = Path(__file__).parent / "labelled"

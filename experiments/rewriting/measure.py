@@ -23,9 +23,9 @@ from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
 from fairlab.metrics.significance import wilson_interval
-from fairlab.rewriting.rules import RuleRewriter
+from fairlab.rewriting.english.pronouns import AMBIGUOUS, POSSESSIVE, case_by_neighbours
+from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.run.environment import environment
-from fairlab.text.pronouns import AMBIGUOUS, POSSESSIVE, case_by_neighbours
 from fairlab.types import NEUTRAL, Group
 from sets import TOKEN, Gap, crows, gap, winogender
 

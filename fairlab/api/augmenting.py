@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairlab.files import write_whole
-from fairlab.plans.building import augment_lexicon, build_llm, build_rewriter
-from fairlab.plans.running import augment_rows, refuse_unplanned
 from fairlab.record import Record
+from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 from fairlab.rewriting.group_rewriters import GroupRewriter
-from fairlab.rewriting.llm_rewriter import NotRewritten
-from fairlab.run import cli
-from fairlab.run.composing import composed
+from fairlab.run.augmenting.building import augment_lexicon, build_llm, build_rewriter
+from fairlab.run.augmenting.running import augment_rows, refuse_unplanned
+from fairlab.run.command_line import cli
+from fairlab.run.config.composing import composed
 from fairlab.run.folders import plain_config
 from fairlab.types import NEUTRAL, FairlabError
 

@@ -15,10 +15,10 @@ from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results, copied
 from fairlab.files import write_whole
 from fairlab.record import Record
-from fairlab.run.composing import composed, from_backbone
+from fairlab.run.config.composing import composed, from_backbone
+from fairlab.run.config.schema import refuse_missing
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work
-from fairlab.run.schema import refuse_missing
 from fairlab.run.starting import announce_backbone
 from fairlab.train import work
 from fairlab.types import FairlabError, Group

@@ -14,12 +14,12 @@ from fairlab.api.results import Changes, Results
 from fairlab.evaluate import measure_named
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
-from fairlab.results.comparing import Side, compare_sides, only_side
-from fairlab.run.build import build_benchmarks
-from fairlab.run.composing import composed
+from fairlab.reporting.tables.comparing import Side, compare_sides, only_side
+from fairlab.run.config.build import build_benchmarks
+from fairlab.run.config.composing import composed
+from fairlab.run.config.shortened import shortening_notes
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
-from fairlab.run.shortened import shortening_notes
 from fairlab.types import FairlabError
 
 

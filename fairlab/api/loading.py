@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.loading import PUBLISHED, readable_length, weights_facts
 from fairlab.distributed import device
-from fairlab.run.backbone_nodes import FALLBACK, SETTINGS, backbone_node
-from fairlab.run.build import build
-from fairlab.run.composing import composing
+from fairlab.run.config.backbone_nodes import FALLBACK, SETTINGS, backbone_node
+from fairlab.run.config.build import build
+from fairlab.run.config.composing import composing
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch and transformers take seconds to import

@@ -12,8 +12,8 @@ from fairlab.files import no_space_is_one_sentence, replaced_when_written
 from fairlab.record import Comparison, Note, NotRun, Reading, Record
 from fairlab.reporting.headlines import title
 from fairlab.reporting.summary import summary_lines
-from fairlab.results.long_form import READING, long_form
-from fairlab.results.rendering import Printed, latex, markdown
+from fairlab.reporting.tables.long_form import READING, long_form
+from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # pandas takes a second to import

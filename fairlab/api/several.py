@@ -11,10 +11,10 @@ from fairlab.api.evaluating import compare
 from fairlab.api.results import Changes
 from fairlab.record import Record
 from fairlab.reporting.headlines import title
-from fairlab.results.comparing import sides_of
-from fairlab.results.grouping import records_below
-from fairlab.results.long_form import long_form, write_long_form
-from fairlab.results.method_table import MethodTable, method_table
+from fairlab.reporting.tables.comparing import sides_of
+from fairlab.reporting.tables.grouping import records_below
+from fairlab.reporting.tables.long_form import long_form, write_long_form
+from fairlab.reporting.tables.method_table import MethodTable, method_table
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # pandas takes a second to import
@@ -40,7 +40,7 @@ class Runs:
         return "\n".join(f"{number}  {record.folder}  {record.status}" for number, record in enumerate(self.records))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each reading of each run; see :func:`fairlab.results.long_form.long_form` for the columns."""
+        """Return one row per reading of each run, with the columns of :mod:`fairlab.reporting.tables.long_form`."""
         return long_form(self.records)
 
     def save(self, path: str | Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairlab.augmentation.filtering import Filter
 from fairlab.backbones.embedded_encoder import embedded_encoder
 from fairlab.metrics.surface_probe import too_little
-from fairlab.rewriting.label_keeping import Labelled
+from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.types import Count, FairlabError, Share
 
 

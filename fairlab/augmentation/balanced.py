@@ -11,7 +11,7 @@ import numpy as np
 
 from fairlab.augmentation.filtering import Filter
 from fairlab.metrics.surface_probe import out_of_fold, too_little
-from fairlab.rewriting.label_keeping import Labelled
+from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.types import Count, FairlabError
 
 

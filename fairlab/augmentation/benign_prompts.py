@@ -15,7 +15,7 @@ from typing import Any
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request
 from fairlab.protocols import RowAugmentation, refuse_axis
-from fairlab.rewriting.prompt import load_prompt
+from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.types import FairlabError, Made, Row
 
 PLACEHOLDER = "<social_group>"

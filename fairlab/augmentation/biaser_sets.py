@@ -16,7 +16,7 @@ from fairlab.lexicons import load_lexicon
 from fairlab.lexicons.biasers import FORMS
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request
-from fairlab.rewriting.prompt import load_prompt
+from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.types import FairlabError
 
 NAME = "biasers.yaml"

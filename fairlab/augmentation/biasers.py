@@ -15,10 +15,10 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation
 from fairlab.rewriting.biasers import BiaserRewriter, Copy
+from fairlab.rewriting.by_llm.llm_morphs import LLMMorph
 from fairlab.rewriting.group_rewriters import columns
-from fairlab.rewriting.llm_morphs import LLMMorph
-from fairlab.rewriting.summaries import ExtractiveSummary, ModelSummary
-from fairlab.rewriting.upshift import SentenceUpshift, WordUpshift
+from fairlab.rewriting.morphs.summaries import ExtractiveSummary, ModelSummary
+from fairlab.rewriting.morphs.upshift import SentenceUpshift, WordUpshift
 from fairlab.types import FairlabError, Made, Row
 
 NO_BIASER, WITH_BIASER = "entries without a biaser", "entries with a biaser"

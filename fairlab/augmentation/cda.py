@@ -10,9 +10,9 @@ from typing import Literal
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import RowAugmentation
+from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten, Versions
+from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, columns, group_row
-from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
-from fairlab.rewriting.word_swap import WordSwap
 from fairlab.types import NEUTRAL, FairlabError, Group, Made, Row
 
 OUTPUTS = ("groups", "add", "replace")

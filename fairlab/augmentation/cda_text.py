@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.word_swap import WordSwap
+from fairlab.rewriting.english.word_swap import WordSwap
 
 
 class CDAText:

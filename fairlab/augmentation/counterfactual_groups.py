@@ -9,8 +9,8 @@ from typing import Any, Literal
 from fairlab.llm.client import LLM
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import RowAugmentation
+from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.group_rewriters import NO_WORD, GroupRewriter, LLMGroups, RuleGroups, group_row
-from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.types import FairlabError, Made, Row
 

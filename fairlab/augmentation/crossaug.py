@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from fairlab.rewriting.label_keeping import CONTRASTS
+from fairlab.rewriting.labelled.label_keeping import CONTRASTS
 from fairlab.text.negation import negated
 from fairlab.types import FairlabError
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from fairlab.protocols import Planned, refuse_axis
-from fairlab.rewriting.label_keeping import Labelled, labelled_item
+from fairlab.rewriting.labelled.label_keeping import Labelled, labelled_item
 from fairlab.types import Made, Row
 
 
@@ -23,7 +23,7 @@ class Filter(Planned):
         settings: names of the settings that an output's manifest holds.
     """
 
-    plan = "fairlab.plans.whole_set.WholeSet"
+    plan = "fairlab.run.augmenting.whole_set.WholeSet"
     needs_rewriter = False
     why: ClassVar[str]
     settings: ClassVar[tuple[str, ...]]

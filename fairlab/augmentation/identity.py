@@ -16,9 +16,9 @@ from typing import Any, Literal
 from fairlab.lexicons import FOLDER, load_lexicon
 from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation, refuse_axis
-from fairlab.rewriting.injection import Injection, Version
-from fairlab.rewriting.subgroup_swap import NO_WORD, SubgroupSwap
-from fairlab.text.agreement import article
+from fairlab.rewriting.by_llm.injection import Injection, Version
+from fairlab.rewriting.english.agreement import article
+from fairlab.rewriting.english.subgroup_swap import NO_WORD, SubgroupSwap
 from fairlab.text.difference import changes
 from fairlab.text.json_text import from_json
 from fairlab.text.words import match_case, word_pieces
@@ -36,7 +36,7 @@ class Identity(RowAugmentation):
     By rules, the words of the text's own subgroup are turned to those of another, with agreement; other subgroups it
     mentions stay as they are. They see words, not syntax, and know listed words only: a text without one gets no
     version, and none for a subgroup that lacks a counterpart of one of its words or that the text names already; see
-    :class:`fairlab.rewriting.subgroup_swap.SubgroupSwap`. With a language model every
+    :class:`fairlab.rewriting.english.subgroup_swap.SubgroupSwap`. With a language model every
     version is corrected and then judged, and what is flagged is left out and put beside the data for a person to
     review.
 

@@ -16,8 +16,8 @@ from typing import Literal
 
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.protocols import RowAugmentationOnAxes
+from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 from fairlab.rewriting.group_rewriters import NO_WORD, RuleGroups
-from fairlab.rewriting.llm_rewriter import NotRewritten
 from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.rewriting.word_rewriters import ByAxis, Selection, WordRewriter
@@ -72,7 +72,7 @@ class Perturbation(RowAugmentationOnAxes):
     """
 
     name = "perturbation"
-    plan = "fairlab.plans.perturbing.Perturbing"
+    plan = "fairlab.run.augmenting.perturbing.Perturbing"
 
     def __init__(
         self,

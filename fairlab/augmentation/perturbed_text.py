@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.perturbable_words import PerturbableWords
-from fairlab.rewriting.rules import RuleRewriter
 from fairlab.text.pipeline import parse
 from fairlab.types import FairlabError
 

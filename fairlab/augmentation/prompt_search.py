@@ -13,8 +13,8 @@ import yaml
 
 from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.by_llm.llm_rewriter import Versions
 from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups
-from fairlab.rewriting.llm_rewriter import Versions
 from fairlab.rewriting.verifiers import LABEL, load_verifiers
 from fairlab.types import NEUTRAL, FairlabError, ReviewNeeded, Row
 

@@ -25,7 +25,7 @@ from fairlab.metrics.shortcuts_by_word import AssociationSpace
 from fairlab.metrics.shortcuts_official import OFFICIAL_WIDTH, OfficialSpace
 from fairlab.metrics.surface_probe import probe_gain, too_little
 from fairlab.protocols import Planned, refuse_axis
-from fairlab.rewriting.label_keeping import LabelCheck, Labelled, LabelledRewriter
+from fairlab.rewriting.labelled.label_keeping import LabelCheck, Labelled, LabelledRewriter
 from fairlab.text.difference import changes
 from fairlab.text.fields import join_fields
 from fairlab.text.surface_tokens import negations, surface_tokens
@@ -104,7 +104,7 @@ class Razor(Planned):
     """
 
     name = "razor"
-    plan = "fairlab.plans.rounds.Rounds"
+    plan = "fairlab.run.augmenting.rounds.Rounds"
 
     def __init__(
         self,

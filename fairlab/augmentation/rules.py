@@ -8,8 +8,8 @@ from typing import Literal
 
 from fairlab.lexicons import load_lexicon
 from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.by_llm.llm_rewriter import Versions
 from fairlab.rewriting.group_rewriters import RuleGroups
-from fairlab.rewriting.llm_rewriter import Versions
 from fairlab.types import FairlabError, Group
 
 
@@ -20,7 +20,7 @@ class Rules:
     ``python -m fairlab.augment +augmentation=counterfactual_groups`` does with groups it makes of plain text.
 
     Args:
-        mode: ``syntax`` or ``lexical``, see :class:`fairlab.rewriting.rules.RuleRewriter`.
+        mode: ``syntax`` or ``lexical``, see :class:`fairlab.rewriting.english.rules.RuleRewriter`.
         names: what becomes of first names: ``swap`` or ``keep``.
 
     Source: "LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.3 (filter by polarity), with

@@ -18,7 +18,7 @@ from fairlab.augmentation.filtering import stays
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.protocols import Planned, refuse_axis
-from fairlab.rewriting.label_keeping import CONTRASTS, labelled_item
+from fairlab.rewriting.labelled.label_keeping import CONTRASTS, labelled_item
 from fairlab.text.pipeline import parse
 from fairlab.types import FairlabError, Made, Row
 
@@ -87,7 +87,7 @@ class Symmetric(Planned):
     """
 
     name = "symmetric"
-    plan = "fairlab.plans.whole_set.WholeSet"
+    plan = "fairlab.run.augmenting.whole_set.WholeSet"
     needs_rewriter = False
 
     def __init__(

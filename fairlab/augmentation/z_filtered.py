@@ -9,7 +9,7 @@ from math import sqrt
 from random import Random
 
 from fairlab.augmentation.filtering import Filter
-from fairlab.rewriting.label_keeping import Labelled
+from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.text.surface_tokens import surface_tokens
 from fairlab.types import Count, FairlabError, Share
 

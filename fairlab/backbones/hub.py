@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairlab.backbones.reach import hub_unreachable
 from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
-from fairlab.fetching.reach import hub_unreachable
 from fairlab.fetching.table import NEAR_COPY, standing_for
 from fairlab.types import FairlabError
 

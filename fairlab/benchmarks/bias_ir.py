@@ -32,7 +32,7 @@ from fairlab.benchmarks.readings import (
     variant,
 )
 from fairlab.data.published.bias_ir import CATEGORIES, GENDERS, Document, Query, irregular_documents, read_bias_ir
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.metrics.bootstrap import RESAMPLES, mean
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval
 from fairlab.record import NotRun, Outcome

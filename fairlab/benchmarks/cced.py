@@ -17,7 +17,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
 from fairlab.data.counterfactual import hold_out
 from fairlab.data.groups import read_groups
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.winogender import read_winogender
 from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.bootstrap import RESAMPLES, mean, ratio_of_means

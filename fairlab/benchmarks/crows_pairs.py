@@ -46,7 +46,7 @@ from fairlab.benchmarks.readings import (
     variant,
 )
 from fairlab.data.published.crows_pairs import PUBLISHED, CrowsPair, irregular_pairs, read_crows_pairs
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.metrics.bootstrap import ratio_of_means
 from fairlab.metrics.crows_pairs import is_scored, more_likely
 from fairlab.metrics.significance import holm, sign_test_p, wilson_interval

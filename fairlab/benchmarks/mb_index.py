@@ -21,7 +21,7 @@ from fairlab.backbones.loading import load_backbone
 from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, quantity
 from fairlab.benchmarks.stereoset import INTER, by_term, continuation_probabilities
 from fairlab.data.entries import read_entries
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.stereoset import StereoSetItem, read_stereoset
 from fairlab.metrics.bootstrap import bootstrap_draws
 from fairlab.metrics.mb_index import (

@@ -13,7 +13,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.metrics.perplexity import perplexity
 from fairlab.record import Outcome
 from fairlab.types import FairlabError

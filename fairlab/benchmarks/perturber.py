@@ -21,10 +21,10 @@ from fairlab.metrics.bootstrap import mean
 from fairlab.metrics.perplexity import perplexity
 from fairlab.metrics.rewriting import bleu, bleu_counts, rouge_2, word_levenshtein
 from fairlab.record import Note, Outcome
-from fairlab.rewriting.next_tokens import IGNORED, target_logits
+from fairlab.rewriting.decoding import IGNORED, target_logits
+from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.perturber import TOKENS_AT_ONCE, Perturber
-from fairlab.rewriting.rules import RuleRewriter
-from fairlab.rewriting.word_swap import WordSwap
 from fairlab.types import NEUTRAL, FairlabError, need_extra
 
 BLEU_ROWS = 10

@@ -48,7 +48,7 @@ from fairlab.benchmarks.readings import (
     variant,
 )
 from fairlab.data.groups import texts_of_groups
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.stereoset import (
     BLANK,
     DOMAINS,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.stsb import read_sts
 from fairlab.metrics.classification import spearman
 from fairlab.record import NotRun, Outcome

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
 from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, evenly, outcome, quantity
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.winogender import Schema, read_occupation_statistics, read_winogender, schemas
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
 from fairlab.metrics.classification import pearson

@@ -22,13 +22,13 @@ from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import SENTENCE_END, held_out, read
 from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.next_tokens import IGNORED, longest, tokenize_rewritings
+from fairlab.rewriting.decoding import IGNORED, longest, tokenize_rewritings
+from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.perturber import NAMES, source_text
-from fairlab.rewriting.rules import RuleRewriter
 from fairlab.text.difference import stretches
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.text.pipeline import parse
-from fairlab.text.syntax import Syntax
 from fairlab.types import NEUTRAL, FairlabError
 
 SPLITS = ("train", "validation")

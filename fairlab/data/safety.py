@@ -24,7 +24,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.stream.manifest import data_files
 from fairlab.protocols import SubgroupAugmentation, TrainingData
 from fairlab.text.json_text import from_json

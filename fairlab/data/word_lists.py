@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.lexicons import load_lexicon
 from fairlab.lexicons.stereotypes import stereotyped_words
 from fairlab.text.words import Span, TermFinder

@@ -9,8 +9,8 @@ from zipfile import BadZipFile, ZipFile
 
 from filelock import FileLock, Timeout
 
+from fairlab.backbones.reach import hub_unreachable
 from fairlab.fetching.parts import join_parts, megabytes
-from fairlab.fetching.reach import hub_unreachable
 from fairlab.fetching.table import Fetchable, PinnedFile, fetchable
 from fairlab.files import no_space_is_one_sentence, sha256
 from fairlab.types import FairlabError

@@ -18,7 +18,7 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
 from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
 from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
-from fairlab.rewriting.next_tokens import IGNORED, PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
+from fairlab.rewriting.decoding import IGNORED, PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
 from fairlab.types import FairlabError
 
 
@@ -26,7 +26,7 @@ class PerturberTraining(Trained):
     """Trains a model to give the rewriting of a text, a selected word and a target.
 
     The model is an encoder-decoder (BART, T5 or the like) or a causal LM, which reads input and rewriting as one
-    sequence (:mod:`fairlab.rewriting.next_tokens`).
+    sequence (:mod:`fairlab.rewriting.decoding`).
     The loss is the mean cross-entropy of the rewriting's tokens, each given those before it. The markers ``<PERT_SEP>``
     and ``<SEP>`` are added to the vocabulary. The model's configuration keeps the format of its input.
 

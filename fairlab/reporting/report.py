@@ -37,7 +37,7 @@ from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.stages import stage_section
 from fairlab.reporting.summary import collapse_verdicts
-from fairlab.results.marks import marks_beside
+from fairlab.reporting.tables.marks import marks_beside
 
 PUBLISHED = Path(__file__).parent / "published"
 MANY = 12  # rows of a table that is folded from there on

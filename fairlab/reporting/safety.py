@@ -12,9 +12,10 @@ from typing import Any
 
 import yaml
 
-from fairlab.ensemble.strengths import Candidate, pareto_front
+from fairlab.methods.safety_ensemble.strengths import Candidate, pareto_front
 from fairlab.record import Reading, Record
 from fairlab.reporting.changes import in_words
+from fairlab.reporting.many_runs.reweighting import pareto_plot
 from fairlab.reporting.page import (
     Block,
     Fold,
@@ -25,7 +26,6 @@ from fairlab.reporting.page import (
     Text,
     measured,
 )
-from fairlab.reporting.reweighting import pareto_plot
 
 PUBLISHED = Path(__file__).parent / "published" / "ensemble.yaml"
 OVERVIEW = "overview.json"  # beside the record: what the figures show

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.backbones.trust import read_object
-from fairlab.ensemble.trust import DESCRIPTION
 from fairlab.files import sha256, write_whole
+from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
 from fairlab.record import Reading, Record
 from fairlab.reporting.charts import Marks, Panel, drawn
 

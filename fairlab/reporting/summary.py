@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.reporting.headlines import key, title
-from fairlab.results.marks import marked, marks_beside
+from fairlab.reporting.tables.marks import marked, marks_beside
 
 ALPHA = 0.05
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 
 TWEETS = "hate_speech_offensive/labeled_data.csv"
 NEITHER = "2"  # class of tweets that are neither hate speech nor offensive

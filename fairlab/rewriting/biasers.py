@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any, Literal
 
 from fairlab.lexicons import Entry, Lexicon, load_lexicon
-from fairlab.rewriting.edits import Edit, apply_edits
-from fairlab.rewriting.mentions import Mention
-from fairlab.rewriting.rules import RuleRewriter
-from fairlab.rewriting.vocabulary import Sense
+from fairlab.rewriting.english.edits import Edit, apply_edits
+from fairlab.rewriting.english.mentions import Mention
+from fairlab.rewriting.english.protected import protected_spans
+from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
+from fairlab.rewriting.english.vocabulary import Sense
 from fairlab.text.pipeline import parse
-from fairlab.text.protected import protected_spans
-from fairlab.text.syntax import SUBJECTS, Syntax
 from fairlab.text.words import TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 

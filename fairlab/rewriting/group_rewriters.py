@@ -12,10 +12,10 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ANSWERED, ExchangeOutcome
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import Rewriter
-from fairlab.rewriting.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
-from fairlab.rewriting.rules import RuleRewriter
+from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
+from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.english.word_swap import WordSwap
 from fairlab.rewriting.word_rewriters import Selection
-from fairlab.rewriting.word_swap import WordSwap
 from fairlab.text.difference import changes
 from fairlab.types import NEUTRAL, FairlabError, NotNegative, Row
 
@@ -79,7 +79,7 @@ def group_row(
 
 
 class WordSwapGroups:
-    """Versions by word-list swapping; see :class:`fairlab.rewriting.word_swap.WordSwap`.
+    """Versions by word-list swapping; see :class:`fairlab.rewriting.english.word_swap.WordSwap`.
 
     Args:
         lexicon: words of the axis, and its attributes.
@@ -108,7 +108,7 @@ class WordSwapGroups:
 
 
 class RuleGroups:
-    """Versions by rules; see :class:`fairlab.rewriting.rules.RuleRewriter` for the arguments."""
+    """Versions by rules; see :class:`fairlab.rewriting.english.rules.RuleRewriter` for the arguments."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ NON_BINARY = "non-binary"  # what a language model is told where the target is n
 
 
 class LLMGroups:
-    """Versions by a language model; see :class:`fairlab.rewriting.llm_rewriter.LLMRewriter`.
+    """Versions by a language model; see :class:`fairlab.rewriting.by_llm.llm_rewriter.LLMRewriter`.
 
     Args:
         lexicon: words of the axis, and its attributes.

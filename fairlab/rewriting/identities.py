@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from fairlab.lexicons import FOLDER, load_lexicon
-from fairlab.rewriting.subgroup_swap import SubgroupSwap
-from fairlab.rewriting.word_swap import WordSwap
+from fairlab.rewriting.english.subgroup_swap import SubgroupSwap
+from fairlab.rewriting.english.word_swap import WordSwap
 
 BLANKS = re.compile(r"(?<=\S) {2,}(?=\S)")
 

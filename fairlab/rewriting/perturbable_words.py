@@ -9,12 +9,12 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
-from fairlab.rewriting.mentions import Mention, MentionFinder
-from fairlab.rewriting.one_person import People
-from fairlab.rewriting.vocabulary import Sense, Vocabulary
+from fairlab.rewriting.english.mentions import Mention, MentionFinder
+from fairlab.rewriting.english.one_person import People
+from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.text.pipeline import count_entities, parse
-from fairlab.text.syntax import Syntax
 from fairlab.text.words import WORD
 from fairlab.types import NEUTRAL, FairlabError
 

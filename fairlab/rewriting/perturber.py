@@ -16,7 +16,7 @@ import torch
 from fairlab.backbones.backbone import Backbone, batch_progress, batches_by_tokens, pad
 from fairlab.backbones.loading import load_backbone
 from fairlab.lexicons import Lexicon
-from fairlab.rewriting.next_tokens import PERT_SEP, SEP, can_rewrite, ends, longest, start, token_steps
+from fairlab.rewriting.decoding import PERT_SEP, SEP, can_rewrite, ends, longest, start, token_steps
 from fairlab.text.difference import stretches
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, CannotScore, FairlabError
@@ -102,7 +102,7 @@ class Perturber:
 
     Attributes:
         cut: number of texts so far that were left as they are, since they are longer than the model reads; see
-            :func:`fairlab.rewriting.next_tokens.longest`.
+            :func:`fairlab.rewriting.decoding.longest`.
 
     Raises:
         CannotScore: the model is no encoder-decoder and no causal LM, or no format is given and it was not trained as a

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from fairlab.rewriting.edits import Edit, apply_edits, recase
-from fairlab.rewriting.lexical_agreement import agree
+from fairlab.rewriting.english.edits import Edit, apply_edits, recase
+from fairlab.rewriting.english.lexical_agreement import agree
 from fairlab.text.difference import PIECE, stretches
 
 ARTICLES = ("a", "an")

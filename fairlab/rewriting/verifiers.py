@@ -17,11 +17,11 @@ from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request
 from fairlab.metrics.polarity import Polarity
-from fairlab.rewriting.marked import counterparts
-from fairlab.rewriting.prompt import load_prompt
+from fairlab.rewriting.by_llm.marked import counterparts
+from fairlab.rewriting.by_llm.prompt import load_prompt
+from fairlab.rewriting.english.pronouns import AMBIGUOUS, case_by_neighbours, cases_of
 from fairlab.text.difference import stretches
 from fairlab.text.fields import SEPARATOR
-from fairlab.text.pronouns import AMBIGUOUS, case_by_neighbours, cases_of
 from fairlab.text.words import WORD, Span, TermFinder, word_pieces
 from fairlab.types import FairlabError, Row
 

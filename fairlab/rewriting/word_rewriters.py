@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fairlab.protocols import Rewriter
-from fairlab.rewriting.llm_rewriter import NotRewritten
+from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 
 
 @dataclass(frozen=True)

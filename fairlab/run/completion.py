@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 
 from fairlab.fetching.table import fetchables
-from fairlab.run import cli
-from fairlab.run.listing import listed
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.listing import listed
 
 
 def command(commands: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairlab.run.cli import explain, stop
+from fairlab.run.command_line.cli import explain, stop
 from fairlab.types import FairlabError, need_extra
 
 GAPS = ["before/cced/embedded/gap", "after/cced/embedded/gap", "after/cced/winogender/gap"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairlab.files import write_whole
-from fairlab.run import cli
+from fairlab.run.command_line import cli
 from fairlab.types import FairlabError
 
 

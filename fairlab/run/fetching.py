@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fairlab.fetching.fetch import fetch
 from fairlab.fetching.parts import megabytes
 from fairlab.fetching.table import fetchable, fetchables
-from fairlab.run import cli
+from fairlab.run.command_line import cli
 from fairlab.types import FairlabError
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.run import cli
-from fairlab.run.build import build, plain
-from fairlab.run.values import TARGET, target_of
+from fairlab.run.command_line import cli
+from fairlab.run.config.build import build, plain
+from fairlab.run.config.values import TARGET, target_of
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once

@@ -26,11 +26,11 @@ from fairlab.benchmarks.stages import LOADING, stages_of
 from fairlab.distributed import rank
 from fairlab.files import no_space_is_one_sentence, write_whole
 from fairlab.record import Record, without_secrets
-from fairlab.run import cli
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.pipes import nobody_reads
+from fairlab.run.config.schema import refuse_misfits, refuse_missing
 from fairlab.run.folders import plain_config, refuse_changed_config, refuse_other_augmentation
-from fairlab.run.pipes import nobody_reads
-from fairlab.run.processes import count_of, refuse_other_count, run_in_processes
-from fairlab.run.schema import refuse_misfits, refuse_missing
+from fairlab.run.launch.processes import count_of, refuse_other_count, run_in_processes
 from fairlab.types import FairlabError, NotPushed, ReviewNeeded
 
 

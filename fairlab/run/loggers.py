@@ -12,7 +12,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from fairlab.record import DATA, Comparison, Reading, Record, redacted, without_secrets
-from fairlab.run.build import build_with_some
+from fairlab.run.config.build import build_with_some
 from fairlab.types import FairlabError, missing_extra
 
 WORDS = ("what was measured", "what it means")

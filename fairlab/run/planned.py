@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from fairlab.planning.hours import Device, gpus, this_machine
-from fairlab.planning.plan import RunPlan, plan_of_run, plan_text
-from fairlab.planning.sizes import ModelSize
-from fairlab.run import cli
-from fairlab.run.composing import composed, composing
+from fairlab.run.command_line import cli
+from fairlab.run.config.composing import composed, composing
 from fairlab.run.folders import plain_config
+from fairlab.run.planning.hours import Device, gpus, this_machine
+from fairlab.run.planning.plan import RunPlan, plan_of_run, plan_text
+from fairlab.run.planning.sizes import ModelSize
 from fairlab.types import FairlabError
 
 
@@ -60,7 +60,7 @@ def planned(
         entry: name of the entry point.
         title: name of the run.
         given: its overrides.
-        commands: as of :func:`fairlab.planning.plan.plan_of_run`, and so are the following.
+        commands: as of :func:`fairlab.run.planning.plan.plan_of_run`, and so are the following.
         times: likewise.
         made: likewise.
     """

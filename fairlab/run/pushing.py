@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from fairlab.fetching.reach import hub_unreachable
+from fairlab.backbones.reach import hub_unreachable
 from fairlab.types import FairlabError, NotPushed
 
 PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"

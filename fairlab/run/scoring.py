@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.run.build import build
+from fairlab.run.config.build import build
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
-    from fairlab.ensemble.columns import Columns
-    from fairlab.ensemble.export import Ensemble
-    from fairlab.ensemble.sources import Sources
+    from fairlab.methods.safety_ensemble.exported.columns import Columns
+    from fairlab.methods.safety_ensemble.exported.export import Ensemble
+    from fairlab.methods.safety_ensemble.sources.sources import Sources
 
 Given = Mapping[str, Mapping[str, Any]]
 
@@ -24,8 +24,8 @@ def model_folder(path: Path) -> Path:
 def load_columns(
     folder: str, cache: str | None, given: Given, *, source_scores: bool = False, versions: bool = False
 ) -> Columns:
-    """What scores a list of texts by the ensemble in a folder; see :class:`fairlab.ensemble.columns.Columns`."""
-    from fairlab.ensemble.columns import Columns
+    """Return the scorer of an exported ensemble in a folder."""
+    from fairlab.methods.safety_ensemble.exported.columns import Columns
 
     ensemble, sources = load_with_sources(folder, cache, given)
     return Columns(ensemble, sources, source_scores=source_scores, versions=versions)
@@ -42,9 +42,9 @@ def load_with_sources(folder: str, cache: str | None = None, given: Given | None
     Raises:
         FairlabError: there is none, or it names what may not be built.
     """
-    from fairlab.ensemble.export import load_ensemble
-    from fairlab.ensemble.sources import Sources
-    from fairlab.ensemble.trust import read_sources
+    from fairlab.methods.safety_ensemble.exported.export import load_ensemble
+    from fairlab.methods.safety_ensemble.exported.trust import read_sources
+    from fairlab.methods.safety_ensemble.sources.sources import Sources
 
     ensemble = load_ensemble(Path(folder))
     nodes = read_sources(Path(folder), given or {})

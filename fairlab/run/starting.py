@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 from fairlab.backbones.hub import licence_in
 from fairlab.backbones.loading import find_weights, weights_facts
 from fairlab.record import Record
-from fairlab.run.build import build, plain
+from fairlab.run.config.build import build, plain
 from fairlab.types import FairlabError
 
 
@@ -93,14 +93,14 @@ class SourceClassifiers:
 
     def write(self, record: Record) -> None:
         """The sources, reliability diagrams and the card, beside the exported models."""
-        from fairlab.ensemble.portable import write_sources
+        from fairlab.methods.safety_ensemble.exported.portable import write_sources
         from fairlab.reporting.safety_card import write_safety_card
 
         write_sources(plain(self.config.source), record.folder / "model")
         write_safety_card(record)
 
     def _sources(self) -> Any:
-        from fairlab.ensemble.sources import Sources
+        from fairlab.methods.safety_ensemble.sources.sources import Sources
 
         return Sources(self.model)
 

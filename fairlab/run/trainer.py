@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from fairlab.distributed import rank
-from fairlab.planning.hours import slower_bfloat16
 from fairlab.protocols import FittedMethod
 from fairlab.record import Note, Record
-from fairlab.run.build import built, plain
+from fairlab.run.config.build import built, plain
 from fairlab.run.folders import sweep_of
 from fairlab.run.loggers import build_loggers
+from fairlab.run.planning.hours import slower_bfloat16
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # torch, Lightning and transformers are imported where they are used: --help answers at once
@@ -76,7 +76,7 @@ def make_trainer(
     most = hardware.pop("max_steps", None)
     del hardware["device_batch_size"]
     if hardware.get("strategy") == "fsdp":
-        from fairlab.run.sharded import Sharded
+        from fairlab.run.launch.sharded import Sharded
 
         hardware["strategy"] = Sharded()
     terminal = sys.stderr.isatty()

@@ -14,10 +14,10 @@ from pathlib import Path
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.run import cli
-from fairlab.run.build import plain
-from fairlab.run.pipes import quiet_when_unread
-from fairlab.run.schema import refuse_misfits
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.config.build import plain
+from fairlab.run.config.schema import refuse_misfits
 from fairlab.run.scoring import load_columns, model_folder
 from fairlab.types import FairlabError
 
@@ -35,7 +35,7 @@ def answer_requests(config: DictConfig) -> None:
     Raises:
         FairlabError: there is no such ensemble, or the port cannot be had.
     """
-    from fairlab.ensemble.server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
+    from fairlab.serve.server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
 
     refuse_misfits("serve", config)
     folder = model_folder(Path(config.model))

@@ -48,7 +48,7 @@ def test_attributes_the_lexicon_lacks_are_named():
 
 def test_the_texts_do_not_depend_on_the_hash_seed():
     code = (
-        "from fairlab.lexicons import load_lexicon; from fairlab.rewriting.word_swap import WordSwap;"
+        "from fairlab.lexicons import load_lexicon; from fairlab.rewriting.english.word_swap import WordSwap;"
         "print(WordSwap(load_lexicon('gender'))('Mr. Smith met Mr Jones and his mother-in-law.', 'woman'))"
     )
     texts = {

@@ -3,8 +3,8 @@ import pytest
 from fairlab.augmentation.counterfactual_groups import CounterfactualGroups
 from fairlab.lexicons import load_lexicon
 from fairlab.llm.exchange import ExchangeOutcome
+from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten, Versions
 from fairlab.rewriting.group_rewriters import NO_WORD, LLMGroups, WordSwapGroups
-from fairlab.rewriting.llm_rewriter import NotRewritten, Versions
 from fairlab.types import FairlabError, Row
 
 GENDER = load_lexicon("gender")

@@ -9,7 +9,7 @@ import pytest
 from fairlab.augmentation.aflite import AFLite, pair_vectors
 from fairlab.augmentation.z_filtered import ZFiltered, features_of, z_statistic
 from fairlab.metrics.surface_probe import probe
-from fairlab.rewriting.label_keeping import Labelled
+from fairlab.rewriting.labelled.label_keeping import Labelled
 from fairlab.types import FairlabError
 from tests.augmentation.test_balanced import pairs
 from tests.end_to_end.augmenting import augment_here

@@ -6,7 +6,7 @@ import pytest
 
 from fairlab.augmentation.perturbation import CHOICE, Choosing, Perturbation, drawn_selection
 from fairlab.llm.exchange import ExchangeOutcome
-from fairlab.rewriting.llm_rewriter import NotRewritten
+from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
 from fairlab.rewriting.word_rewriters import Selection
 from fairlab.types import FairlabError, Row
 

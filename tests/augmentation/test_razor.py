@@ -16,7 +16,7 @@ from fairlab.augmentation.razor import (
 )
 from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.metrics.surface_probe import probe_gain
-from fairlab.rewriting.label_keeping import Labelled, labelled_item
+from fairlab.rewriting.labelled.label_keeping import Labelled, labelled_item
 from fairlab.types import FairlabError, Row
 
 ITEMS = [

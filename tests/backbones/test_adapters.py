@@ -16,8 +16,8 @@ from fairlab.backbones.export import export_backbone
 from fairlab.backbones.loading import load_backbone
 from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.data.groups import read_groups
-from fairlab.run.build import build
-from fairlab.run.cli import conf_dir
+from fairlab.run.command_line.cli import conf_dir
+from fairlab.run.config.build import build
 from fairlab.types import FairlabError
 
 HOW = {"pooling": "mean", "max_length": 32, "normalize": False}

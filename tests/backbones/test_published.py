@@ -13,7 +13,7 @@ from fairlab.backbones.export import export_backbone
 from fairlab.backbones.loading import load_backbone, weights_facts
 from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.backbones.projection import away_from, project
-from fairlab.run.backbone_nodes import backbone_node
+from fairlab.run.config.backbone_nodes import backbone_node
 from fairlab.types import FairlabError
 
 TEXTS = ["They saw the river.", "a clock", "He gave her the letter that was in the garden behind the old bridge", ""]

@@ -17,7 +17,7 @@ from fairlab.backbones.next_sentence import NextSentence
 from fairlab.benchmarks import crows_pairs, stereoset
 from fairlab.benchmarks.runner import measure
 from fairlab.record import Record
-from fairlab.run.build import build
+from fairlab.run.config.build import build
 from fairlab.types import CannotScore
 from tests.conftest import make_groups, row, write_rows
 

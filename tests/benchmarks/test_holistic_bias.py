@@ -236,7 +236,7 @@ def test_settings_that_cannot_be_are_named(published, tokenizer):
 def test_what_the_default_configuration_draws(tokenizer, monkeypatch):
     from omegaconf import OmegaConf
 
-    from fairlab.run.cli import conf_dir
+    from fairlab.run.command_line.cli import conf_dir
 
     node = OmegaConf.to_container(OmegaConf.load(f"{conf_dir()}/benchmark/holistic_bias.yaml"))["holistic_bias"]
     asked = []

@@ -8,8 +8,8 @@ import torch
 
 from fairlab.benchmarks.readings import outcome as outcome_of
 from fairlab.benchmarks.seat import SEAT, associations_of_test, file_of_test, result_of_test, seat_quantities
+from fairlab.data.published.download import locate
 from fairlab.data.published.seat import AssociationTest, read_association_test
-from fairlab.data.published.sources import locate
 from fairlab.types import FairlabError
 from tests.conftest import MINILM
 

@@ -97,8 +97,8 @@ def test_what_a_map_learns_from_shares_no_word_with_what_its_setting_is_chosen_b
 
 @pytest.mark.data
 def test_what_a_map_learns_from_shares_no_word_with_seat_and_no_sentence_with_winogender():
+    from fairlab.data.published.download import locate
     from fairlab.data.published.seat import read_association_test
-    from fairlab.data.published.sources import locate
     from fairlab.data.published.winogender import read_winogender
 
     tests = [read_association_test(locate(f"seat/weat{name}.jsonl")) for name in ("6", "6b", "7", "7b", "8", "8b")]

@@ -13,8 +13,8 @@ from hydra.types import RunMode
 
 from fairlab.augment import command
 from fairlab.lexicons import load_lexicon
-from fairlab.rewriting.word_swap import WordSwap
-from fairlab.run import cli
+from fairlab.rewriting.english.word_swap import WordSwap
+from fairlab.run.command_line import cli
 from tests.llm.stub import said
 
 TEXTS = [

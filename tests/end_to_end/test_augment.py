@@ -13,10 +13,10 @@ from omegaconf import OmegaConf
 
 from fairlab.data.groups import read_groups
 from fairlab.files import sha256
-from fairlab.plans.building import build_applied
 from fairlab.record import Record
-from fairlab.rewriting.prompt import load_prompt
-from fairlab.run import cli
+from fairlab.rewriting.by_llm.prompt import load_prompt
+from fairlab.run.augmenting.building import build_applied
+from fairlab.run.command_line import cli
 from tests.conftest import make_groups, row, write_rows
 from tests.end_to_end.augmenting import (
     TEXTS,

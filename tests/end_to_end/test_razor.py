@@ -17,7 +17,7 @@ from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import find_task
 from fairlab.evaluate import command
 from fairlab.record import Record
-from fairlab.run import cli
+from fairlab.run.command_line import cli
 from fairlab.text.surface_tokens import negations, surface_tokens
 from tests.end_to_end.augmenting import augment_here, content, rows
 from tests.end_to_end.conftest import kill

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairlab.ensemble.portable import write_sources
-from fairlab.ensemble.sources import Sentiment, WordList
+from fairlab.methods.safety_ensemble.exported.portable import write_sources
+from fairlab.methods.safety_ensemble.sources.sources import Sentiment, WordList
 from tests.conftest import write_rows
 from tests.end_to_end.conftest import kill, wait_for
-from tests.ensemble.conftest import data, ensemble
+from tests.methods.safety_ensemble.conftest import data, ensemble
 
-HERE = "fairlab.ensemble.sources"
+HERE = "fairlab.methods.safety_ensemble.sources.sources"
 TEXTS = ["A lovely day for Muslim bakers.", "An awful, useless thing.", "It rained, as it does."]
 
 

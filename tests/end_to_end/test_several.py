@@ -32,7 +32,9 @@ def test_two_processes_leave_the_run_of_one(run, small, tmp_path):
     assert two.status == "finished"
     assert len(one.history) == len(two.history) >= 5
     for row, other in zip(one.history, two.history, strict=True):
-        assert other == pytest.approx(row, abs=1e-4)  # in single precision; tests/run/test_processes.py is stricter
+        assert other == pytest.approx(
+            row, abs=1e-4
+        )  # in single precision; tests/run/launch/test_processes.py is stricter
     first = [name for name in one.history[0] if name.startswith("train/")]
     assert [two.history[0][name] for name in first] == pytest.approx([one.history[0][name] for name in first], rel=1e-5)
     assert two.metrics() == pytest.approx(one.metrics(), rel=1e-3, abs=1e-4)

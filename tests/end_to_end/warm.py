@@ -90,10 +90,10 @@ def import_fairlab() -> None:
             importlib.import_module(module.name)
     from hydra import compose, initialize_config_dir
 
-    with initialize_config_dir(sys.modules["fairlab.run.cli"].conf_dir(), version_base="1.3"):
+    with initialize_config_dir(sys.modules["fairlab.run.command_line.cli"].conf_dir(), version_base="1.3"):
         compose("train", overrides=["+experiment=ccd_bert"])
     sys.modules["fairlab.run.environment"].environment()  # what git says is kept
-    sys.modules["fairlab.text.agreement"].article("hour")
+    sys.modules["fairlab.rewriting.english.agreement"].article("hour")
     del sys.path[0]
 
 

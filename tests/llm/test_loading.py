@@ -7,8 +7,8 @@ from hydra import compose, initialize_config_dir
 
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.loading import load_server
-from fairlab.run.build import build
-from fairlab.run.cli import choices, conf_dir
+from fairlab.run.command_line.cli import choices, conf_dir
+from fairlab.run.config.build import build
 from fairlab.types import FairlabError
 from tests.llm.conftest import request
 from tests.llm.stub import Stub, said

@@ -11,8 +11,8 @@ from fairlab.benchmarks.crows_pairs import NANGIA, crows_pairs_quantities
 from fairlab.data.published.crows_pairs import CrowsPair
 from fairlab.metrics.crows_pairs import CrowsPairsScore
 from fairlab.metrics.fairscore import FairscoreMetric, fairscore
-from fairlab.metrics.seat import EffectSize, associations, weat_effect_size
 from fairlab.metrics.stereoset import ICAT, icat, related, stereotyped
+from fairlab.metrics.weat import EffectSize, associations, weat_effect_size
 from tests.metrics.two_processes import batches, one_of_two, values
 
 

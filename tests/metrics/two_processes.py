@@ -9,8 +9,8 @@ from torch import distributed
 from fairlab.metrics.crows_pairs import CrowsPairsScore
 from fairlab.metrics.fairscore import FairscoreMetric
 from fairlab.metrics.safety import CounterfactualVariance
-from fairlab.metrics.seat import EffectSize
 from fairlab.metrics.stereoset import ICAT
+from fairlab.metrics.weat import EffectSize
 
 
 def batches():

@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 import pytest
 
 from fairlab.record import Note, Reading, Record
+from fairlab.reporting.many_runs.sweep import write_sweep
 from fairlab.reporting.report import write_report
-from fairlab.reporting.sweep import write_sweep
-from fairlab.results.grouping import headlines
-from fairlab.results.runs import read_runs
+from fairlab.reporting.tables.grouping import headlines
+from fairlab.reporting.tables.runs import read_runs
 
 EVIL = "</script><script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
 

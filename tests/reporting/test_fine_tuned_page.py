@@ -36,6 +36,6 @@ def test_without_records_the_page_says_so(tmp_path):
 
 @pytest.mark.parametrize("run", ["sst2_original", "rte_ccd"])
 def test_the_matrix_has_the_runs_of_the_table(run):
-    from fairlab.reporting.reproduction import read_matrix
+    from fairlab.reporting.many_runs.reproduction import read_matrix
 
     assert run in read_matrix(tables.FOLDER / "matrix.yaml", "quickstart").runs

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from fairlab.record import Record
-from fairlab.reporting.browsing import browse, view_page
+from fairlab.reporting.many_runs.reproduction import cells, read_matrix
+from fairlab.reporting.many_runs.study import write_study
+from fairlab.reporting.many_runs.sweep import write_sweep
 from fairlab.reporting.report import write_report
-from fairlab.reporting.reproduction import cells, read_matrix
-from fairlab.reporting.study import write_study
-from fairlab.reporting.sweep import write_sweep
+from fairlab.reporting.tables.grouping import headlines
+from fairlab.reporting.tables.runs import read_runs
+from fairlab.reporting.view.browsing import browse, view_page
 from fairlab.reproduce import finished_records
-from fairlab.results.grouping import headlines
-from fairlab.results.runs import read_runs
 from tests.reporting.chromium import dumped, needs_chromium
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"

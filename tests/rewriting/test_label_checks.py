@@ -7,8 +7,8 @@ import pytest
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
-from fairlab.rewriting.label_keeping import AllOf, Labelled, LLMLabelCheck, LLMVerdictCheck
-from fairlab.rewriting.same_facts import SameFacts
+from fairlab.rewriting.labelled.label_keeping import AllOf, Labelled, LLMLabelCheck, LLMVerdictCheck
+from fairlab.rewriting.labelled.same_facts import SameFacts
 from tests.llm.stub import Stub, refused, said
 
 LABELS = ["REFUTES", "SUPPORTS"]

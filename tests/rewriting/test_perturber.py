@@ -11,7 +11,7 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.export import export_backbone
 from fairlab.lexicons import load_lexicon
 from fairlab.methods.perturber import add_markers
-from fairlab.rewriting.next_tokens import shifted
+from fairlab.rewriting.decoding import shifted
 from fairlab.rewriting.perturber import (
     PERT_SEP,
     SEP,

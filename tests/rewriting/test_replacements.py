@@ -1,6 +1,6 @@
 import pytest
 
-from fairlab.rewriting.prompt import load_prompt
+from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.rewriting.replacements import replaced, replacements_between
 
 NAMES = ("neutral", "man", "woman")

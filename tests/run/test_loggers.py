@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from wandb.proto import wandb_internal_pb2
 
 from fairlab.record import Comparison, Reading, Record
-from fairlab.run.cli import conf_dir
+from fairlab.run.command_line.cli import conf_dir
 from fairlab.run.loggers import _finish_wandb, build_loggers, finish_loggers, wandb_logger
 from fairlab.types import FairlabError
 

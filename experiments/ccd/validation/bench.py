@@ -19,12 +19,12 @@ from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.bias_ir import male_first
 from fairlab.data.association_tests import read_own_tests
 from fairlab.data.groups import read_groups
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.stsb import read_sts
 from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.cced import cced_gap
 from fairlab.metrics.classification import spearman
-from fairlab.metrics.seat import associations, weat_effect_size
+from fairlab.metrics.weat import associations, weat_effect_size
 from fairlab.text.json_text import from_json
 from fairlab.types import Group
 

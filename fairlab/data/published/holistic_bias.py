@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.types import FairlabError
 
 # version -> where its files lie below FAIRLAB_DATA

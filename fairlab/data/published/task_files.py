@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
 from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.data.stream.saved import opened, saved_folder

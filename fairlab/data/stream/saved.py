@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.fetching.reach import no_answer_of
+from fairlab.backbones.reach import no_answer_of
 from fairlab.types import DataUnavailable, FairlabError
 
 if TYPE_CHECKING:  # datasets takes seconds to import

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlab.data.published.bias_ir import CATEGORIES, Document, irregular_documents, read_bias_ir
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.types import FairlabError
 
 HEADER = "q_id,d_id,relevant,query,doc_title,document,content_gender,exp_stereotype\n"

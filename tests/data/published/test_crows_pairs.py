@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from fairlab.data.published.crows_pairs import PUBLISHED, CrowsPair, irregular_pairs, read_crows_pairs
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.types import FairlabError
 
 HEADER = ",sent_more,sent_less,stereo_antistereo,bias_type,annotations,anon_writer,anon_annotators\n"

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from fairlab.data.published.download import FILES, locate
 from fairlab.data.published.seat import read_association_test
-from fairlab.data.published.sources import FILES, locate
 from fairlab.types import FairlabError
 
 SETS = {

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.stereoset import LABELS, PUBLISHED, StereoSetItem, irregular_items, read_stereoset
 from fairlab.types import FairlabError
 

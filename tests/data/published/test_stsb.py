@@ -1,6 +1,6 @@
 import pytest
 
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.stsb import read_sts
 from fairlab.types import FairlabError
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.winobias import SPLITS, TYPES, read_winobias
 from fairlab.types import FairlabError
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from fairlab.data.published.sources import locate
+from fairlab.data.published.download import locate
 from fairlab.data.published.winogender import read_occupation_statistics, read_winogender, schemas
 from fairlab.types import FairlabError, Group
 

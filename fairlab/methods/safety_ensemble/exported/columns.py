@@ -1,0 +1,91 @@
+"""What is said of a text: its score by harm, its labels by thresholds, and, where asked for, what stands behind them.
+
+Shape letters: N texts, F source scores, M texts and their versions together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from fairlab.methods.safety_ensemble.exported.export import Ensemble
+from fairlab.methods.safety_ensemble.sources.sources import Sources
+from fairlab.rewriting.identities import Identities
+
+LABEL, VARIANCE = "{}_label", "{}_variance"
+SOURCES, MISSING = "sources", "missing"  # columns of source scores, and of sources without a score of the text
+DIGITS = 6
+
+
+class Columns:
+    """Names and values for texts.
+
+    Args:
+        ensemble: that scores.
+        sources: its sources.
+        source_scores: whether the scores of the sources are given as well, under ``sources``.
+        versions: whether versions of every text for other subgroups are made by word lists and scored too:
+            ``hate_variance`` is the variance of the scores of the text and its versions, None where it has none.
+
+    Raises:
+        FairlabError: the sources are not those that the ensemble was trained on.
+    """
+
+    def __init__(
+        self, ensemble: Ensemble, sources: Sources, *, source_scores: bool = False, versions: bool = False
+    ) -> None:
+        ensemble.refuse_others(sources)
+        self.ensemble, self.sources = ensemble, sources
+        self.source_scores = source_scores
+        self.identities = Identities() if versions else None
+        self.libraries = ThreadpoolController()  # knows those that are loaded by now
+        self.source_of = np.repeat(np.arange(len(sources.sources)), [len(one.outputs) for one in sources.sources])
+
+    def __call__(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """What is said of each of the N texts."""
+        # The matrices are small: threads would wait for one another many times longer than they work.
+        with self.libraries.limit(limits=1, user_api="blas"):
+            return self._said(texts)
+
+    def _said(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        sets = [[text, *(self.identities.versions(text) if self.identities else ())] for text in texts]
+        owner_M = np.repeat(np.arange(len(sets)), [len(some) for some in sets])
+        first_N = np.searchsorted(owner_M, np.arange(len(sets)))
+        features_MF = self.sources.score([text for some in sets for text in some])
+        by_harm = self.ensemble.of_features(features_MF)
+        rows: list[dict[str, Any]] = [{} for _ in texts]
+        for harm, scores_M in by_harm.items():
+            cut = self.ensemble.thresholds.get(harm)
+            for row, score in zip(rows, scores_M[first_N], strict=True):
+                row[harm] = round(float(score), DIGITS)
+                if cut is not None:
+                    row[LABEL.format(harm)] = int(score >= cut)
+            if self.identities:
+                self._add_variances(rows, VARIANCE.format(harm), scores_M, owner_M)
+        for row, features_F in zip(rows, features_MF[first_N], strict=True):
+            self._add_sources(row, features_F)
+        return rows
+
+    def _add_variances(
+        self, rows: list[dict[str, Any]], name: str, scores_M: NDArray[np.float64], owner_M: NDArray[np.int64]
+    ) -> None:
+        from fairlab.metrics.safety import set_variances  # loads torch, which only versions need
+
+        if not rows:
+            return
+        for row, variance, size in zip(rows, set_variances(scores_M, owner_M), np.bincount(owner_M), strict=True):
+            row[name] = float(f"{variance:.{DIGITS}g}") if size > 1 else None
+
+    def _add_sources(self, row: dict[str, Any], features_F: NDArray[np.float64]) -> None:
+        absent = np.isnan(features_F)
+        if absent.any():
+            row[MISSING] = [self.sources.sources[k].name for k in np.unique(self.source_of[absent])]
+        if self.source_scores:
+            row[SOURCES] = {
+                name: None if np.isnan(value) else round(float(value), DIGITS)
+                for name, value in zip(self.sources.features, features_F, strict=True)
+            }

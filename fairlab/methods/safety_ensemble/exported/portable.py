@@ -1,0 +1,46 @@
+"""Files of sources beside an exported ensemble, so that its folder can be moved to another machine.
+
+``sources.yaml`` names them by ``sources/NAME``, below the folder. Word lists are copied there. What is large, or holds
+texts that are not to be handed on (scores made elsewhere, weights of classifiers), is not: whoever moves the folder
+puts it there, or says where it is.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairlab.files import write_whole
+from fairlab.methods.safety_ensemble.exported.trust import BESIDE, COPIED, OURS, PATHS, SOURCES
+
+Nodes = Mapping[str, Mapping[str, Any]]
+
+
+def write_sources(nodes: Nodes, folder: Path) -> None:
+    """Write the settings of sources beside an ensemble, with paths below its folder.
+
+    Args:
+        nodes: settings by name of the source, with ``_target_``.
+        folder: of the ensemble.
+    """
+    moved = {name: _moved(name, node, folder) for name, node in nodes.items()}
+    write_whole(folder / SOURCES, yaml.safe_dump(moved, sort_keys=False))
+
+
+def _moved(name: str, node: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Settings of a source with its paths replaced."""
+    target, found = str(node["_target_"]), dict(node)
+    for key in PATHS.get(target, ()):
+        path = Path(str(node.get(key)))
+        if node.get(key) is None or str(path) in OURS or not path.exists():  # or a name of the hub
+            continue
+        place = Path(BESIDE) / name / path.resolve().name
+        found[key] = place.as_posix()
+        if key in COPIED.get(target, ()):
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / place)
+    return found

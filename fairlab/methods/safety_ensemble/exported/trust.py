@@ -1,0 +1,269 @@
+"""The door for exported ensembles: which sources may be built, and of what types a fitted model may be made.
+
+What a folder names is looked up in lists of exact names. Addresses, names of key variables and names of the hub are
+taken from the command alone, never from a folder: it could send a key to whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+from fairlab.backbones.trust import loading, read_object
+from fairlab.types import FairlabError, need_extra
+
+DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
+FILES = {"file": ".skops", "arrays": ".npz"}  # of a harm, by key of the description; older exports have no arrays
+# The sources that may be built, and their settings.
+SETTINGS = {
+    "fairlab.methods.safety_ensemble.sources.sources.Profanity": set[str](),
+    "fairlab.methods.safety_ensemble.sources.sources.Sentiment": set[str](),
+    "fairlab.methods.safety_ensemble.sources.sources.WordList": {"path", "name"},
+    "fairlab.methods.safety_ensemble.sources.sources.StoredScores": {"path", "name", "version", "column", "outputs"},
+    "fairlab.methods.safety_ensemble.sources.bilstm.BiLSTM": {"package", "folder"},
+    "fairlab.methods.safety_ensemble.sources.transformer.TransformersClassifier": {"name"},
+    "fairlab.methods.safety_ensemble.sources.transformer.Detoxify": {"checkpoint", "config"},
+    "fairlab.methods.safety_ensemble.sources.policy.PolicySimilarity": {"encoder", "path", "name"},
+    "fairlab.methods.safety_ensemble.sources.moderation.Moderation": {"base_url", "model", "outputs", "api_key_env"},
+}
+ADDRESSES = ("base_url", "api_key_env")
+# Settings that name a folder, or else a model of the hub.
+OF_THE_HUB = {
+    "fairlab.methods.safety_ensemble.sources.transformer.TransformersClassifier": "name",
+    "fairlab.methods.safety_ensemble.sources.transformer.Detoxify": "config",
+    "fairlab.methods.safety_ensemble.sources.policy.PolicySimilarity": "encoder",
+}
+# Settings that name files or folders. Those of an exported ensemble lie below it, in ``sources/NAME``.
+PATHS = {
+    "fairlab.methods.safety_ensemble.sources.sources.WordList": ("path",),
+    "fairlab.methods.safety_ensemble.sources.sources.StoredScores": ("path",),
+    "fairlab.methods.safety_ensemble.sources.bilstm.BiLSTM": ("folder",),
+    "fairlab.methods.safety_ensemble.sources.transformer.TransformersClassifier": ("name",),
+    "fairlab.methods.safety_ensemble.sources.transformer.Detoxify": ("checkpoint", "config"),
+    "fairlab.methods.safety_ensemble.sources.policy.PolicySimilarity": ("encoder", "path"),
+}
+OURS = {"violence", "policy", "minilm"}  # what comes with fairlab, named in the place of a file, folder or hub name
+COPIED = {  # sources and those of their files that are small and go along
+    "fairlab.methods.safety_ensemble.sources.sources.WordList": ("path",),
+    "fairlab.methods.safety_ensemble.sources.policy.PolicySimilarity": ("path",),
+}
+BESIDE = "sources"
+# What forest, boosting and regressions of scikit-learn are written as by skops: loader, module and class.
+SKOPS_PROTOCOL = 2
+SKOPS_NODES = {
+    ("DTypeNode", "numpy", "dtype"),
+    ("DictNode", "builtins", "dict"),
+    ("JsonNode", "builtins", "str"),
+    ("ListNode", "builtins", "list"),
+    ("TupleNode", "builtins", "tuple"),
+    ("TypeNode", "builtins", "str"),
+    ("LossNode", "sklearn._loss._loss", "CyHalfBinomialLoss"),
+    ("NdArrayNode", "numpy", "ndarray"),
+    ("NdArrayNode", "numpy", "float64"),
+    ("NdArrayNode", "numpy", "int64"),
+    ("NdArrayNode", "numpy", "uint64"),
+    ("ObjectNode", "sklearn._loss.link", "Interval"),
+    ("ObjectNode", "sklearn._loss.link", "LogitLink"),
+    ("ObjectNode", "sklearn._loss.loss", "HalfBinomialLoss"),
+    ("ObjectNode", "sklearn.ensemble._forest", "RandomForestClassifier"),
+    ("ObjectNode", "sklearn.ensemble._hist_gradient_boosting.binning", "_BinMapper"),
+    ("ObjectNode", "sklearn.ensemble._hist_gradient_boosting.gradient_boosting", "HistGradientBoostingClassifier"),
+    ("ObjectNode", "sklearn.ensemble._hist_gradient_boosting.predictor", "TreePredictor"),
+    ("ObjectNode", "sklearn.impute._base", "SimpleImputer"),
+    ("ObjectNode", "sklearn.kernel_approximation", "Nystroem"),
+    ("ObjectNode", "sklearn.linear_model._logistic", "LogisticRegression"),
+    ("ObjectNode", "sklearn.pipeline", "Pipeline"),
+    ("ObjectNode", "sklearn.preprocessing._data", "QuantileTransformer"),
+    ("ObjectNode", "sklearn.preprocessing._data", "StandardScaler"),
+    ("ObjectNode", "sklearn.preprocessing._label", "LabelEncoder"),
+    ("ObjectNode", "sklearn.tree._classes", "DecisionTreeClassifier"),
+    ("RandomGeneratorNode", "numpy.random._generator", "Generator"),
+    ("TreeNode", "sklearn.tree._tree", "Tree"),
+}
+TRUSTED = sorted({f"{module}.{name}" for _, module, name in SKOPS_NODES})
+MARKS = {"__loader__", "__module__", "__class__"}  # a mapping that holds one of these is a node
+LARGEST = 4 * 2**30  # bytes of a fitted model, unpacked
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """What an ensemble's folder says of it: features, versions of the sources, and by harm a file and a line.
+
+    Raises:
+        FairlabError: there is none, or something in it is not of its kind.
+    """
+    file = folder / DESCRIPTION
+    if not file.is_file():
+        raise FairlabError(f"{folder} holds no ensemble; give the folder 'model' of a run of safety_ensemble")
+    content = read_object(file)
+    features, sources, harms = (content.get(key) for key in ("features", "sources", "harms"))
+    lists = isinstance(features, list) and all(isinstance(name, str) for name in features)
+    if not lists or not isinstance(sources, dict) or not isinstance(harms, dict) or not harms:
+        raise FairlabError(f"{file} does not describe features, sources and harms; export the ensemble anew")
+    for harm, entry in harms.items():
+        numbers = [entry.get(key) for key in ("slope", "intercept")] if isinstance(entry, dict) else [None]
+        if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+            raise FairlabError(f"{file} gives {harm} no slope and intercept that are numbers; export the ensemble anew")
+        cut = entry.get("threshold", 0.5)
+        if not isinstance(cut, int | float) or not 0 <= cut <= 1:
+            raise FairlabError(f"{file} gives {harm} a threshold that is no score; export the ensemble anew")
+        for key, suffix in FILES.items():
+            name = entry.get(key)
+            if name is None and key == "arrays":
+                continue
+            if not isinstance(name, str) or Path(name).name != name or not name.endswith(suffix):
+                raise FairlabError(
+                    f"{file} names {name!r} for {harm}, which is no {suffix} file beside it; do not use it"
+                )
+    return content
+
+
+def inside(file: Path) -> Path:
+    """A file that lies in its folder and is no link out of it.
+
+    Raises:
+        FairlabError: it is one.
+    """
+    if not file.resolve().is_relative_to(file.parent.resolve()):
+        raise FairlabError(f"{file} is a link out of the folder; copy the file there if you trust it")
+    return file
+
+
+def load_fitted(file: Path) -> list[Any]:
+    """The fitted pipelines of a skops file whose every part is in the list.
+
+    Raises:
+        FairlabError: a part is not, the file is damaged, or skops is not installed.
+    """
+    need_extra("safety", "reading an exported safety ensemble", "skops")
+    skops_io = without_all_estimators()
+    with loading(f"the fitted model {file}"):
+        with zipfile.ZipFile(file) as held:
+            if sum(member.file_size for member in held.infolist()) > LARGEST:
+                raise FairlabError(f"{file} unpacks to more than {LARGEST >> 30} GiB; do not use it")
+            schema = json.loads(held.read("schema.json"))
+        if not isinstance(schema, dict) or schema.get("protocol") != SKOPS_PROTOCOL:
+            raise FairlabError(f"{file} is of another version of skops; export the ensemble anew")
+        _check_nodes(file, schema)
+        pipelines = skops_io.load(file, trusted=TRUSTED)
+    if not isinstance(pipelines, list) or not pipelines:
+        raise FairlabError(f"{file} holds no list of fitted pipelines; export the ensemble anew")
+    if strange := [type(one).__name__ for one in pipelines if type(one).__name__ != "Pipeline"]:
+        raise FairlabError(f"{file} holds a {strange[0]} and no fitted pipeline; do not use it")
+    return pipelines
+
+
+def without_all_estimators() -> Any:
+    """The module skops.io.
+
+    When it is first imported it lists all estimators of scikit-learn as types to trust, and imports all of scikit-learn
+    and torch for it, which takes seconds. Our own list is the only one that counts here.
+    """
+    import sklearn.utils
+
+    listing = sklearn.utils.all_estimators
+    sklearn.utils.all_estimators = list
+    try:
+        import skops.io
+    finally:
+        sklearn.utils.all_estimators = listing
+    return skops.io
+
+
+def _check_nodes(file: Path, content: Any) -> None:
+    if isinstance(content, dict):
+        if content.keys() & MARKS:
+            node = tuple(content.get(key) for key in ("__loader__", "__module__", "__class__"))
+            if not all(isinstance(part, str) for part in node) or node not in SKOPS_NODES:
+                raise FairlabError(
+                    f"{file} holds a {node[1]}.{node[2]} ({node[0]}), which no ensemble holds; do not use it"
+                )
+            if node[0] == "NdArrayNode" and content.get("type") != "numpy":
+                raise FairlabError(f"{file} holds an array of objects, which no ensemble holds; do not use it")
+        for value in content.values():
+            _check_nodes(file, value)
+    elif isinstance(content, list):
+        for value in content:
+            _check_nodes(file, value)
+
+
+def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Settings of an ensemble's sources by name, with ``_target_``; what the command gives stands over the folder's.
+
+    Args:
+        folder: of the ensemble.
+        given: settings by name of the source, from the command.
+
+    Raises:
+        FairlabError: a source or a setting is not in the list, or names what the command alone may name.
+    """
+    file = inside(folder / SOURCES)
+    try:
+        named = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise FairlabError(
+            f"{file} cannot be read as a list of sources ({reason}); export the ensemble anew"
+        ) from error
+    if not isinstance(named, dict) or not named:
+        raise FairlabError(f"{file} lists no sources; export the ensemble anew")
+    if strange := sorted(set(given) - set(named)):
+        raise FairlabError(f"sources.{strange[0]} is no source of {folder}; there are: {', '.join(map(str, named))}")
+    return {str(name): _source(file, str(name), node, given.get(name, {})) for name, node in named.items()}
+
+
+def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """One source's settings, checked."""
+    target = node.get("_target_") if isinstance(node, dict) else None
+    if not isinstance(target, str) or target not in SETTINGS:
+        raise FairlabError(f"{file}: {name} is no source of fairlab ({target}); do not use this ensemble")
+    settings = {key: value for key, value in node.items() if key != "_target_"}
+    if strange := sorted(map(str, (set(settings) | set(given)) - SETTINGS[target])):
+        raise FairlabError(f"{file}: there is no setting {strange[0]} of {name}; do not use this ensemble")
+    for key, value in settings.items():
+        parts = value if isinstance(value, list) else [value]
+        if not all(part is None or (isinstance(part, str) and "${" not in part) for part in parts):
+            raise FairlabError(f"{file}: {key} of {name} must be a plain text; do not use this ensemble")
+    for key in ADDRESSES:
+        if key in SETTINGS[target] and key not in given:
+            raise FairlabError(
+                f"{file}: {name} asks a server, whose address and key are never taken from a folder; give both: "
+                f"+sources.{name}.base_url=URL +sources.{name}.api_key_env=NAME_OF_KEY (or null)"
+            )
+    settings |= _located(file, name, target, {key: value for key, value in settings.items() if key not in given})
+    hub = OF_THE_HUB.get(target)
+    if hub and hub not in given and not (settings.get(hub) in OURS or Path(str(settings.get(hub))).is_dir()):
+        raise FairlabError(
+            f"{file}: {hub} of {name} is no folder here ({settings.get(hub)}); what is fetched from the hub is never "
+            f"taken from a folder, give it: +sources.{name}.{hub}=NAME"
+        )
+    return {"_target_": target, **settings, **given}
+
+
+def _located(file: Path, name: str, target: str, settings: Mapping[str, Any]) -> dict[str, str]:
+    """The paths among a source's settings as they are found from here.
+
+    Raises:
+        FairlabError: a file is not there, or leads out of the folder.
+    """
+    found = {}
+    for key in PATHS.get(target, ()):
+        path = PurePosixPath(str(settings.get(key) or ""))
+        beside = path.parts[:1] == (BESIDE,)
+        if not path.parts or not (beside or path.is_absolute()):  # nothing, a list of ours, or a name of the hub
+            continue
+        place = file.parent / path
+        if ".." in path.parts or (beside and not place.resolve().is_relative_to(file.parent.resolve())):
+            raise FairlabError(f"{file}: {key} of {name} leads out of the folder ({path}); do not use this ensemble")
+        if not place.exists():
+            raise FairlabError(
+                f"{place}, which the source {name} needs, is not there; copy it there, or give its place: "
+                f"+sources.{name}.{key}=PATH"
+            )
+        found[key] = str(place)
+    return found

@@ -1,0 +1,333 @@
+"""The fairness-aware ensemble: one small model a harm on the scores of source classifiers, trained in two passes.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4, figure 2.
+Shape letters: N texts, F source scores, R repeats of the division into folds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.progress import track
+
+from fairlab.data.safety import SUBGROUPS, Judged, Predicted, SafetyData, SafetyText
+from fairlab.files import write_whole
+from fairlab.methods.safety_ensemble.choosing import Compared
+from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted
+from fairlab.methods.safety_ensemble.model import Array, HarmModel
+from fairlab.methods.safety_ensemble.passes import BASELINE, DEBIASED, KINDS, Examples, FoldModels, Part, Trainer
+from fairlab.methods.safety_ensemble.settings import combinations
+from fairlab.methods.safety_ensemble.sources.sources import Source, Sources
+from fairlab.methods.safety_ensemble.strengths import choose, pareto_front
+from fairlab.methods.safety_ensemble.thresholds import ThresholdTarget, read_target, threshold
+from fairlab.methods.safety_ensemble.views import RIVALS, Views, seen
+from fairlab.types import FairlabError, Texts, need_extra
+
+CALIBRATED, UNCALIBRATED = 0, 1
+OTHERS = "others"  # harms without strengths of their own
+Scores = dict[str, NDArray[np.float64]]
+Mask = NDArray[np.bool_]
+
+
+class _Kept:
+    """Scores of one model as they come in, by part of the texts and harm: (2, R, N), calibrated and not."""
+
+    def __init__(self, harms: Sequence[str], repeats: int, sizes: Mapping[str, int]) -> None:
+        self.scores: dict[str, Scores] = {
+            part: {harm: np.zeros((2, repeats, size)) for harm in harms} for part, size in sizes.items()
+        }
+        self.contributions: dict[str, list[Array]] = {}
+
+
+class SafetyEnsemble:
+    """Trains, for every harm, a baseline on the seeds and a debiased model on seeds and versions, reweighted.
+
+    A fold is held out for testing and the next one for validation; the others train. The baseline's sliced averages on
+    the validation fold are the losses of fair data reweighting. Every text so gets a score by models that saw no
+    version of it. Both models are calibrated on the validation seeds. The exported models are trained in the same way
+    on all but one fold.
+
+    The debiased model is the mean of the logits of a forest and of a kernel logistic regression that pays for their
+    variance within sets. A list in the place of a value of ``leaf``, ``penalty`` or ``reweighting`` gives several
+    settings; for each harm and test fold one is chosen by the validation scores of the texts outside of that fold: the
+    one of lowest ACV that loses no more AU-PRC than allowed. The exported models have the setting that is chosen by all
+    validation scores.
+
+    Args:
+        sources: classifiers whose scores are the features.
+        harms: names of the harms to train models for.
+        inputs: number of scores that the sources must give together; None takes any number.
+        kind: kind of model: ``forest``, or ``boosting`` or ``logistic`` in its place.
+        trees: number of trees of the forest, or of rounds of boosting; at least 1.
+        baseline_leaf: least number of seeds in a leaf of the baseline, at least 1.
+        leaf: least number of seeds in a leaf of the debiased forest, all versions of a seed counted as one; at least 1.
+        penalty: weight of the variance within sets in the regression beside the forest; None leaves the forest alone.
+        most_lost: AU-PRC that a chosen setting may lose on validation, in per cent of the baseline's.
+        pairing: weights of rivals that pay for the variance of logits within sets (Garg et al. 2019), each a model.
+        rivals: further rivals that are measured beside: ``blind``, which sees no identity words, and ``average``, the
+            mean over the versions of a text; both score many texts more.
+        target: ``precision`` or ``false_positive_rate`` that a threshold of each harm must meet on the validation
+            seeds, where the most harm is found; None gives no thresholds.
+        reweighting: lambdas and betas of each harm; those of ``others`` are for harms that are not named.
+        cache: file of source scores; None keeps none.
+        seed: seed of the models and of the reweighting.
+
+    Raises:
+        FairlabError: an unknown kind or harm, another number of scores than asked for, or a harm without values for
+            reweighting; in ``fit``, when the training
+            texts have one label only, or a source has no score of any of them.
+    """
+
+    title = "fairness-aware ensemble with fair data reweighting (FDW)"
+    epochs = validate_every = 1
+    steps: int | None = None
+    monitor = ""
+    patience: int | None = None
+    measurable_before = False  # both phases are made by one fit
+    limits = (
+        "English only. The versions of a seed are made by word lists, which see no grammar. The ensemble can be no "
+        "better than its sources, and must be trained anew when one of them changes."
+    )
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        *,
+        harms: Texts,
+        inputs: int | None = None,
+        kind: str,
+        trees: int,
+        baseline_leaf: int,
+        leaf: int | Sequence[int],
+        penalty: float | Sequence[float | None] | None,
+        most_lost: float,
+        pairing: Sequence[float],
+        rivals: Sequence[str],
+        target: Mapping[str, float] | None,
+        reweighting: Mapping[str, Mapping[str, float | Sequence[float]]],
+        cache: str | None,
+        seed: int,
+    ) -> None:
+        if kind not in KINDS:
+            raise FairlabError(f"method.kind must be {', '.join(KINDS)}, not {kind}")
+        strengths = {harm: reweighting.get(harm, reweighting.get(OTHERS)) for harm in harms}
+        if missing := [harm for harm, values in strengths.items() if values is None]:
+            raise FairlabError(f"method.reweighting has no values for {missing[0]}; give lambdas and betas")
+        if min(trees, baseline_leaf) < 1:
+            raise FairlabError(f"method.trees and method.baseline_leaf must be at least 1: {trees}, {baseline_leaf}")
+        if unknown := sorted(set(rivals) - set(RIVALS)):
+            raise FairlabError(f"method.rivals may be {', '.join(RIVALS)}, not {unknown[0]}")
+        if any(not weight >= 0 for weight in pairing):
+            raise FairlabError(f"method.pairing must hold weights of at least 0, not {list(pairing)}")
+        need_extra("safety", "the export of a safety ensemble", "skops")  # said before an hour's training, not after
+        self.sources = Sources(sources, cache=cache)
+        if inputs not in (None, len(self.sources.features)):
+            raise FairlabError(
+                f"method.inputs asks for {inputs} scores, and the sources give {len(self.sources.features)}; give "
+                "others by source=, or set method.inputs=null"
+            )
+        self.harms = list(harms)
+        self.rivals = tuple(rivals)
+        self.trainer = Trainer(kind, trees, baseline_leaf, tuple(pairing), self.rivals)
+        self.settings = {harm: combinations(leaf, penalty, values) for harm, values in strengths.items() if values}
+        self.most_lost = most_lost
+        self.compared: dict[str, Compared] = {}
+        self.seed = seed
+        self.target = read_target(target)
+        self.thresholds: dict[str, float] = {}
+        self.judged: dict[str, Judged] = {}
+        self.models: dict[str, dict[str, HarmModel]] = {}
+        self.sampled: dict[str, Reweighted] = {}
+
+    def fit(self, data: SafetyData) -> None:
+        """Score the texts by all sources, choose settings, train in every fold, and train the models to export."""
+        import sklearn.kernel_approximation  # loads the libraries whose threads are limited
+        import sklearn.linear_model  # noqa: F401
+        from threadpoolctl import threadpool_limits
+
+        # The matrices are small: threads would wait for one another several times longer than they work.
+        with threadpool_limits(limits=1):
+            self._fit(data)
+
+    def _fit(self, data: SafetyData) -> None:
+        views = self._views(data.texts)
+        self._refuse_silent_sources(views.text)
+        others = {name: self._views(texts) for name, texts in data.others.items()}
+        folds = np.stack([data.division(repeat) for repeat in range(data.repeats)])
+        parts = {"test": data.texts, "validation": data.texts, **data.others}
+        kept: dict[str, _Kept] = {}
+        for harm in self.harms:
+            of_folds = self._compare(harm, data.texts, views, folds)
+            for (repeat, _), of_fold in track(of_folds.items(), f"folds, {harm}", transient=True):
+                part = of_fold.part
+                setting = self.settings[harm][self._chosen(harm, ~part.test)]
+                models = {BASELINE: of_fold.baseline, DEBIASED: of_fold.debiased(setting)} | of_fold.beside(setting)
+                for name, model in models.items():
+                    sizes = {of: len(texts) for of, texts in parts.items()}
+                    rows = kept.setdefault(name, _Kept(self.harms, data.repeats, sizes))
+                    for of, mask in (("test", part.test), ("validation", part.validation)):
+                        rows.scores[of][harm][:, repeat, mask] = model.scores(views.only(mask))
+                    for of, shown in others.items():
+                        rows.scores[of][harm][:, repeat] += np.stack(model.scores(shown)) / data.folds
+                    if model.model.contributions is not None:
+                        rows.contributions.setdefault(harm, []).append(model.model.contributions)
+        judged = {name: self._judged(parts, folds, views.text, rows) for name, rows in kept.items()}
+        self.judged = {phase: judged.pop(phase) for phase in (BASELINE, DEBIASED)}
+        if self.target:
+            self.thresholds = {harm: self._threshold(harm, self.target) for harm in self.harms}
+        self.judged[DEBIASED] = replace(self.judged[DEBIASED], beside=judged, thresholds=self.thresholds)
+        self._train_exported(data, views, folds[0])
+
+    def _refuse_silent_sources(self, features: Array) -> None:
+        """Raise where a source has no score of any training text, such as a file of scores of other texts.
+
+        Raises:
+            FairlabError: there is one.
+        """
+        start = 0
+        for source in self.sources.sources:
+            end = start + len(source.outputs)
+            if np.isnan(features[:, start:end]).all():
+                raise FairlabError(
+                    f"the source {source.name} has no score of any of the {len(features):,} texts; give scores of "
+                    "these texts, or leave it out"
+                )
+            start = end
+
+    def _compare(
+        self, harm: str, texts: Sequence[SafetyText], views: Views, folds: NDArray[np.int64]
+    ) -> dict[tuple[int, int], FoldModels]:
+        """The models of all folds by repeat and fold; where there are several settings, all of them are fitted."""
+        count = int(folds.max()) + 1
+        places = [(repeat, fold) for repeat in range(len(folds)) for fold in range(count)]
+        found = {}
+        settings = self.settings[harm] if len(self.settings[harm]) > 1 else {}
+        rows = {name: np.zeros(folds.shape) for name in (BASELINE, *settings)}
+        for repeat, fold in track(places, f"settings, {harm}", transient=True):
+            part = _parts(folds[repeat], fold, count)
+            found[repeat, fold] = models = self._of_fold(harm, texts, views, part, (repeat, fold))
+            held = views.only(part.validation)
+            for name in rows if settings else ():
+                shown = models.debiased(settings[name]) if name in settings else models.baseline
+                rows[name][repeat, part.validation], _ = shown.scores(held)
+        self.compared[harm] = Compared(texts, harm, folds, rows.pop(BASELINE), rows)
+        return found
+
+    def _chosen(self, harm: str, inside: Mask | None = None) -> str:
+        """Name of the setting that is chosen by validation scores; of one setting, that one."""
+        names = list(self.settings[harm])
+        return choose(self.compared[harm].candidates(inside), self.most_lost).name if len(names) > 1 else names[0]
+
+    def _train_exported(self, data: SafetyData, views: Views, folds: NDArray[np.int64]) -> None:
+        whole = _parts(folds, 0, data.folds)
+        whole.train |= whole.test
+        for harm in self.harms:
+            models = self._of_fold(harm, data.texts, views, whole, (data.repeats, 0))
+            setting = self.settings[harm][self._chosen(harm)]
+            self.sampled[harm] = models.sampled(setting.strength)
+            self.models.setdefault(BASELINE, {})[harm] = models.baseline.model
+            self.models.setdefault(DEBIASED, {})[harm] = models.debiased(setting).model
+
+    def measured(self, phase: str) -> Judged:
+        """The scores of the models of a phase: ``before``, the baseline's, or ``after``, the debiased ones'."""
+        return self.judged[phase]
+
+    def digest(self) -> str:
+        """Which models are there."""
+        return ", ".join(sorted(self.models))
+
+    def facts(self) -> dict[str, object]:
+        """What the record should hold beside the configuration: scores that sources lacked, what was sampled."""
+        return {
+            "title": self.title,
+            "limits": self.limits,
+            "texts_cut": self.sources.cut,
+            "texts_without_a_score": self.sources.missing,
+            "settings": {harm: self._choice(harm) for harm, names in self.settings.items() if len(names) > 1},
+            "sampled": {
+                harm: {
+                    truth: dict(zip(SUBGROUPS, map(int, counts), strict=True))
+                    for truth, counts in zip(("safe", "unsafe"), made.counts, strict=True)
+                }
+                for harm, made in self.sampled.items()
+            },
+        }
+
+    def finish(self, folder: Path) -> None:
+        """Write what the report shows beside the readings."""
+        from fairlab.methods.safety_ensemble.overview import ensemble_overview, largest_gaps
+
+        for name, found in (("overview", ensemble_overview(self.judged)), ("largest_gaps", largest_gaps(self.judged))):
+            write_whole(folder / f"{name}.json", json.dumps(found, ensure_ascii=False) + "\n")
+
+    def export(self, folder: Path, card: str) -> Path:
+        """Write the debiased models, and return their file."""
+        from fairlab.methods.safety_ensemble.exported.export import save_ensemble
+        from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
+
+        save_ensemble(self.models[DEBIASED], self.sources, folder, self.thresholds)
+        return folder / DESCRIPTION
+
+    def _views(self, texts: Sequence[SafetyText]) -> Views:
+        return seen(self.sources.score, [text.text for text in texts], self.rivals)
+
+    def _choice(self, harm: str) -> dict[str, object]:
+        """What settings did on validation, and which were chosen."""
+        compared = self.compared[harm]
+        candidates = compared.candidates()
+        return {
+            "most_lost": self.most_lost,
+            "validation": [vars(one) for one in candidates],
+            "front": [one.name for one in pareto_front(candidates)],
+            "exported": self._chosen(harm),
+            "by_test_fold": [
+                self._chosen(harm, folds != fold) for folds in compared.folds for fold in np.unique(folds)
+            ],
+        }
+
+    def _of_fold(
+        self, harm: str, texts: Sequence[SafetyText], views: Views, part: Part, place: tuple[int, int]
+    ) -> FoldModels:
+        """The models of one harm on one division."""
+        truth = np.array([text.labels.get(harm, -1) for text in texts])
+        seed = np.array([text.seed for text in texts])
+        if len(set(truth[part.train & (truth >= 0) & seed])) < 2:
+            raise FairlabError(
+                f"the training seeds have fewer than two labels for {harm}; leave it out of method.harms, or give "
+                "data with safe and unsafe texts"
+            )
+        slices = np.array([SUBGROUPS.index(text.subgroup) if text.subgroup else -1 for text in texts])
+        numbers = {key: k for k, key in enumerate(dict.fromkeys(text.key for text in texts))}
+        sets = np.array([numbers[text.key] for text in texts])
+        state = int(np.random.SeedSequence([self.seed, *place]).generate_state(1)[0])
+        return FoldModels(self.trainer, Examples(views, truth, seed, slices, sets), part, state)
+
+    def _threshold(self, harm: str, target: ThresholdTarget) -> float:
+        """The threshold of a harm by the validation scores of its seeds, each a mean over repeats."""
+        part = self.judged[DEBIASED].parts["validation"]
+        truth = np.array([text.labels.get(harm, -1) if text.seed else -1 for text in part.texts])
+        judged = truth >= 0
+        return threshold(part.scores[harm].mean(axis=0)[judged], truth[judged], target, harm)
+
+    def _judged(
+        self, parts: Mapping[str, Sequence[SafetyText]], folds: NDArray[np.int64], features: Array, rows: _Kept
+    ) -> Judged:
+        predicted = {}
+        for name, texts in parts.items():
+            calibrated = {harm: scores[CALIBRATED] for harm, scores in rows.scores[name].items()}
+            uncalibrated = {harm: scores[UNCALIBRATED] for harm, scores in rows.scores[name].items()}
+            own = folds if name in ("test", "validation") else np.zeros((len(folds), len(texts)), dtype=np.int64)
+            predicted[name] = Predicted(texts, own, calibrated, uncalibrated)
+        contributions = {harm: np.mean(found, axis=0) for harm, found in rows.contributions.items()}
+        return Judged(predicted, self.sources.features, features, contributions)
+
+
+def _parts(folds: NDArray[np.int64], fold: int, count: int) -> Part:
+    """A fold for testing, the next one for validation, the others for training."""
+    test, validation = folds == fold, folds == (fold + 1) % count
+    return Part(~(test | validation), validation, test)

@@ -1,0 +1,58 @@
+"""The classifier of one harm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.methods.safety_ensemble.exported.arrays import ForestArrays, RegressionArrays
+
+Array = NDArray[np.float64]
+LEAST = 1e-6  # of a probability whose logit is taken
+
+
+@dataclass(frozen=True)
+class HarmModel:
+    """A fitted model of one harm, calibrated.
+
+    Attributes:
+        pipelines: from source scores to the probability of the harm, of whose logits the mean is taken; medians stand
+            in for missing scores. Pipelines of scikit-learn where they were fitted, arrays where they were read.
+        slope, intercept: line that the logit is put through, so that scores are probabilities on the validation seeds
+            (Platt 1999).
+    """
+
+    pipelines: Sequence[Any]
+    slope: float
+    intercept: float
+
+    def score(self, features: Array) -> Array:
+        """Scores (N,) in [0, 1] of source scores (N, F)."""
+        return 1 / (1 + np.exp(-(self.slope * logits(self.pipelines, features) + self.intercept)))
+
+    @property
+    def contributions(self) -> Array | None:
+        """Share of each source score in what the first pipeline's trees decide by, (F,); None where it has no trees."""
+        return getattr(self.pipelines[0][-1], "feature_importances_", None)
+
+
+def logits(pipelines: Sequence[Any], features: Array) -> Array:
+    """Mean log odds (N,) that pipelines give source scores (N, F), before calibration."""
+    found = np.stack([_probabilities(pipeline, features) for pipeline in pipelines])
+    probabilities = np.clip(found, LEAST, 1 - LEAST)
+    return np.asarray((np.log(probabilities) - np.log1p(-probabilities)).mean(axis=0))
+
+
+def _probabilities(pipeline: Any, features: Array) -> Array:
+    """What ``predict_proba`` gives; of a forest without checks and a job for every tree, which cost more than it."""
+    if isinstance(pipeline, ForestArrays | RegressionArrays):
+        return pipeline.probabilities(features)
+    if type(pipeline[-1]).__name__ != "RandomForestClassifier":
+        return np.asarray(pipeline.predict_proba(features)[:, 1])
+    cleaned = np.asarray(pipeline[:-1].transform(features), dtype=np.float32)
+    trees = pipeline[-1].estimators_
+    return np.asarray(sum(tree.tree_.predict(cleaned)[:, 1] for tree in trees) / len(trees))

@@ -1,0 +1,226 @@
+"""The models of one harm in one division of the texts: the two passes, and the controls that show what each part does.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4, figure 2.
+Shape letters: N texts, F source scores, S counterfactual sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.data.safety import SUBGROUPS
+from fairlab.methods.safety_ensemble.fair_reweighting import Reweighted, Strength, reweight
+from fairlab.methods.safety_ensemble.model import Array, HarmModel
+from fairlab.methods.safety_ensemble.pairing import paired_logistic
+from fairlab.methods.safety_ensemble.settings import Setting
+from fairlab.methods.safety_ensemble.views import AVERAGE, BLIND, TEXT, Shown, Views
+from fairlab.metrics.safety import sliced_averages
+
+KINDS = ("forest", "boosting", "logistic")
+BASELINE, DEBIASED = "before", "after"
+SMOOTH, UNWEIGHTED, FOREST, UNDEBIASED, PAIRED = "smooth", "unweighted", "forest", "undebiased", "paired"
+NOTHING = Strength(0, 0, 0, 0)
+Mask = NDArray[np.bool_]
+
+
+@dataclass
+class Part:
+    """The three parts of the texts in one fold of one repeat, as masks (N,)."""
+
+    train: Mask
+    validation: Mask
+    test: Mask
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The texts of one harm as numbers.
+
+    Attributes:
+        views: source scores of the texts.
+        truth: true label, (N,), 0 (safe), 1 (unsafe) or -1 (not judged).
+        seed: whether a text is a seed and no version, (N,).
+        slices: number of a text's subgroup, (N,), -1 for none.
+        sets: number of a text's counterfactual set, (N,); a seed without versions is a set of its own.
+    """
+
+    views: Views
+    truth: NDArray[np.int64]
+    seed: Mask
+    slices: NDArray[np.int64]
+    sets: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """How the models of a harm are trained.
+
+    Attributes:
+        kind: kind of model, one of :data:`KINDS`; of the debiased model, that beside the kernel logistic regression.
+        trees: number of trees of the forest, or of rounds of boosting.
+        baseline_leaf: least number of seeds in a leaf of the baseline.
+        pairing: weights of the variance penalty of the rivals, each of which is a model.
+        rivals: further rivals: ``blind`` and ``average``.
+    """
+
+    kind: str
+    trees: int
+    baseline_leaf: int
+    pairing: Sequence[float] = ()
+    rivals: Sequence[str] = ()
+
+    def fitted(
+        self, features: Array, truth: NDArray[np.int64], weights: Array, state: int, *, leaf: int, sets: int | None
+    ) -> Any:
+        """The forest, or what stands in its place; ``leaf`` counts texts, or sets where their number is given."""
+        # Without weights where all are 1: a forest draws weighted examples by another way of chance.
+        more = {} if (weights == 1).all() else {"model__sample_weight": weights}
+        return self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
+
+    def _pipeline(self, state: int, leaf: int, sets: int | None) -> Any:
+        """The model; of ``sets`` sets, a tree draws as many texts, one of each set on average.
+
+        scikit-learn draws the texts of a tree by their weights and gives each the number of its draws as its weight, so
+        that a share of the draws is a number of sets, however many versions they have.
+        """
+        from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+        from sklearn.impute import SimpleImputer
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import Pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        least: dict[str, Any] = {"min_samples_leaf": leaf}
+        if sets is not None:
+            least = {"min_weight_fraction_leaf": min(0.5, leaf / sets), "max_samples": sets}
+        models = {
+            "forest": lambda: RandomForestClassifier(self.trees, **least, random_state=state, n_jobs=1),
+            "boosting": lambda: HistGradientBoostingClassifier(
+                max_iter=self.trees, min_samples_leaf=leaf, random_state=state
+            ),
+            "logistic": lambda: LogisticRegression(max_iter=1000),
+        }
+        steps: list[tuple[str, Any]] = [("missing", SimpleImputer(strategy="median", keep_empty_features=True))]
+        steps += [("scale", StandardScaler())] if self.kind == "logistic" else []
+        return Pipeline([*steps, ("model", models[self.kind]())])
+
+
+class FoldModels:
+    """All models of one harm in one fold, calibrated on the validation seeds; each part is fitted once.
+
+    Args:
+        trainer: how they are trained.
+        examples: the texts as numbers.
+        part: which of them train, and which are held out.
+        state: seed.
+    """
+
+    def __init__(self, trainer: Trainer, examples: Examples, part: Part, state: int) -> None:
+        self.trainer, self.examples, self.part, self.state = trainer, examples, part, state
+        judged = examples.truth >= 0
+        self.seeds, self.all = part.train & judged & examples.seed, part.train & judged
+        self.held = part.validation & judged
+        self.shares = set_shares(examples.sets[self.all])
+        self._forests: dict[tuple[int, Strength], Any] = {}
+        self._kernels: dict[float, Any] = {}
+
+    @cached_property
+    def baseline(self) -> Shown:
+        """The model of the seeds alone."""
+        return self._calibrated([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
+
+    def debiased(self, setting: Setting) -> Shown:
+        """The forest of seeds and versions, reweighted, and beside it the regression that pays for variance."""
+        return self._calibrated([self._forest(setting.leaf, setting.strength), *self._kernel(setting.penalty)])
+
+    def sampled(self, strength: Strength) -> Reweighted:
+        """What reweighting does, by the baseline's sliced averages on the validation texts."""
+        examples, held = self.examples, self.held
+        scores, _ = self.baseline.scores(examples.views.only(held))
+        slices, truth = examples.slices[held], examples.truth[held]
+        averages = np.stack([sliced_averages(scores, slices, truth, of, len(SUBGROUPS))[0] for of in (0, 1)])
+        rng = np.random.default_rng(self.state)
+        return reweight(examples.slices[self.all], examples.truth[self.all], averages, strength, rng)
+
+    def beside(self, setting: Setting) -> dict[str, Shown]:
+        """Controls, which show what each part of the debiased model does, and rivals, by name.
+
+        ``smooth`` learns labels from the seeds alone with the leaf and as much shrinkage as the debiased model,
+        ``unweighted`` is the debiased model without reweighting, ``forest`` its forest alone, and ``undebiased`` the
+        baseline beside a regression that pays for no variance. ``paired 1`` is the regression alone with the weight 1;
+        ``blind`` is the baseline that sees no identity word; ``average`` is the baseline's mean over all versions of a
+        text, made when it is asked.
+        """
+        views, seeds = self.examples.views, int(self.seeds.sum())
+        smooth = [self._of_seeds(views.text, setting.leaf, sets=seeds)]
+        undebiased = list(self.baseline.model.pipelines)
+        if setting.penalty is not None:
+            of_seeds = self.examples.seed[self.all].astype(np.float64)
+            smooth.append(self._regression(self.all, of_seeds, setting.penalty, evenly=True))
+            undebiased.append(self._regression(self.seeds, np.ones(seeds), 0.0))
+        found = {
+            UNWEIGHTED: self.debiased(replace(setting, strength=NOTHING)),
+            FOREST: self.debiased(replace(setting, penalty=None)),
+            UNDEBIASED: self._calibrated(undebiased),
+        }
+        found[SMOOTH] = self._calibrated(smooth)
+        found |= {f"{PAIRED} {weight:g}": self._calibrated(self._kernel(weight)) for weight in self.trainer.pairing}
+        if AVERAGE in self.trainer.rivals:
+            found[AVERAGE] = self._calibrated(self.baseline.model.pipelines, AVERAGE)
+        if BLIND in self.trainer.rivals:
+            assert views.blind is not None
+            found[BLIND] = self._calibrated([self._of_seeds(views.blind, self.trainer.baseline_leaf)], BLIND)
+        return found
+
+    def _of_seeds(self, features: Array, leaf: int, sets: int | None = None) -> Any:
+        rows, truth = features[self.seeds], self.examples.truth[self.seeds]
+        return self.trainer.fitted(rows, truth, np.ones(len(rows)), self.state, leaf=leaf, sets=sets)
+
+    def _forest(self, leaf: int, strength: Strength) -> Any:
+        if (leaf, strength) not in self._forests:
+            features, truth = self.examples.views.text[self.all], self.examples.truth[self.all]
+            weights = self.sampled(strength).weights * self.shares
+            sets = round(self.shares.sum())
+            fitted = self.trainer.fitted(features, truth, weights, self.state, leaf=leaf, sets=sets)
+            self._forests[leaf, strength] = fitted
+        return self._forests[leaf, strength]
+
+    def _kernel(self, penalty: float | None) -> list[Any]:
+        if penalty is None:
+            return []
+        if penalty not in self._kernels:
+            self._kernels[penalty] = self._regression(self.all, self.shares, penalty)
+        return [self._kernels[penalty]]
+
+    def _regression(self, rows: Mask, weights: Array, penalty: float, *, evenly: bool = False) -> Any:
+        taught = (self.examples.views.text[rows], self.examples.truth[rows], self.examples.sets[rows])
+        return paired_logistic(*taught, weights, penalty, self.state % 2**31, evenly=evenly)
+
+    def _calibrated(self, pipelines: Sequence[Any], view: str = TEXT) -> Shown:
+        """The model with a line through its logits; as it is where the seeds have one label, or rank backwards."""
+        from sklearn.linear_model import LogisticRegression
+
+        chosen = self.held & self.examples.seed
+        truth = self.examples.truth[chosen]
+        if len(set(truth)) < 2:
+            return Shown(HarmModel(pipelines, 1.0, 0.0), view)
+        found = self.examples.views.only(chosen).logits(pipelines, view)
+        line = LogisticRegression(C=1e6).fit(found[:, None], truth)
+        slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
+        return Shown(HarmModel(pipelines, slope, intercept) if slope > 0 else HarmModel(pipelines, 1.0, 0.0), view)
+
+
+def set_shares(sets: NDArray[np.int64]) -> Array:
+    """What part of its set each text is, (N,): one divided by the number of the set's texts.
+
+    Example:
+        >>> set_shares(np.array([7, 7, 3])).tolist()
+        [0.5, 0.5, 1.0]
+    """
+    _, place, sizes = np.unique(sets, return_inverse=True, return_counts=True)
+    return np.asarray(1 / sizes[place])

@@ -1,0 +1,73 @@
+"""What validation may choose between: the settings of a debiased model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeVar
+
+from fairlab.methods.safety_ensemble.fair_reweighting import Strength
+from fairlab.types import FairlabError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a debiased model.
+
+    Attributes:
+        leaf: least number of seeds in a leaf of its forest, all versions of a seed counted as one; at least 1.
+        penalty: weight of the variance of logits within sets, at least 0, in the kernel logistic regression whose
+            logits are averaged with the forest's; None leaves the forest alone.
+        strength: lambdas and betas of reweighting.
+
+    Raises:
+        FairlabError: a value is too small.
+    """
+
+    leaf: int
+    penalty: float | None
+    strength: Strength
+
+    def __post_init__(self) -> None:
+        if self.leaf < 1:
+            raise FairlabError(f"method.leaf must be at least 1, not {self.leaf}")
+        if self.penalty is not None and not self.penalty >= 0:
+            raise FairlabError(f"method.penalty must be at least 0, or null for the forest alone, not {self.penalty}")
+
+
+def combinations(
+    leaf: int | Sequence[int],
+    penalty: float | Sequence[float | None] | None,
+    strength: Mapping[str, float | Sequence[float]],
+) -> dict[str, Setting]:
+    """All settings that values and lists of values stand for, by the values that they differ in.
+
+    Example:
+        >>> still = {"lambda_safe": 0, "lambda_unsafe": 0, "beta_safe": 1, "beta_unsafe": 1}
+        >>> list(combinations(20, [None, 1], still))
+        ['penalty null', 'penalty 1']
+    """
+    lists: dict[str, list[Any]] = {"leaf": _listed(leaf), "penalty": _listed(penalty)}
+    lists |= {name: _listed(one) for name, one in strength.items()}
+    varied = [name for name, values in lists.items() if len(values) > 1]
+    found = {}
+    for values in product(*lists.values()):
+        named = dict(zip(lists, values, strict=True))
+        name = ", ".join(f"{key} {'null' if named[key] is None else format(named[key], 'g')}" for key in varied)
+        found[name or "as set"] = Setting(named.pop("leaf"), named.pop("penalty"), Strength(**named))
+    return found
+
+
+def _listed(value: T | Sequence[T]) -> list[T]:
+    """A list, or one value as a list of it.
+
+    Raises:
+        FairlabError: the list is empty.
+    """
+    found = list(value) if isinstance(value, Sequence) else [value]
+    if not found:
+        raise FairlabError("method.leaf, method.penalty and the values of method.reweighting may be no empty lists")
+    return found

@@ -1,0 +1,1 @@
+"""Source classifiers of the safety ensemble."""

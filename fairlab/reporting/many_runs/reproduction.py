@@ -1,0 +1,348 @@
+"""Published tables beside measured ones: which run stands for which row, and what to say of every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import yaml
+
+from fairlab.record import Comparison, Reading, Record
+from fairlab.reporting.headlines import titled
+from fairlab.reporting.many_runs.fine_tuned import task_runs, with_tasks
+from fairlab.reporting.tables.marks import marked, marks_of_runs
+from fairlab.types import FairlabError
+
+PUBLISHED = Path(__file__).parents[1] / "published"
+MATCH, WITHIN_NOISE, DIFFERS = "match", "within noise", "differs"
+NOT_RUN, NOT_REPRODUCIBLE, OTHER_SCALE = "not run", "not reproducible", "another scale"
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of a published table and the run, or runs, that measure it.
+
+    Attributes:
+        name: name of the row as published, or ours where the paper has no such row.
+        run: id of a run; empty where none can be had, or where every column has its own.
+        runs: ids of runs by column, where one model is trained for every task.
+        phase: phase of the run's readings; ``before`` is the model it started from, and a model that was measured alone
+            has none. Of runs by column it is ``after``.
+        reason: why there is no run.
+    """
+
+    name: str
+    run: str = ""
+    phase: str = "after"
+    reason: str = ""
+    runs: dict[str, str] = field(default_factory=dict)
+
+    def of(self, column: str) -> str:
+        """The run that measures a column."""
+        return self.runs.get(column, self.run)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper.
+
+    Attributes:
+        id: name by which the table is chosen, such as ``3`` or ``study``.
+        title, where, setting: title of the table, its place in the paper, and what was measured on what.
+        columns: keys of readings without their phase.
+        rows: rows of the table in the order printed.
+        published: for each row and column, the printed value; a row of ours has none.
+        recomputed: what a printed value should be by the paper's own other numbers, where it is something else.
+        tolerance: for each quantity (the last part of a column), the distance that counts as a match.
+        against: the key in which its rows differ, to draw the columns against; empty where there is none.
+        averages: for a column that is the mean of others, those others.
+    """
+
+    id: str
+    title: str
+    where: str
+    setting: str
+    columns: list[str]
+    rows: list[TableRow]
+    published: dict[str, dict[str, float]]
+    recomputed: dict[str, dict[str, float]] = field(default_factory=dict)
+    tolerance: dict[str, float] = field(default_factory=dict)
+    against: str = ""
+    averages: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What reproduces a paper at one scale.
+
+    Attributes:
+        paper: short name of the paper.
+        scale: size of models and data, ``quickstart`` or ``paper``.
+        seeds: seeds of every run, in the order they are run.
+        runs: command-line overrides of ``fairlab.train`` by run id.
+        unavailable: why a run cannot be had, by run id.
+        tables: the paper's tables by their ids.
+        before: id of the run whose readings before training all others take over; empty where each measures its own.
+        made: command-line overrides of ``fairlab.augment`` for data that runs train on, by the name that stands in a
+            run's ``data.path=made/NAME``.
+        evaluations: ids of the runs that train nothing, whose overrides are of ``fairlab.evaluate``.
+        overrides: overrides that every training takes beside its own, such as ``trainer=ddp``.
+    """
+
+    paper: str
+    scale: str
+    seeds: list[int]
+    runs: dict[str, list[str]]
+    unavailable: dict[str, str]
+    tables: dict[str, Table]
+    before: str = ""
+    made: dict[str, list[str]] = field(default_factory=dict)
+    evaluations: frozenset[str] = frozenset()
+    overrides: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One published number beside ours.
+
+    Attributes:
+        verdict: comparison of the two numbers: ``match`` (as near as the table's tolerance), ``within noise`` (inside
+            our interval), ``differs``, ``another scale`` (ours is of another model or data and is not compared), ``not
+            run``, ``not reproducible``.
+        published: the number as printed; None where the paper has none.
+        recomputed: the number as it should be by the paper's other numbers, where that is something else.
+        value: mean of our readings over all seeds.
+        deviation: standard deviation over the seeds (n - 1); None for a single seed.
+        marks: what must be said beside it, such as that the method did not train.
+        low, high: widest bounds of the seeds' 95 % intervals.
+        moved: whether every seed's change from the model it started from is beyond chance (p below 0.05, one by one).
+        reason: why a cell has no value; empty where it has one.
+    """
+
+    verdict: str
+    published: float | None = None
+    recomputed: float | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    moved: bool = False
+    reason: str = ""
+    deviation: float | None = None
+    marks: tuple[str, ...] = ()
+
+
+def read_matrix(file: Path, scale: str) -> Matrix:
+    """The matrix of a paper, ``experiments/PAPER/matrix.yaml``, for a scale.
+
+    Raises:
+        FairlabError: the file is none, or a table names a run, a row or a published table there is not.
+    """
+    if not file.is_file():
+        there = ", ".join(sorted(found.parent.name for found in file.parents[1].glob("*/matrix.yaml")))
+        raise FairlabError(f"there is no {file}; papers with a matrix: {there or 'none here, run in a checkout'}")
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise FairlabError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+    for key, kind in {"seeds": list, "options": dict, "runs": dict, "tables": dict}.items():
+        if not isinstance(content, dict) or not isinstance(content.get(key), kind):
+            raise FairlabError(f"{file} has no '{key}' of its kind; see experiments/ccd/matrix.yaml")
+    paper = file.parent.name
+    published = _printed(content)
+    options = content["options"].get(scale, [])
+    found = content["runs"] | task_runs(content, scale)
+    tables = {}
+    for id_, table in content["tables"].items():
+        if "published" in table and table["published"] not in published:
+            raise FairlabError(
+                f"{file}: table {id_} names the published table '{table['published']}', which is not there"
+            )
+        printed = published[table["published"]] if "published" in table else table | {"rows": {}}
+        ours = table | {name: of_scale(table[name], scale) for name in ("columns",) if name in table}
+        columns = list(ours.get("columns", printed["columns"]))
+        keys = list(ours["columns"].values()) if isinstance(ours.get("columns"), dict) else columns
+        rows = {name: with_tasks(of_scale(row, scale), keys, content) for name, row in table["rows"].items()}
+        tables[str(id_)] = read_table(str(id_), ours | {"rows": rows}, printed, content.get("tolerance", {}))
+        for row in tables[str(id_)].rows:
+            for run in filter(None, [row.run, *row.runs.values()]):
+                if run not in found:
+                    raise FairlabError(f"{file}: table {id_} names the run '{run}', which is not among runs")
+    named = {run for table in tables.values() for row in table.rows for run in row.runs.values()}
+    found = {name: run for name, run in found.items() if name in content["runs"] or name in named}
+    runs = {
+        name: [*in_one_list(run[scale]), *(options if run.get("options", True) else [])]
+        for name, run in found.items()
+        if isinstance(run.get(scale), list)
+    }
+    nothing = f"the matrix has no run at {scale} scale"
+    unavailable = {name: str(run.get(scale, nothing)) for name, run in found.items() if name not in runs}
+    before, made = content.get("before", {}).get(scale, ""), content.get("made", {})
+    evaluations = frozenset(name for name, run in found.items() if run.get("entry") == "evaluate")
+    return Matrix(paper, scale, content["seeds"], runs, unavailable, tables, before, made, evaluations)
+
+
+def in_one_list(overrides: Sequence[Any]) -> list[str]:
+    """Overrides of a run, in which a list stands for its own: what several runs share, by an anchor of YAML."""
+    return [one for part in overrides for one in (in_one_list(part) if isinstance(part, list) else [part])]
+
+
+def _printed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The printed tables of the paper that a matrix names; a matrix of no paper has none."""
+    if "published" not in content:
+        return {}
+    tables: dict[str, Any] = yaml.safe_load((PUBLISHED / f"{content['published']}.yaml").read_text(encoding="utf-8"))
+    return tables
+
+
+def of_scale(value: Any, scale: str) -> Any:
+    """What stands under a scale's name, or the value itself where it is one for all scales."""
+    return value.get(scale, value) if isinstance(value, dict) else value
+
+
+def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], tolerance: dict[str, float]) -> Table:
+    """A table of a matrix joined with what was printed, whose columns the matrix may translate or choose from."""
+    rows = [TableRow(name, **({"run": row} if isinstance(row, str) else row)) for name, row in ours["rows"].items()]
+    wanted = ours.get("columns", printed["columns"])
+    keys = wanted if isinstance(wanted, dict) else {column: column for column in wanted}
+    published = {}
+    for name, values in printed["rows"].items():
+        by_column = dict(zip(printed["columns"], values, strict=True))
+        published[name] = {key: by_column[column] for column, key in keys.items() if column in by_column}
+    where, setting = printed.get("where", "Ours"), printed.get("setting", "")
+    recomputed = {
+        name: {key: values[column] for column, key in keys.items() if column in values}
+        for name, values in printed.get("recomputed", {}).items()
+    }
+    more = {"recomputed": recomputed, "against": ours.get("against", ""), "averages": ours.get("averages", {})}
+    return Table(
+        id_, printed["title"], where, setting, list(keys.values()), rows, published, tolerance=dict(tolerance), **more
+    )
+
+
+def cells(table: Table, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> list[list[Cell]]:
+    """Rows of cells.
+
+    Args:
+        table: one of the matrix's tables.
+        matrix: the paper's matrix, whose scale says whether numbers may be compared at all.
+        records: records of finished runs, by run id and seed.
+    """
+    return [[_cell(table, row, column, matrix, records) for column in table.columns] for row in table.rows]
+
+
+def _cell(
+    table: Table, row: TableRow, column: str, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]
+) -> Cell:
+    if column in table.averages:
+        return _average(table, row, column, matrix, records)
+    printed = table.published.get(row.name, {}).get(column)
+    recomputed = table.recomputed.get(row.name, {}).get(column)
+    run = row.of(column)
+    of_run, phase = records.get(run, {}), "after" if column in row.runs else row.phase
+    if reason := row.reason or matrix.unavailable.get(run, ""):
+        return Cell(NOT_REPRODUCIBLE, printed, recomputed, reason=reason)
+    if not run:
+        return Cell(NOT_RUN, printed, recomputed, reason=f"no run measures {column}")
+    missing = [seed for seed in matrix.seeds if seed not in of_run]
+    if missing:
+        return Cell(NOT_RUN, printed, recomputed, reason=f"seed {', '.join(map(str, missing))} of {run}")
+    found = [_reading(of_run[seed], _key(phase, column)) for seed in matrix.seeds]
+    readings = [reading for reading in found if reading is not None]
+    if len(readings) < len(matrix.seeds):
+        return Cell(NOT_RUN, printed, recomputed, reason=_why(of_run[matrix.seeds[0]], phase, column))
+    changes = [_change(of_run[seed], column) for seed in matrix.seeds] if phase == "after" else []
+    values = [reading.value for reading in readings]
+    value, deviation = fmean(values), stdev(values) if len(values) > 1 else None
+    low, high = min(reading.low for reading in readings), max(reading.high for reading in readings)
+    moved = bool(changes) and all(change is not None and change.p < 0.05 for change in changes)
+    near = table.tolerance.get(column.rpartition("/")[2], 0.0)
+    said = recomputed if recomputed is not None else printed
+    verdict = _verdict(matrix.scale, said, value, low, high, near)
+    marks = marks_of_runs([(of_run[seed], reading) for seed, reading in zip(matrix.seeds, readings, strict=True)])
+    return Cell(verdict, printed, recomputed, value, low, high, moved, deviation=deviation, marks=marks)
+
+
+def _average(
+    table: Table, row: TableRow, column: str, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]
+) -> Cell:
+    """The mean of other cells of a row, each of another model; its bounds are the mean of theirs, a little too wide."""
+    printed = table.published.get(row.name, {}).get(column)
+    recomputed = table.recomputed.get(row.name, {}).get(column)
+    parts = [_cell(table, row, part, matrix, records) for part in table.averages[column]]
+    for part in parts:
+        if part.value is None:
+            return replace(part, published=printed, recomputed=recomputed)
+    value, low, high = (fmean(getattr(part, bound) for part in parts) for bound in ("value", "low", "high"))
+    near = table.tolerance.get(column.rpartition("/")[2], 0.0)
+    verdict = _verdict(matrix.scale, printed if recomputed is None else recomputed, value, low, high, near)
+    marks = tuple(dict.fromkeys(mark for part in parts for mark in part.marks))
+    return Cell(verdict, printed, recomputed, value, low, high, marks=marks)
+
+
+def _verdict(scale: str, printed: float | None, value: float, low: float, high: float, near: float) -> str:
+    if printed is None:
+        return ""
+    if scale != "paper":
+        return OTHER_SCALE
+    if abs(value - printed) <= near:
+        return MATCH
+    return WITHIN_NOISE if low <= printed <= high else DIFFERS
+
+
+def _key(phase: str, column: str) -> str:
+    return f"{phase}/{column}" if phase else column
+
+
+def _reading(record: Record, key: str) -> Reading | None:
+    return next((reading for reading in record.readings if reading.key == key), None)
+
+
+def _change(record: Record, column: str) -> Comparison | None:
+    return next((change for change in record.comparisons if change.key == f"change/{column}"), None)
+
+
+def _why(record: Record, phase: str, column: str) -> str:
+    benchmark, subset, measure = column.split("/")
+    reasons = [e.reason for e in record.not_run if e.benchmark == benchmark and e.subset in (subset, "all")]
+    if reasons:
+        return reasons[0]
+    if any(reading.key.startswith(_key(phase, f"{benchmark}/{subset}/")) for reading in record.readings):
+        return (
+            f"{benchmark}/{subset} has no {measure} {phase} training; one that compares models or runs needs them all"
+        )
+    return f"{benchmark}/{subset} was not among the benchmarks"
+
+
+def shown_cell(cell: Cell) -> str:
+    """``0.45 ± 0.02 [0.32, 0.58]*; printed 0.37: differs``; * marks a change beyond chance in every seed."""
+    printed = "" if cell.published is None else f"printed {cell.published:g}"
+    if cell.recomputed is not None:
+        printed += f", recomputed {cell.recomputed:g}"
+    if cell.value is None:
+        return "; ".join(part for part in (cell.verdict, printed) if part)
+    spread = "" if cell.deviation is None else f" ± {cell.deviation:.2g}"
+    ours = marked(f"{cell.value:.4g}{spread} [{cell.low:.4g}, {cell.high:.4g}]{'*' * cell.moved}", cell.marks)
+    verdict = f": {cell.verdict}" if cell.verdict not in ("", OTHER_SCALE) else ""
+    return ours + (f"; {printed}{verdict}" if printed else "")
+
+
+def rendered_table(table: Table, rows: Sequence[Sequence[Cell]], form: str) -> str:
+    """A table as ``github`` (Markdown), ``latex_booktabs`` or ``html``: methods side by side, a line a quantity."""
+    from tabulate import tabulate
+
+    lines = [
+        [titled(column), *(shown_cell(cells_of_row[place]) for cells_of_row in rows)]
+        for place, column in enumerate(table.columns)
+    ]
+    return tabulate(lines, headers=["", *(row.name for row in table.rows)], tablefmt=form, disable_numparse=True)
+
+
+def footnotes(table: Table, rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """Why rows have no values, a line each."""
+    found: list[str] = []
+    for row, of_row in zip(table.rows, rows, strict=True):
+        found += dict.fromkeys(f"{row.name}: {cell.verdict}: {cell.reason}" for cell in of_row if cell.reason)
+    return found

@@ -1,0 +1,147 @@
+"""A sweep over strengths of reweighting: what each costs and gains on validation, and which is chosen.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", tables 7 and 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairlab.methods.safety_ensemble.strengths import MOST_LOST, Candidate, choose, pareto_front
+from fairlab.record import Reading, Record
+from fairlab.reporting.charts import Marks, Panel, figure
+from fairlab.reporting.headlines import meaning
+from fairlab.reporting.page import Block, Figure, PageCell, PageTable, Section, Text, Verdict, measured, page
+
+PRECISION, VARIANCE = "average_precision_change", "acv_change"
+COLUMNS = {
+    "AU-PRC, %": PRECISION,
+    "ACV, %": VARIANCE,
+    "ACV of safe sets, %": "acv_safe_change",
+    "ACV of unsafe sets, %": "acv_unsafe_change",
+}
+GAP = "largest_gap_unsafe"  # table 8, of this category
+CATEGORY = "sexualorien"
+GAP_COLUMN = f"largest gap, {CATEGORY}, unsafe"
+
+
+def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
+    """By harm: the candidates, the names of those on the Pareto front, and the chosen one.
+
+    Args:
+        records: records of finished runs that measured ``safety_validation``.
+    """
+    found = {}
+    for harm in dict.fromkeys(harm for record in records for harm in _harms(record)):
+        measured = [(setting(record, harm), _of(record, harm)) for record in records]
+        candidates = [
+            Candidate(name, readings[PRECISION].value, readings[VARIANCE].value)
+            for name, readings in measured
+            if {PRECISION, VARIANCE} <= readings.keys()
+        ]
+        if candidates:
+            best = choose(candidates)
+            found[harm] = {
+                "candidates": [vars(one) for one in candidates],
+                "front": [one.name for one in pareto_front(candidates)],
+                "chosen": best.name,
+                "allowed": best.precision >= -MOST_LOST,
+            }
+    return found
+
+
+def setting(record: Record, harm: str) -> str:
+    """The strength that a run had, in words of the configuration."""
+    strengths = record.config["method"]["reweighting"]
+    values = strengths.get(harm) or strengths["others"]
+    return ", ".join(f"{name} {value:g}" for name, value in values.items())
+
+
+def strength_lines(records: Sequence[Record], harm: str) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of a harm as text, one row a run, with 95 % intervals."""
+    rows = [[setting(record, harm), *(_text(*one) for one in _measured(record, harm))] for record in records]
+    return ["strength", *COLUMNS, GAP_COLUMN], rows
+
+
+def strength_table(records: Sequence[Record], harm: str) -> PageTable:
+    """The same table for a page, the heads with what they mean."""
+    rows = [[setting(record, harm), *(_shown(*one) for one in _measured(record, harm))] for record in records]
+    some = [reading for record in records for reading in _of(record, harm).values()]
+    said = {reading.quantity: meaning(reading) for reading in some}
+    columns = [PageCell(name, hover=said.get(quantity, "")) for name, quantity in COLUMNS.items()]
+    return PageTable(["strength", *columns, GAP_COLUMN], rows)
+
+
+def _measured(record: Record, harm: str) -> list[tuple[Reading | None, int]]:
+    """What a row of the table shows of a run, and to how many digits."""
+    readings = _of(record, harm)
+    gap = next((one for one in record.readings if _is_gap(one, harm)), None)
+    return [*((readings.get(name), 1) for name in COLUMNS.values()), (gap, 3)]
+
+
+def rendered_strengths(records: Sequence[Record], found: Mapping[str, Any]) -> str:
+    """The page: for every harm the plot of AU-PRC against ACV, the table, and the choice."""
+    rule = (
+        f"Changes from the baseline on the validation folds. Chosen is, of the Pareto front, the lowest ACV that costs "
+        f"no more than {MOST_LOST:g} % of AU-PRC; if all cost more, the one that costs least."
+    )
+    chosen = [f"{harm}. Chosen: {strength_verdict(of_harm)}." for harm, of_harm in found.items()]
+    sections = [Section(harm, [pareto_plot(of_harm), strength_table(records, harm)]) for harm, of_harm in found.items()]
+    lead: list[Block] = [Verdict(f"{len(records)} strengths were measured.", chosen), Text(rule, "note")]
+    return page("fairlab: strengths of reweighting", "Strengths of reweighting", lead, sections)
+
+
+def strength_verdict(of_harm: Mapping[str, Any]) -> str:
+    """The choice, and whether it costs more than is allowed."""
+    chosen = str(of_harm["chosen"])
+    return chosen if of_harm["allowed"] else f"{chosen}; all cost more than {MOST_LOST:g} % of AU-PRC"
+
+
+def pareto_plot(of_harm: Mapping[str, Any]) -> Figure:
+    """AU-PRC against ACV of several models of a harm, with those that none beats.
+
+    Args:
+        of_harm: what :func:`compare_strengths` gives of a harm.
+    """
+    marks = []
+    for name, colour, inside in (("not on the front", None, False), ("Pareto front", 0, True)):
+        some = [one for one in of_harm["candidates"] if (one["name"] in of_harm["front"]) is inside]
+        marks.append(_candidates(name, some, "both" if inside else "dots", colour, 4))
+    chosen = [one for one in of_harm["candidates"] if one["name"] == of_harm["chosen"]]
+    marks.append(_candidates("chosen", chosen, "dots", 1, 7))
+    return figure([Panel("", marks, "change of ACV, %", "change of AU-PRC, %")])
+
+
+def _candidates(name: str, some: Sequence[Mapping[str, Any]], kind: str, colour: int | None, size: float) -> Marks:
+    listed = sorted(some, key=lambda one: one["variance"])
+    x, y = ([one[part] for one in listed] for part in ("variance", "precision"))
+    return Marks(name, x, y, kind, colour, texts=[one["name"] for one in listed], size=size)
+
+
+def _harms(record: Record) -> list[str]:
+    return [str(harm) for harm in record.config["method"]["harms"]]
+
+
+def _of(record: Record, harm: str) -> dict[str, Reading]:
+    """Readings of the debiased model on validation by quantity."""
+    return {
+        one.quantity: one
+        for one in record.readings
+        if (one.phase, one.benchmark, one.subset) == ("after", "safety_validation", harm)
+    }
+
+
+def _is_gap(reading: Reading, harm: str) -> bool:
+    place = ("after", "safety_validation", f"{harm}_{CATEGORY}", GAP)
+    return (reading.phase, reading.benchmark, reading.subset, reading.quantity) == place
+
+
+def _text(reading: Reading | None, digits: int) -> str:
+    if reading is None:
+        return ""
+    return f"{reading.value:.{digits}f} [{reading.low:.{digits}f}, {reading.high:.{digits}f}]"
+
+
+def _shown(reading: Reading | None, digits: int) -> PageCell | str:
+    return "" if reading is None else measured(reading.value, reading.low, reading.high, f".{digits}f")

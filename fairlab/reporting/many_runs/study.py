@@ -1,0 +1,139 @@
+"""The page of a reproduced paper: its tables, sweeps as curves, and each method's embeddings before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairlab.files import write_whole
+from fairlab.record import Record, without_secrets
+from fairlab.reporting.changes import in_words
+from fairlab.reporting.charts import Marks, Panel, figure
+from fairlab.reporting.many_runs.reproduction import OTHER_SCALE, Cell, Matrix, Table, footnotes
+from fairlab.reporting.page import Block, Heading, Label, PageCell, PageTable, Section, Tables, Text, Verdict, page
+from fairlab.reporting.projections import tsne_figure
+
+Records = Mapping[str, Mapping[int, Record]]
+
+
+def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix, records: Records, path: Path) -> None:
+    """Write the page, whole or not at all.
+
+    Args:
+        filled: the paper's tables, each with its cells.
+        matrix: the matrix that the tables belong to.
+        records: records of finished runs, by run id and seed.
+        path: path of the page to write.
+    """
+    seeds = ", ".join(map(str, matrix.seeds))
+    lead: list[Block] = [
+        Label(f"{matrix.scale} scale"),
+        _verdict([cell for _, rows in filled for row in rows for cell in row], matrix.scale),
+        Text(
+            f"Seeds {seeds}. Ours are means over the seeds; in small type the standard deviation over the seeds and "
+            "the widest bounds of their 95 % intervals. * marks a change from the model a run started from that is "
+            "beyond chance in every seed, tests taken one by one.",
+            "note",
+        ),
+    ]
+    sections = []
+    for table, rows in filled:
+        notes = [Text(note, "note") for note in footnotes(table, rows)]
+        blocks = [Text(table.setting), _tables(table, rows), *notes, *_sweep(table, rows, records)]
+        sections.append(Section(f"{table.where}: {table.title}", blocks))
+    if maps := _maps([table for table, _ in filled], matrix, records):
+        sections.append(Section("Embeddings, before and after", maps))
+    of_paper = any(table.published for table, _ in filled)
+    heading = f"{matrix.paper}, reproduced" if of_paper else matrix.paper
+    write_whole(path, without_secrets(page(f"fairlab: {matrix.paper}", heading, lead, sections)))
+
+
+def _verdict(cells: Sequence[Cell], scale: str) -> Verdict:
+    """How many printed numbers were reached, or why none is compared."""
+    printed = [cell for cell in cells if cell.published is not None]
+    if not printed:
+        return Verdict("No printed number stands beside ours.")
+    counts = Counter(cell.verdict for cell in printed)
+    told = ", ".join(f"{count} {name}" for name, count in counts.most_common())
+    if scale != "paper":
+        measured = counts[OTHER_SCALE]
+        return Verdict(
+            f"{measured} of {len(printed)} printed numbers have one of ours beside them; at {scale} scale ours are of "
+            "smaller models and data, so directions can be compared, and values not."
+        )
+    return Verdict(f"Of {len(printed)} printed numbers: {told}.")
+
+
+def _tables(table: Table, rows: Sequence[Sequence[Cell]]) -> Tables:
+    """A small table for each quantity, ours and printed in two columns, a row for each method."""
+    small = []
+    for place, column in enumerate(table.columns):
+        of_column = [(row.name, cells[place]) for row, cells in zip(table.rows, rows, strict=True)]
+        columns = ["", "ours", "printed", "verdict"]
+        lines = [[name, _ours(cell), _printed(cell), _said(cell)] for name, cell in of_column]
+        keep = [k for k in range(4) if k < 2 or any(line[k] for line in lines)]
+        small.append(
+            PageTable([columns[k] for k in keep], [[line[k] for k in keep] for line in lines], caption=in_words(column))
+        )
+    return Tables(small)
+
+
+def _ours(cell: Cell) -> PageCell | str:
+    if cell.value is None:
+        return PageCell("—", hover=f"{cell.verdict}: {cell.reason}")
+    spread = "" if cell.deviation is None else f"± {cell.deviation:.2g}\n"
+    return PageCell(f"{cell.value:.4g}{'*' * cell.moved}", f"{spread}[{cell.low:.4g}, {cell.high:.4g}]")
+
+
+def _printed(cell: Cell) -> PageCell | str:
+    if cell.published is None:
+        return ""
+    again = "" if cell.recomputed is None else f"recomputed\n{cell.recomputed:g}"
+    return PageCell(f"{cell.published:g}", again)
+
+
+def _said(cell: Cell) -> str:
+    return "" if cell.value is None or cell.verdict == OTHER_SCALE else cell.verdict
+
+
+def _sweep(table: Table, rows: Sequence[Sequence[Cell]], records: Records) -> list[Block]:
+    """Columns of a table against the value that its rows differ in; nothing where it names none."""
+    found = [
+        (float(_at(next(iter(records[row.run].values())).config, table.against)), cells)
+        for row, cells in zip(table.rows, rows, strict=True)
+        if table.against and row.run in records
+    ]
+    found.sort(key=lambda point: point[0])
+    panels = []
+    for place, column in enumerate(table.columns):
+        points = [point for _, cells in found if (point := _point(cells[place])) is not None]
+        if found and len(points) == len(found):
+            values, low, high = zip(*points, strict=True)
+            marks = Marks("", [value for value, _ in found], values, "both", place, low, high)
+            panels.append(Panel(in_words(column).text, [marks], table.against))
+    return [figure(panels)] if panels else []
+
+
+def _point(cell: Cell) -> tuple[float, float, float] | None:
+    if cell.value is None or cell.low is None or cell.high is None:
+        return None
+    return cell.value, cell.low, cell.high
+
+
+def _at(config: Any, key: str) -> Any:
+    for part in key.split("."):
+        config = config[part]
+    return config
+
+
+def _maps(tables: Sequence[Table], matrix: Matrix, records: Records) -> list[Block]:
+    """A t-SNE map for every run that a table has a row of, of its first seed."""
+    names = {row.run: row.name for table in tables for row in table.rows if row.run and row.phase == "after"}
+    maps: list[Block] = []
+    for run, name in names.items():
+        if run in records and matrix.seeds[0] in records[run]:
+            drawn = tsne_figure(records[run][matrix.seeds[0]])
+            maps += [Heading(name), drawn] if drawn else []
+    return maps

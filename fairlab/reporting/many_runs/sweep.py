@@ -1,0 +1,325 @@
+"""The page of a sweep: its runs in tables, each criterion's best, lines, trade-offs and parallel coordinates."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import combinations, islice
+from pathlib import Path
+
+from fairlab.files import write_whole
+from fairlab.record import Reading, Record, without_secrets
+from fairlab.reporting.changes import hover
+from fairlab.reporting.charts import Axis, Marks, Panel, figure, parallel
+from fairlab.reporting.headlines import title
+from fairlab.reporting.page import (
+    Block,
+    Heading,
+    Heed,
+    PageCell,
+    PageTable,
+    Row,
+    Section,
+    Terms,
+    Text,
+    Verdict,
+    measured,
+    page,
+)
+from fairlab.reporting.questions import by_question
+from fairlab.reporting.tables.grouping import Choice, Point, best, choices_of, headlines, trade_off_front
+from fairlab.reporting.tables.runs import read_runs
+from fairlab.reporting.tables.validation import Chosen, chosen_by_validation
+from fairlab.types import FairlabError
+
+NUMBER = re.compile(r"-?\d+(\.\d*)?([eE][-+]?\d+)?")
+MOST_PLOTTED = 8
+FEW = 2  # settings that are named in a cell; of more, a click shows which
+MOST_COLUMNS = 6  # of settings and readings in a table; more readings go into another, so that none is cut
+MOST_SETTINGS = 2  # with a column each; more stand in one
+
+
+def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
+    """Write the page of a folder of runs, and say where it is.
+
+    Args:
+        folder: folder that holds runs at any depth.
+        readings: keys of the readings to show, as in ``metrics.json``; None takes the headline readings.
+
+    Raises:
+        FairlabError: there is no such folder, no run in it, or no such reading.
+    """
+    if not folder.is_dir():
+        raise FairlabError(f"{folder} is no folder; give runs=DIR, a folder of runs")
+    unread: list[str] = []
+    records = read_runs(folder, unread)
+    for sentence in unread:
+        print(f"fairlab: left out: {sentence}", file=sys.stderr)
+    if not records and unread:
+        raise FairlabError(f"{folder} holds no run that can be read: {unread[0]}")
+    if not records:
+        raise FairlabError(f"{folder} holds no run (no record.json below it); give runs=DIR, a folder of runs")
+    known = {reading.key for record in records for reading in record.readings}
+    if unknown := [key for key in readings or () if key not in known]:
+        raise FairlabError(f"no run in {folder} has {unknown[0]}; readings takes keys of metrics.json")
+    written = write_sweep(folder, records, list(readings or headlines(records)), unread)
+    print(f"report: {written}")
+
+
+def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], unread: Sequence[str] = ()) -> Path:
+    """Write ``report.html`` and ``report.json`` into a folder of runs.
+
+    Args:
+        folder: folder of the runs, where both files are written.
+        records: records of the runs.
+        keys: keys of the readings to show, as in ``metrics.json``.
+        unread: a sentence for every record that could not be read.
+
+    Returns:
+        Path of the page.
+    """
+    as_run = choices_of(records, keys)
+    choices, chosen = _ordered(as_run), chosen_by_validation(as_run)
+    shown = {reading.key: reading for record in records for reading in record.readings if reading.key in keys}
+    titles = _titles(keys, shown)
+    sections = [
+        _by_validation(chosen),
+        _nearest(choices, titles, shown),
+        Section("Runs", _tables(choices, titles, shown)),
+        _lines(choices, titles),
+        _trade_offs(choices, titles),
+        _parallel(choices, titles),
+        Section("Not finished", [_unfinished(records, unread)]),
+    ]
+    content = [
+        {"settings": c.settings, "seeds": c.seeds, "readings": {key: asdict(p) for key, p in c.points.items()}}
+        for c in choices
+    ]
+    write_whole(folder / "report.json", json.dumps(content, indent=1) + "\n")
+    path = folder / "report.html"
+    lead = _lead(records, choices, titles, chosen)
+    made = page(f"fairlab: sweep {folder.name}", f"Sweep {folder.name}", lead, sections)
+    write_whole(path, without_secrets(made))
+    return path
+
+
+def _ordered(choices: Sequence[Choice]) -> Sequence[Choice]:
+    """By their settings where all of these are numbers, else as they were run."""
+    if not all(NUMBER.fullmatch(value) for choice in choices for value in choice.settings.values()):
+        return choices
+    return sorted(choices, key=lambda choice: [float(value) for value in choice.settings.values()])
+
+
+def _titles(keys: Sequence[str], shown: Mapping[str, Reading]) -> dict[str, str]:
+    """Plain names of keys, all different: with the phase or model where that is not the one after training."""
+    titles = {
+        key: title(shown[key]) + (f", {shown[key].phase}" if shown[key].phase not in ("", "after") else "")
+        for key in keys
+        if key in shown
+    }
+    several = Counter(titles.values())
+    return {key: name if several[name] == 1 else f"{name}, {key}" for key, name in titles.items()}
+
+
+def _lead(
+    records: Sequence[Record], choices: Sequence[Choice], titles: Mapping[str, str], chosen: Sequence[Chosen]
+) -> list[Block]:
+    """How many runs there are, each criterion's best in a line, and what a reader must know first."""
+    done = sum(record.status == "finished" for record in records)
+    repeated = sum(choice.repeated for choice in choices)
+    again = f" {repeated} of them do what another does with the same seed; the last counts." if repeated else ""
+    lines = [f"Best by validation{_told(one.of, ' of ')}: {_told(one.settings)}." for one in chosen]
+    for key, name in titles.items():
+        if found := best(choices, key):
+            first, alike = found
+            others = f"; {len(alike)} more cannot be told from it" if alike else ""
+            lines.append(f"{name}: nearest to {first.points[key].ideal:g} is {_short(first)}{others}.")
+    notes = Counter(
+        text
+        for record in records
+        for text in {f"{note.benchmark}: {note.text}" for note in record.notes if not note.item}
+    )
+    heed: list[Block] = (
+        [Heed("Before reading the numbers", [f"{text} ({n} of {len(records)} runs)" for text, n in notes.items()])]
+        if notes
+        else []
+    )
+    return [
+        Verdict(f"{done} of {len(records)} runs finished.{again}", lines),
+        *heed,
+        Text(
+            "Values are means over seeds with 95 % intervals of Student's t; where there is one run, its own interval "
+            "over items.",
+            "note",
+        ),
+    ]
+
+
+def _tables(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> list[Block]:
+    """Readings by question and choice of settings, a few columns to a table."""
+    settings = list(choices[0].settings) if choices else []
+    settings = settings if len(settings) <= MOST_SETTINGS else ["settings"]
+    tops = {key: best(choices, key) for key in titles}
+    blocks: list[Block] = []
+    for question, keys in by_question(titles, shown.__getitem__).items():
+        blocks.append(Heading(question))
+        for some in _chunks(keys, max(2, MOST_COLUMNS - len(settings))):
+            rows = [_row(choice, settings, some, tops) for choice in choices]
+            named = [PageCell(titles[key], shown[key].unit, hover=hover(shown[key])) for key in some]
+            blocks.append(PageTable([*settings, "seeds", *named], rows))
+    terms = [(name, f"{hover(shown[key])}".replace("\n", "; ")) for key, name in titles.items()]
+    note = Text("▲ marks the mean nearest to the ideal value. Point at a name to see what it means.", "note")
+    return [*blocks, note, Terms(terms)] if blocks else [PageTable([*settings, "seeds"], []), note]
+
+
+def _chunks(keys: Sequence[str], most: int) -> Iterator[Sequence[str]]:
+    """Keys in as few portions as can be, as even as can be."""
+    portions = -(-len(keys) // most)
+    for number in range(portions):
+        yield keys[number * len(keys) // portions : (number + 1) * len(keys) // portions]
+
+
+def _row(
+    choice: Choice, settings: Sequence[str], keys: Sequence[str], tops: Mapping[str, tuple[Choice, list[Choice]] | None]
+) -> Row:
+    named = list(choice.settings.values()) if list(choice.settings) == settings else [_short(choice)]
+    cells: list[PageCell | str] = [*named, ", ".join(map(str, choice.seeds))]
+    for key in keys:
+        top = tops[key]
+        nearest = top is not None and top[0] is choice
+        cells.append(_shown(choice.points[key], nearest=nearest) if key in choice.points else "")
+    return cells
+
+
+def _shown(point: Point, *, nearest: bool = False) -> PageCell:
+    sign, tone = ("▲ ", "better") if nearest else ("", "")
+    interval = f"[{point.low:.4g}, {point.high:.4g}]" + "".join(f"\n({mark})" for mark in point.marks)
+    return PageCell(f"{sign}{point.value:.4g}", interval, tone=tone)
+
+
+def _short(choice: Choice) -> str:
+    """The settings as overrides, without those that are left as they are."""
+    said = {key: value for key, value in choice.settings.items() if value not in ("default", "none")}
+    return " ".join(f"{key}={value}" for key, value in said.items()) or choice.name
+
+
+def _told(settings: Mapping[str, str], before: str = "") -> str:
+    """Settings as overrides; nothing of none."""
+    return before * bool(settings) + " ".join(f"{key}={value}" for key, value in settings.items())
+
+
+def _by_validation(chosen: Sequence[Chosen]) -> Section | None:
+    """The settings with the best median over seeds of a task's measure on examples held out of training."""
+    if not chosen:
+        return None
+    rows: list[Row] = [
+        [
+            _told(one.of) or "all runs",
+            _told(one.settings),
+            PageCell(f"{one.median:.4g}", one.measure),
+            ", ".join(f"{value:.4g}" for value in one.values),
+            ", ".join(map(str, one.seeds)),
+            str(one.tried),
+        ]
+        for one in chosen
+    ]
+    note = (
+        "The settings with the highest median over seeds of the task's measure on training examples that were held "
+        "out, of several the first. The readings below play no part in the choice."
+    )
+    header = ["of", "best settings", "median", "of each run", "seeds", "settings tried"]
+    return Section("Best by validation", [PageTable(header, rows), Text(note, "note")])
+
+
+def _nearest(choices: Sequence[Choice], titles: Mapping[str, str], shown: Mapping[str, Reading]) -> Section:
+    rows: list[Row] = []
+    for key, name in titles.items():
+        if found := best(choices, key):
+            first, alike = found
+            point = first.points[key]
+            names = ", ".join(map(_short, alike))
+            told = PageCell(f"{len(alike)} others", folded=names) if len(alike) > FEW else names or "none"
+            value = measured(point.value, point.low, point.high)
+            rows.append([PageCell(name, hover=hover(shown[key])), f"{point.ideal:.4g}", _short(first), value, told])
+    if not rows:
+        return Section("Nearest to the ideal value", [Text("No reading has an ideal value.")])
+    note = (
+        "The settings whose mean lies nearest to the ideal value. The best of many settings is also lucky: it cannot "
+        "be told apart from those in the last column."
+    )
+    header = ["what was measured", "ideal", "nearest settings", "value", "settings whose interval overlaps"]
+    return Section("Nearest to the ideal value", [PageTable(header, rows), Text(note, "note")])
+
+
+def _lines(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
+    """Readings against each setting that is a number, a line for each choice of the others."""
+    blocks: list[Block] = []
+    for setting in choices[0].settings if choices else ():
+        if not all(NUMBER.fullmatch(choice.settings[setting]) for choice in choices):
+            continue
+        lines: dict[str, list[Choice]] = {}
+        for choice in choices:
+            others = " ".join(f"{key}={value}" for key, value in choice.settings.items() if key != setting)
+            lines.setdefault(others or "all", []).append(choice)
+        panels = []
+        for key, named in islice(titles.items(), MOST_PLOTTED):
+            marks = [_line(name, of_line, setting, key, k) for k, (name, of_line) in enumerate(lines.items())]
+            panels.append(Panel(named, marks, setting))
+        blocks.append(figure(panels))
+    return Section("Against each setting", blocks) if blocks else None
+
+
+def _line(name: str, of_line: Sequence[Choice], setting: str, key: str, colour: int) -> Marks:
+    having = sorted((c for c in of_line if key in c.points), key=lambda choice: float(choice.settings[setting]))
+    points = [choice.points[key] for choice in having]
+    x = [float(choice.settings[setting]) for choice in having]
+    low, high = [point.low for point in points], [point.high for point in points]
+    return Marks(name, x, [point.value for point in points], "both", colour, low, high, list(map(_short, having)))
+
+
+def _trade_offs(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
+    """Distances to the ideal of two criteria, of different benchmarks, with the choices that no other beats in both."""
+    judged = [key for key in titles if all(key in c.points and c.points[key].ideal is not None for c in choices)]
+    first = list({key.split("/")[-3]: key for key in reversed(judged) if key.count("/") > 1}.values())[::-1]
+    pairs = list(combinations(first if len(first) > 1 else judged, 2))[: MOST_PLOTTED // 2]
+    if len(choices) < 2 or not pairs:
+        return None
+    blocks: list[Block] = []
+    for pair in pairs:
+        points = [(choice.points[pair[0]].distance, choice.points[pair[1]].distance) for choice in choices]
+        front = trade_off_front(points)
+        names = [_short(choice) for choice in choices]
+        x, y = zip(*points, strict=True)
+        x_front, y_front = [x[k] for k in front], [y[k] for k in front]
+        marks = [
+            Marks("runs", x, y, "dots", None, texts=names, size=4.5),
+            Marks("no other is nearer in both", x_front, y_front, "steps", 1),
+            Marks("", x_front, y_front, "dots", 1, texts=[names[k] for k in front], size=4.5),
+        ]
+        across, up = (f"{titles[key]}: distance to ideal" for key in pair)
+        blocks.append(figure([Panel(f"{titles[pair[0]]} against {titles[pair[1]]}", marks, across, up, [0.0], [0.0])]))
+    note = Text("Joined points: no other settings are nearer to both ideal values.", "note")
+    return Section("Trade-offs", [*blocks, note])
+
+
+def _parallel(choices: Sequence[Choice], titles: Mapping[str, str]) -> Section | None:
+    drawn = [key for key in titles if all(key in choice.points for choice in choices)][:MOST_PLOTTED]
+    if len(choices) < 2 or not drawn:
+        return None
+    axes = []
+    for setting in choices[0].settings:
+        values = [choice.settings[setting] for choice in choices]
+        names = list(dict.fromkeys(values))
+        axes.append(Axis(setting, [names.index(value) for value in values], names))
+    axes += [Axis(titles[key], [choice.points[key].value for choice in choices]) for key in drawn]
+    return Section("Parallel coordinates", [parallel(axes, list(range(len(choices))))])
+
+
+def _unfinished(records: Sequence[Record], unread: Sequence[str]) -> Block:
+    rows = [[str(r.folder.name), r.status, r.reason] for r in records if r.status != "finished"]
+    rows += [["", "not read", sentence] for sentence in unread]
+    return PageTable(["run", "status", "why"], rows) if rows else Text("Every run that was started finished.")

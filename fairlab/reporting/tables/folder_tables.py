@@ -1,0 +1,32 @@
+"""The tables that stand beside a folder of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairlab.files import write_whole
+from fairlab.record import Record
+from fairlab.reporting.tables.comparing import sides_of
+from fairlab.reporting.tables.long_form import write_long_form
+from fairlab.reporting.tables.method_table import method_table
+
+
+def write_tables(records: Sequence[Record], folder: Path) -> None:
+    """Write ``readings.csv``, and ``methods.md`` and ``methods.tex`` where a finished run has headline readings.
+
+    Args:
+        records: of the runs, in the order of the rows.
+        folder: where the tables are written.
+    """
+    write_long_form(records, folder / "readings.csv")
+    if has_headlines(records):
+        table = method_table(records)
+        write_whole(folder / "methods.md", table.to_markdown() + "\n")
+        write_whole(folder / "methods.tex", table.to_latex() + "\n")
+
+
+def has_headlines(records: Sequence[Record]) -> bool:
+    """Whether a finished run has a headline reading of a model."""
+    sides = [side for record in records if record.status == "finished" for side in sides_of(record)]
+    return any(reading.headline for side in sides for reading in side.readings.values())

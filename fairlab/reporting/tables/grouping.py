@@ -1,0 +1,235 @@
+"""Which runs do the same but for their seed, what tells the others apart, and one reading over seeds."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairlab.record import DATA, Reading, Record
+from fairlab.reporting.tables.marks import marks_of_runs
+from fairlab.reporting.tables.runs import read_runs
+from fairlab.types import FairlabError
+
+# Overrides that say where and how a run was done, or which of several equal ones it is.
+NO_SETTING = re.compile(r"[+~]*(hydra[./]|launcher\b|(sweep|ckpt|before|output|seed)=)")
+# Parts of a configuration that say where, how or with which seed; and settings that take the seed over.
+BESIDES = {"seed", "ckpt", "before", "output", "logger", "processes", "num_proc", "launcher"}
+CONTENT = {"data.path": "data", "backbone.name": "weights"}  # places, and the facts that say what lay there
+SEED = re.compile(r"(^|\.)(seed|fresh)$")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One reading of one choice of settings, over its seeds.
+
+    Attributes:
+        value: mean over the runs, in the reading's unit.
+        low, high: bounds of the 95 % interval: of Student's t over seeds; for a single run, its own over items.
+        ideal: the value of a perfectly fair or useful model; None where there is no such value.
+        n: number of runs the mean is over.
+        marks: what must be said beside it, such as that the method did not train, and of how many of the runs.
+    """
+
+    value: float
+    low: float
+    high: float
+    ideal: float | None
+    n: int
+    marks: tuple[str, ...] = ()
+
+    @property
+    def distance(self) -> float:
+        """From the ideal value; nan where there is none."""
+        return math.nan if self.ideal is None else abs(self.value - self.ideal)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One choice of settings with what was read of it, over its seeds.
+
+    Attributes:
+        settings: what tells it from the others, by key.
+        seeds: of its runs.
+        points: readings over them, by key.
+        repeated: number of runs left out that repeat the seed of another.
+        runs: the records of the others.
+    """
+
+    settings: dict[str, str]
+    seeds: list[int | None]
+    points: dict[str, Point]
+    repeated: int = 0
+    runs: tuple[Record, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The settings as overrides."""
+        return " ".join(f"{key}={value}" for key, value in self.settings.items()) or "all runs"
+
+
+def records_below(folder: Path) -> list[Record]:
+    """Records of all runs below a folder, of which there is at least one.
+
+    Raises:
+        FairlabError: there is no such folder, or no run in it.
+    """
+    if not folder.is_dir():
+        raise FairlabError(f"{folder} is no folder; give a folder of runs, such as outputs")
+    records = read_runs(folder)
+    if not records:
+        raise FairlabError(f"{folder} holds no run (no record.json below it); give a folder of runs, such as outputs")
+    return records
+
+
+def settings_of(records: Sequence[Record]) -> list[dict[str, str]]:
+    """What tells the runs apart, by key: what their commands differ in, and where that is not enough, what else does.
+
+    Values are those of the resolved configurations; where a command chooses a part of them as a whole, its own word.
+    """
+    done = [identity(record) for record in records]
+    given = [_given(record) for record in records]
+    keys = dict.fromkeys(key for one in given for key in one)
+    found = [
+        {key: _configured(record.config, key) or one.get(key, "default") for key in keys}
+        for one, record in zip(given, records, strict=True)
+    ]
+    differing = [key for key in keys if len({one[key] for one in found}) > 1]
+    shown = [{key: one[key] for key in differing} for one in found]
+    different = _kinds(done)
+    for leaf in dict.fromkeys(leaf for one in done for leaf in one):
+        if _kinds(shown) == different:
+            break
+        more = [one | {leaf: leaves.get(leaf, "none")} for one, leaves in zip(shown, done, strict=True)]
+        shown = more if _kinds(more) > _kinds(shown) else shown
+    return shown
+
+
+def _kinds(found: Sequence[Mapping[str, str]]) -> int:
+    return len({tuple(sorted(one.items())) for one in found})
+
+
+def identity(record: Record) -> dict[str, str]:
+    """What a run does, whatever its seed: the leaves of its configuration; null is as what is not there.
+
+    Data and weights count by their hashes, where the record has them, not by where they lay.
+    """
+    config = record.config
+    what = {key: value for key, value in config.items() if key not in BESIDES}
+    seed = _text(config.get("seed"))
+    leaves = {
+        key: value for key, value in _leaves(what, "") if value != "None" and not (SEED.search(key) and value == seed)
+    }
+    for key, facts in CONTENT.items():
+        digest = record.provenance.get(facts, {}).get("sha256")
+        if key in leaves and digest:
+            leaves[key] = digest[:12]
+    return leaves
+
+
+def _leaves(content: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(content, dict):  # an empty one is a part that was not chosen
+        for key, value in content.items():
+            yield from _leaves(value, f"{place}.{key}" if place else str(key))
+    else:
+        yield place, _text(content)
+
+
+def _text(value: Any) -> str:
+    """A value as text: the same for 1 and 1.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _given(record: Record) -> dict[str, str]:
+    overrides = [part for part in shlex.split(record.command)[3:] if "=" in part and not NO_SETTING.match(part)]
+    return {key.lstrip("+~"): value for key, _, value in (part.partition("=") for part in overrides)}
+
+
+def _configured(config: Any, key: str) -> str:
+    """The value at a key; empty where there is none, or a whole part."""
+    for part in key.split("."):
+        if not isinstance(config, dict) or part not in config:
+            return ""
+        config = config[part]
+    return "" if isinstance(config, dict) else _text(config)
+
+
+def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
+    """The finished runs, one choice for those whose configurations differ in nothing but their seed.
+
+    Of runs that do the same with the same seed the last one counts.
+
+    Args:
+        records: records of runs; unfinished ones are left out.
+        keys: keys of the readings wanted, as in ``metrics.json``.
+    """
+    done = [record for record in records if record.status == "finished"]
+    grouped: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for number, record in enumerate(done):
+        grouped.setdefault(tuple(sorted(identity(record).items())), []).append(number)
+    settings = settings_of(done)
+    made = []
+    for numbers in grouped.values():
+        runs = list({done[number].config.get("seed"): done[number] for number in numbers}.values())
+        points = {key: _point(runs, key) for key in keys}
+        made.append(
+            Choice(
+                settings[numbers[0]],
+                [record.config.get("seed") for record in runs],
+                {key: point for key, point in points.items() if point is not None},
+                len(numbers) - len(runs),
+                tuple(runs),
+            )
+        )
+    return made
+
+
+def _point(runs: Sequence[Record], key: str) -> Point | None:
+    """A reading over runs, with the marks that stand beside it in any of them."""
+    found = [(record, reading) for record in runs for reading in record.readings if reading.key == key]
+    point = over_seeds([reading for _, reading in found])
+    return None if point is None else replace(point, marks=marks_of_runs(found))
+
+
+def over_seeds(readings: Sequence[Reading]) -> Point | None:
+    """Mean of a reading over runs with its 95 % interval, by Student's t; None of no run."""
+    if not readings:
+        return None
+    values = np.array([reading.value for reading in readings])
+    first, n = readings[0], len(values)
+    if n == 1:
+        return Point(first.value, first.low, first.high, first.ideal, 1)
+    from scipy import stats  # a second to import
+
+    half = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n))
+    mean = float(values.mean())
+    return Point(mean, mean - half, mean + half, first.ideal, n)
+
+
+def headlines(records: Sequence[Record]) -> list[str]:
+    """Keys of the headline readings of models after training, or as evaluated."""
+    readings = [reading for record in records for reading in record.readings]
+    return list(dict.fromkeys(r.key for r in readings if r.headline and r.phase not in ("before", DATA)))
+
+
+def best(choices: Sequence[Choice], key: str) -> tuple[Choice, list[Choice]] | None:
+    """The choice whose mean is nearest to the ideal, and those whose interval overlaps its own."""
+    having = [choice for choice in choices if key in choice.points and choice.points[key].ideal is not None]
+    if not having:
+        return None
+    first = min(having, key=lambda choice: choice.points[key].distance)
+    top = first.points[key]
+    alike = [c for c in having if c is not first and c.points[key].low <= top.high and c.points[key].high >= top.low]
+    return first, alike
+
+
+def trade_off_front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Places of the points that no other is at least as near in both and nearer in one; by the first coordinate."""
+    kept = [k for k, (x, y) in enumerate(points) if not any(a <= x and b <= y and (a < x or b < y) for a, b in points)]
+    return sorted(kept, key=lambda k: points[k])

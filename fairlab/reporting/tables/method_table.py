@@ -1,0 +1,261 @@
+"""Methods by readings: means over seeds, and what differs beyond chance, over items and seeds.
+
+Of a reading, every two methods are compared. The difference of their means varies with the items that were measured and
+with the seeds of the runs, and both are counted:
+
+- over items: the variance of the difference over bootstrap draws that resample the same items for all runs;
+- over seeds: of runs with the same seeds the variance of the differences, else the pooled variance of both methods.
+
+With one seed each, the p-value is the paired bootstrap's, as in a run's own record. With more, the difference over the
+root of the summed variances is set against Student's t, with degrees of freedom after Welch and Satterthwaite. Runs
+that keep no draws are compared over seeds alone. P-values of a reading are adjusted for all its pairs (Holm).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.metrics.bootstrap import two_sided_p
+from fairlab.metrics.significance import holm
+from fairlab.record import DATA, Reading, Record
+from fairlab.reporting.tables.comparing import Place, Side, sides_of
+from fairlab.reporting.tables.grouping import identity, settings_of
+from fairlab.reporting.tables.rendering import Printed, latex, markdown
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:  # pandas takes a second to import
+    import pandas
+
+ALPHA = 0.05
+NOTE = (
+    "Mean ± standard deviation over seeds (number of seeds). Bold: the best, where it differs beyond chance from every "
+    "other method, over items and seeds (p < 0.05, adjusted by Holm's method for all pairs of the column)."
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A reading of one method, over its seeds.
+
+    Attributes:
+        values: value by seed.
+        draws: bootstrap draws (2,000,) by seed, for the runs that have kept them.
+        reading: that of the first seed, for its unit, ideal value and number of items.
+    """
+
+    values: dict[int | None, float]
+    draws: dict[int | None, NDArray[np.float64]]
+    reading: Reading
+
+    @property
+    def mean(self) -> float:
+        """Over seeds."""
+        return float(np.mean(list(self.values.values())))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation over seeds; nan of one."""
+        return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else math.nan
+
+    @property
+    def distance(self) -> float:
+        """Of the mean from the ideal value; nan where there is none."""
+        return math.nan if self.reading.ideal is None else abs(self.mean - self.reading.ideal)
+
+    @property
+    def text(self) -> str:
+        """``0.0312 ± 0.0021 (3)``; of one seed the value alone."""
+        if len(self.values) == 1:
+            return f"{self.mean:.4g}"
+        return f"{self.mean:.4g} ± {self.deviation:.2g} ({len(self.values)})"
+
+
+@dataclass(frozen=True)
+class MethodTable:
+    """Methods, or models, in rows and readings in columns.
+
+    Attributes:
+        cells: by name of the method, then by reading.
+        p_values: by reading, then by pair of methods: adjusted p-value of no difference; pairs that cannot be tested
+            are left out.
+        titles: heading of each reading.
+    """
+
+    cells: dict[str, dict[Place, Measured]]
+    p_values: dict[Place, dict[tuple[str, str], float]]
+    titles: dict[Place, str]
+
+    def best(self, place: Place) -> str | None:
+        """The method nearest to the ideal value where it differs beyond chance from every other; else None."""
+        having = {name: row[place] for name, row in self.cells.items() if place in row}
+        if len(having) < 2 or any(math.isnan(cell.distance) for cell in having.values()):
+            return None
+        first = min(having, key=lambda name: having[name].distance)
+        p_values = [self.p(place, first, other) for other in having if other != first]
+        return first if all(p < ALPHA for p in p_values) else None
+
+    def p(self, place: Place, first: str, second: str) -> float:
+        """Adjusted p-value of no difference between two methods; 1 where they could not be tested."""
+        found = self.p_values.get(place, {})
+        return found.get((first, second), found.get((second, first), 1.0))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each method and reading: mean, deviation over seeds, number of seeds, unit, ideal, whether best."""
+        import pandas
+
+        rows = [
+            {
+                "method": name,
+                "benchmark": place[0],
+                "subset": place[1],
+                "quantity": place[2],
+                "mean": cell.mean,
+                "deviation": cell.deviation,
+                "seeds": len(cell.values),
+                "n": cell.reading.n,
+                "unit": cell.reading.unit,
+                "ideal": cell.reading.ideal,
+                "best": self.best(place) == name,
+            }
+            for name, row in self.cells.items()
+            for place, cell in row.items()
+        ]
+        return pandas.DataFrame(rows)
+
+    def to_markdown(self) -> str:
+        """The table in GitHub's Markdown, with a note on what it shows."""
+        return f"{markdown(self._header, self._rows)}\n\n{NOTE}"
+
+    def to_latex(self, caption: str = "") -> str:
+        """The table in LaTeX, by the rules of the package booktabs."""
+        return latex(self._header, self._rows, caption=caption, note=NOTE)
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    @property
+    def _header(self) -> list[str]:
+        return ["", *self.titles.values()]
+
+    @property
+    def _rows(self) -> list[list[Printed]]:
+        best = {place: self.best(place) for place in self.titles}
+        return [
+            [Printed(name), *(Printed(row[p].text, best[p] == name) if p in row else Printed("") for p in self.titles)]
+            for name, row in self.cells.items()
+        ]
+
+
+def method_table(records: Sequence[Record], readings: Sequence[str] | None = None) -> MethodTable:
+    """Methods by readings, of finished runs; those that differ in their seed alone are one method.
+
+    Args:
+        records: records of runs.
+        readings: ``benchmark/subset/quantity`` of the columns wanted, as in ``metrics.json`` but for the phase; None
+            takes all headline readings.
+
+    Raises:
+        FairlabError: no run has finished, or none has such a reading.
+    """
+    done = [record for record in records if record.status == "finished"]
+    if not done:
+        raise FairlabError(f"none of the {len(records)} runs has finished; let one come to its end")
+    grouped: dict[tuple[str, ...], dict[int | None, Side]] = {}
+    names: dict[tuple[str, ...], str] = {}
+    for record, settings in zip(done, settings_of(done), strict=True):
+        for side in sides_of(record):
+            label = "" if side.phase == "after" else side.phase
+            key = (label, *(f"{name}={value}" for name, value in sorted(identity(record).items())))
+            grouped.setdefault(key, {})[record.config.get("seed")] = side
+            names[key] = " ".join([*([label] if label else []), *(f"{k}={v}" for k, v in settings.items())]) or "model"
+    places = wanted([side for by_seed in grouped.values() for side in by_seed.values()], readings)
+    cells = {names[key]: _row(by_seed, places) for key, by_seed in grouped.items()}
+    tested = {place: pairwise({n: row[place] for n, row in cells.items() if place in row}) for place in places}
+    return MethodTable(cells, tested, {place: "/".join(place) for place in places})
+
+
+def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]:
+    """The readings that make the columns.
+
+    Raises:
+        FairlabError: no model has one that is asked for, or any at all.
+    """
+    known = {place: reading for side in sides for place, reading in side.readings.items() if reading.phase != DATA}
+    if readings is None:
+        found = [place for place, reading in known.items() if reading.headline]
+        if not found:
+            raise FairlabError("these runs hold no headline reading; name the readings wanted")
+        return found
+    by_name = {"/".join(place): place for place in known}
+    if unknown := [name for name in readings if name not in by_name]:
+        raise FairlabError(f"no run has the reading {unknown[0]}; there are: {', '.join(by_name)}")
+    return [by_name[name] for name in readings]
+
+
+def _row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Place, Measured]:
+    row = {}
+    for place in places:
+        having = {seed: side for seed, side in by_seed.items() if place in side.readings}
+        if having:
+            values = {seed: side.readings[place].value for seed, side in having.items()}
+            draws = {seed: side.draws[place] for seed, side in having.items() if place in side.draws}
+            row[place] = Measured(values, draws, next(iter(having.values())).readings[place])
+    return row
+
+
+def pairwise(column: Mapping[str, Measured]) -> dict[tuple[str, str], float]:
+    """Adjusted p-values of no difference between every two methods, for those that can be tested."""
+    p_values = {(a, b): difference_p(column[a], column[b]) for a, b in combinations(column, 2)}
+    tested = {pair: p for pair, p in p_values.items() if not math.isnan(p)}
+    return dict(zip(tested, holm(list(tested.values())).tolist(), strict=True))
+
+
+def difference_p(first: Measured, second: Measured) -> float:
+    """Two-sided p-value that two methods' means do not differ, over items and seeds; nan where nothing tells.
+
+    Nothing tells where there is one seed each and no draws over the same items, or nothing varies.
+    """
+    draws = _difference_draws(first, second)
+    if len(first.values) == len(second.values) == 1:
+        return two_sided_p(draws) if draws is not None else math.nan
+    over_items = float(draws.var(ddof=1)) if draws is not None else 0.0
+    over_seeds, freedom = _variance_over_seeds(first, second)
+    variance = over_items + over_seeds
+    if not variance > 0:
+        return math.nan
+
+    from scipy import stats  # a second to import
+
+    spread = over_seeds**2 / freedom + over_items**2 / max(first.reading.n - 1, 1)
+    t = (first.mean - second.mean) / math.sqrt(variance)
+    return float(2 * stats.t.sf(abs(t), variance**2 / spread))
+
+
+def _difference_draws(first: Measured, second: Measured) -> NDArray[np.float64] | None:
+    """Draws (2,000,) of the difference of means over seeds; None where a run has none, or the items are others."""
+    complete = len(first.draws) == len(first.values) and len(second.draws) == len(second.values)
+    if not complete or first.reading.n != second.reading.n:
+        return None
+    found = np.mean(list(first.draws.values()), axis=0) - np.mean(list(second.draws.values()), axis=0)
+    return np.asarray(found[~np.isnan(found)], dtype=np.float64)
+
+
+def _variance_over_seeds(first: Measured, second: Measured) -> tuple[float, int]:
+    """Variance of the difference of means that seeds make, and its degrees of freedom."""
+    a, b = (np.array(list(one.values.values())) for one in (first, second))
+    if first.values.keys() == second.values.keys():
+        differences = np.array([first.values[seed] - second.values[seed] for seed in first.values])
+        return float(differences.var(ddof=1)) / len(differences), len(differences) - 1
+    freedom = len(a) + len(b) - 2
+    pooled = (((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum()) / freedom
+    return float(pooled) * (1 / len(a) + 1 / len(b)), freedom

@@ -1,0 +1,204 @@
+"""All runs below folders on one page: a table, run against run, the trade-off, and the items and curves of each run.
+
+What is drawn and sorted is done by ``templates/view.js``. This module says what there is: a summary of every run, and
+the details of one. A page of few runs holds the details too; of many, a server gives them one by one
+(:mod:`fairlab.reporting.view.serving`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairlab.record import Comparison, Reading, Record, without_secrets
+from fairlab.reporting.headlines import key, meaning, title
+from fairlab.reporting.page import templates
+from fairlab.reporting.questions import question, shifts
+from fairlab.reporting.tables.grouping import NO_SETTING
+from fairlab.reporting.tables.runs import read_runs
+from fairlab.reporting.view.items import ScoredItems, items_of
+from fairlab.types import FairlabError
+
+MOST_WHOLE = 500  # runs whose details a page holds
+MOST_STEPS = 240  # of a training curve
+MOST_ITEMS = 60  # of a benchmark, in a page; those whose scores changed most
+DIGITS = 6
+
+
+@dataclass
+class Browser:
+    """The runs below some folders, and the names of all that was read of them.
+
+    Attributes:
+        records: records of the runs.
+        names: what each run is called.
+        terms: the readings there are, by key without phase: name, meaning, unit, ideal value, question.
+    """
+
+    records: list[Record]
+    names: list[str]
+    terms: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def summary(self) -> dict[str, Any]:
+        """What the page shows of all runs at once."""
+        runs = [self._run(record, name) for record, name in zip(self.records, self.names, strict=True)]
+        return _without_secrets({"runs": runs, "terms": list(self.terms.values())})
+
+    def details(self, number: int, *, page: bool) -> dict[str, Any]:
+        """All readings, changes, notes, curves and items of a run.
+
+        Args:
+            number: place of the run.
+            page: whether it goes into a page, which holds some of the items, and only texts that may be passed on.
+        """
+        record = self.records[number]
+        tones = {one.comparison.key: one.tone for one in shifts(record)}
+        items = [_of_items(found, MOST_ITEMS if page else len(found.ids), page) for found in items_of(record)]
+        return _without_secrets(
+            {
+                "readings": [self._reading(reading) for reading in record.readings],
+                "changes": [self._change(change, tones.get(change.key, "")) for change in record.comparisons],
+                "notes": [[note.benchmark, note.phase, note.item, note.text] for note in record.notes],
+                "not_run": [[entry.benchmark, entry.subset, entry.phase, entry.reason] for entry in record.not_run],
+                "history": _curves(record.history),
+                "items": items,
+                "command": record.command,
+            }
+        )
+
+    def _run(self, record: Record, name: str) -> dict[str, Any]:
+        """A run in the table: what it is, and its headline readings by place among the terms."""
+        config = record.config
+        values = {}
+        for reading in record.readings:
+            place = self._term(reading)
+            if reading.headline and reading.phase != "before":
+                values[f"{place}:{'' if reading.phase in ('', 'after') else reading.phase}"] = _numbers(
+                    reading.value, reading.low, reading.high
+                )
+        notes = list(dict.fromkeys(f"{note.benchmark}: {note.text}" for note in record.notes if not note.item))
+        return {
+            "name": name,
+            "method": str(config.get("method", {}).get("_target_", "")).rpartition(".")[2] or "none",
+            "model": _model(config),
+            "settings": _settings(record.command),
+            "seed": config.get("seed"),
+            "status": record.status + (f": {record.reason}" if record.reason else ""),
+            "notes": notes,
+            "values": values,
+        }
+
+    def _term(self, named: Reading | Comparison) -> int:
+        """The place of a reading's key among the terms."""
+        found = self.terms.get(key(named))
+        if found is None:
+            ideal = named.ideal if isinstance(named, Reading) else None
+            found = {"place": len(self.terms), "key": key(named), "title": title(named), "said": meaning(named)}
+            found |= {"unit": named.unit, "ideal": ideal, "question": question(named)}
+            self.terms[key(named)] = found
+        return int(found["place"])
+
+    def _reading(self, reading: Reading) -> list[Any]:
+        return [self._term(reading), reading.phase, *_numbers(reading.value, reading.low, reading.high), reading.n]
+
+    def _change(self, change: Comparison, tone: str) -> list[Any]:
+        p = change.p if change.p_holm is None else change.p_holm
+        numbers = _numbers(change.difference, change.low, change.high, p)
+        return [self._term(change), change.phase, *numbers, change.headline, tone]
+
+
+def browse(folders: Sequence[Path]) -> Browser:
+    """The runs below folders.
+
+    Raises:
+        FairlabError: there is no such folder, or no run in it.
+    """
+    records: list[Record] = []
+    names: list[str] = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise FairlabError(f"{folder} is no folder; give folders that hold runs, such as outputs")
+        found = read_runs(folder)
+        if not found:
+            raise FairlabError(f"{folder} holds no run (no record.json below it); give folders that hold runs")
+        records += found
+        above = f"{folder.name}/" if len(folders) > 1 else ""
+        names += [f"{above}{record.folder.relative_to(folder)}" for record in found]
+    return Browser(records, [folders[0].resolve().name if name == "." else name for name in names])
+
+
+def view_page(browser: Browser, *, served: bool) -> str:
+    """The page.
+
+    Args:
+        browser: the runs.
+        served: whether a server gives the details; else the page holds them, where there are not too many runs.
+    """
+    whole = not served and len(browser.records) <= MOST_WHOLE
+    summary = browser.summary()
+    details = [browser.details(number, page=True) for number in range(len(browser.records))] if whole else []
+    summary |= {"terms": list(browser.terms.values()), "served": served, "whole": whole}
+    return templates().get_template("view.html").render(summary=summary, details=details)
+
+
+def _model(config: dict[str, Any]) -> str:
+    if config.get("backbone"):
+        return str(config["backbone"].get("name", ""))
+    given = config.get("model") or config.get("dataset") or ""
+    return ", ".join(map(str, given)) if isinstance(given, list | dict) else str(given)
+
+
+def _settings(command: str) -> str:
+    """What the command gave, but for places and seeds."""
+    try:
+        words = shlex.split(command)[3:]
+    except ValueError:  # a command that was cut
+        words = command.split()[3:]
+    return " ".join(word for word in words if not NO_SETTING.match(word))
+
+
+def _numbers(*values: float | None) -> list[float | None]:
+    """To so many digits as anybody reads."""
+    return [None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}") for value in values]
+
+
+def _curves(history: Sequence[dict[str, float]]) -> dict[str, list[list[float | None]]]:
+    """Steps and values by name, at most so many of each."""
+    found: dict[str, list[list[float | None]]] = {}
+    for row in history:
+        step = row.get("step", row.get("round", 0))
+        for name, value in row.items():
+            if name not in ("step", "round") and isinstance(value, int | float):
+                found.setdefault(name, []).append(_numbers(step, value))
+    return {name: points[:: math.ceil(len(points) / MOST_STEPS)] for name, points in found.items()}
+
+
+def _of_items(found: ScoredItems, most: int, page: bool) -> dict[str, Any]:
+    """Items of a benchmark for the page: id, scores by phase, texts where they may be shown."""
+    told = not page or found.free
+    rows = []
+    for place in found.changed[:most]:
+        scores = [_numbers(*values[place].tolist()) for values in found.scores.values()]
+        rows.append([found.ids[place], scores, list(found.texts[place]) if told and found.texts else []])
+    why = found.missing
+    if found.texts and not told:
+        why = "The licence of these texts does not let a page hold them; with --serve they are read from your files."
+    return {
+        "name": found.name,
+        "values": list(found.values),
+        "phases": list(found.scores),
+        "total": len(found.ids),
+        "rows": rows,
+        "missing": why,
+    }
+
+
+def _without_secrets(content: dict[str, Any]) -> dict[str, Any]:
+    """As :func:`fairlab.record.redacted`, at once: its numbers are too short to be secrets."""
+    cleared: dict[str, Any] = json.loads(without_secrets(json.dumps(content)))
+    return cleared

@@ -1,0 +1,1 @@
+"""Rewriting by language models."""

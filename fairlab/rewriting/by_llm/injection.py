@@ -1,0 +1,123 @@
+"""Counterfactual injection by a language model: a text for another subgroup, its correction, and what is flagged.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", section 4 and
+appendix A.2.2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import Reply, Request, estimated_tokens
+from fairlab.rewriting.by_llm.prompt import Prompt, load_prompt
+
+ROOM, WHY = 2, 60  # of a reply, in tokens: times the text's estimate, and for a verdict
+TEXT: dict[str, Any] = {"text": {"type": "string", "minLength": 1}}
+VERDICT: dict[str, Any] = {"flagged": {"type": "boolean"}, "why": {"type": "string"}}
+
+
+@dataclass(frozen=True)
+class Version:
+    """A text on its way to another subgroup.
+
+    Attributes:
+        original: text of the seed.
+        category: identity category of the seed, such as ``gender``.
+        source, target: subgroup that the seed is about, and the one that the version is to be about.
+        text: the text made so far; empty before anything was made.
+        corrected: whether the first pass changed the text.
+        flagged: why the second pass would leave it out; empty where it would not.
+        failed: why there is no text, or no verdict; empty where there is.
+    """
+
+    original: str
+    category: str
+    source: str
+    target: str
+    text: str = ""
+    corrected: bool = False
+    flagged: str = ""
+    failed: str = ""
+
+
+class Injection:
+    """Asks a language model; equal requests are answered from its ledger.
+
+    Args:
+        llm: language model to ask, with its ledger.
+    """
+
+    def __init__(self, llm: LLM) -> None:
+        self.llm = llm
+        names = ("identity_injection", "identity_correction", "identity_flag")
+        self.injection, self.correction, self.flag = map(load_prompt, names)
+
+    def injected(self, asked: Sequence[Version]) -> list[Version]:
+        """Every version with a text, or with the reason why it has none."""
+        requests = [_request(self.injection, _of_injection(one), TEXT, one.original) for one in asked]
+        replies = self.llm.ask(requests, stage="injection")
+        return [
+            replace(one, text=reply.value["text"]) if reply.ok else replace(one, failed=_why(reply))
+            for one, reply in zip(asked, replies, strict=True)
+        ]
+
+    def judged(self, versions: Sequence[Version]) -> list[Version]:
+        """Both passes: texts corrected, then flagged; one that could not be judged has failed."""
+        replies = self.llm.ask(
+            [_request(self.correction, _of(one), TEXT, one.text) for one in versions], stage="correction"
+        )
+        mended = [
+            replace(one, text=reply.value["text"], corrected=reply.value["text"] != one.text)
+            if reply.ok
+            else replace(one, failed=_why(reply))
+            for one, reply in zip(versions, replies, strict=True)
+        ]
+        left = [k for k, one in enumerate(mended) if not one.failed]
+        verdicts = self.llm.ask([_request(self.flag, _of(mended[k]), VERDICT, "") for k in left], stage="flagging")
+        for k, reply in zip(left, verdicts, strict=True):
+            if not reply.ok:
+                mended[k] = replace(mended[k], failed=_why(reply))
+            elif reply.value["flagged"]:
+                mended[k] = replace(mended[k], flagged=reply.value["why"] or "no reason given")
+        return mended
+
+
+def _of_injection(one: Version) -> dict[str, str]:
+    return {"text": one.original, "category": one.category, "from": one.source, "to": one.target}
+
+
+def _of(one: Version) -> dict[str, str]:
+    return {"original": one.original, "text": one.text, "category": one.category, "to": one.target}
+
+
+def _request(prompt: Prompt, asked: dict[str, str], properties: dict[str, Any], text: str) -> Request:
+    """The task, the examples as earlier turns, then what is asked."""
+    messages = [{"role": "system", "content": prompt.task.strip()}]
+    for example in prompt.examples:
+        shown = {key: example[key] for key in asked}
+        messages += [
+            {"role": "user", "content": _dumps(shown)},
+            {"role": "assistant", "content": _dumps({"text": example["rewritten"]})},
+        ]
+    return Request(
+        (*messages, {"role": "user", "content": _dumps(asked)}),
+        schema={
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        },
+        max_tokens=ROOM * estimated_tokens(text) + WHY,
+    )
+
+
+def _dumps(value: dict[str, str]) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _why(reply: Reply) -> str:
+    return str(reply.outcome)

@@ -1,0 +1,168 @@
+"""Upshifts and downshifts by a language model, checked: a text with a sentence more, or its summary.
+
+Source: Mondal and Lipizzi 2024, section 3.1. The paper's morphs are by other models; prompts and checks are ours.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from string import ascii_uppercase
+from typing import Literal
+
+from fairlab.lexicons.names import load_names
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import ANSWERED, ExchangeOutcome, Reply, Request, estimated_tokens
+from fairlab.rewriting.by_llm.prompt import load_prompt
+from fairlab.rewriting.english.edits import Edit, apply_edits, starts_sentence
+from fairlab.text.words import WORD
+from fairlab.types import FairlabError
+
+SHIFTS = {"upshift": "upshift", "summary": "downshift"}  # the setting, and what it makes
+SCHEMA = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+SAID = ANSWERED | {ExchangeOutcome.REJECTED}
+SHORTEST, LONGEST = 3, 25  # words of a sentence that an upshift adds
+STOPS = (".", "!", "?", '"', "”", "'", "’", ":", ";", ")")
+_PLACE = re.compile(r"\[[A-Z]\]")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_ARTICLE = re.compile(r"\b[Aa]n? (?=\[[A-Z]\])")
+
+Held = Callable[[str], list[tuple[int, int]]]
+
+
+class LLMMorph:
+    """Texts with a sentence more, or their summaries, by a language model behind its ledger, at temperature 0.
+
+    Words of the axis are hidden from the model, so that copies of a text that differ in them alone are asked about once
+    and change alike.
+
+    Args:
+        llm: language model to ask.
+        shift: ``upshift`` for a sentence more, ``summary`` for shorter texts.
+        held: function from a text to the spans of the words of the axis.
+
+    Raises:
+        FairlabError: there is no language model.
+    """
+
+    name = "llm"
+
+    def __init__(self, llm: LLM | None, shift: Literal["upshift", "summary"], held: Held) -> None:
+        if llm is None:
+            raise FairlabError(
+                f"augmentation.{shift}=llm asks a language model; add llm=local, openai, gemini, vllm or replay"
+            )
+        self.llm, self.shift, self.held = llm, shift, held
+        self.prompt = load_prompt(shift)
+
+    def __call__(self, texts: Sequence[str]) -> list[str]:
+        """Every text morphed; empty where the model gave nothing, or a text with a :func:`fault`.
+
+        Raises:
+            FairlabError: calls that the server lost again and again.
+        """
+        asked = [hidden(text, self.held(text)) for text in texts]
+        replies = self.llm.ask([self._request(text) for text, _ in asked], stage=f"{SHIFTS[self.shift]}s")
+        lost = [reply for reply in replies if not reply.ok and reply.outcome not in SAID]
+        if lost:
+            raise FairlabError(
+                f"{len(lost)} of {len(replies)} {SHIFTS[self.shift]}s got no answer ({lost[0].outcome}: "
+                f"{lost[0].reason}); run the same command again to ask for these alone"
+            )
+        return [self._morph(text, words, reply) for (text, words), reply in zip(asked, replies, strict=True)]
+
+    def _request(self, text: str) -> Request:
+        turns = [{"role": "system", "content": self.prompt.task.strip()}]
+        for example in self.prompt.examples:
+            turns.append({"role": "user", "content": self._asked(example["text"])})
+            turns.append({"role": "assistant", "content": json.dumps({"text": example["answer"]}, ensure_ascii=False)})
+        asked = (*turns, {"role": "user", "content": self._asked(text)})
+        return Request(asked, schema=SCHEMA, max_tokens=2 * estimated_tokens(text) + 64)
+
+    def _asked(self, text: str) -> str:
+        """The text, and of a summary what it should be about: the letters of the text."""
+        if self.shift == "upshift":
+            return text
+        letters = " and ".join(dict.fromkeys(_PLACE.findall(text)))
+        return json.dumps({"text": text, "about": letters} if letters else {"text": text}, ensure_ascii=False)
+
+    def _morph(self, text: str, words: Mapping[str, str], reply: Reply) -> str:
+        answer = " ".join(reply.value["text"].split()) if reply.ok else ""
+        if fault(text, answer, self.shift) or self.held(answer):  # no member is named that was not hidden
+            return ""
+        if self.shift == "upshift":
+            stop = "" if text.rstrip().endswith(STOPS) else "."
+            answer = f"{text.rstrip()}{stop} {answer}"
+        return unhidden(answer, words)
+
+
+def hidden(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, dict[str, str]]:
+    """A text with a letter in brackets for each span of it, and the words that the letters stand for.
+
+    Equal words have letters of their own, as other members' forms in their places need not be equal. Spans beyond the
+    alphabet stay as they are; *a* and *an* before a letter are both written *a*.
+
+    Example:
+        >>> hidden("An Indian met Indians.", [(3, 9), (14, 21)])
+        ('A [A] met [B].', {'A': 'Indian', 'B': 'Indians'})
+    """
+    free = (letter for letter in ascii_uppercase if f"[{letter}]" not in text)
+    places = dict(zip(free, sorted(spans), strict=False))
+    words = {letter: text[start:end] for letter, (start, end) in places.items()}
+    for letter, (start, end) in reversed(places.items()):
+        text = f"{text[:start]}[{letter}]{text[end:]}"
+    return _ARTICLE.sub(lambda found: f"{found[0][0]} ", text), words
+
+
+def unhidden(text: str, words: Mapping[str, str]) -> str:
+    """A text with the words that :func:`hidden` hid, *a* or *an* before them as they sound."""
+    places = [Edit(*match.span(), words[match[0][1]]) for match in _PLACE.finditer(text) if match[0][1] in words]
+    return apply_edits(text, places)
+
+
+def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
+    """What is wrong with an answer by its letters in brackets, numbers, names and length; empty where nothing is.
+
+    Nothing comes in that is not in the text. A sentence that is added says something else in 3 to 25 words; a summary
+    keeps a letter where there was one, and has fewer words.
+
+    Args:
+        text: the text that was asked about, its words of the axis hidden.
+        answer: the sentence to be added, or the summary.
+        shift: what was asked for.
+    """
+    if new := _beyond(text, answer):
+        return f"new {new}"
+    words, known = WORD.findall(answer.casefold()), WORD.findall(text.casefold())
+    if shift == "upshift":
+        if not SHORTEST <= len(words) <= LONGEST:
+            return "wrong length"
+        return "nothing new" if set(known).issuperset(words) else ""
+    if _PLACE.search(text) and not _PLACE.search(answer):
+        return "lost letters in brackets"
+    return "" if 0 < len(words) < len(known) else "wrong length"
+
+
+def _beyond(old: str, new: str) -> str:
+    """What a text holds beyond another: letters in brackets, numbers, or names."""
+    if set(_PLACE.findall(new)) - set(_PLACE.findall(old)):
+        return "letters in brackets"
+    if set(_NUMBER.findall(new)) - set(_NUMBER.findall(old)):
+        return "numbers"
+    known = {word.casefold() for word in WORD.findall(old)}
+    return "names" if any(name.casefold() not in known for name in _names(new)) else ""
+
+
+def _names(text: str) -> list[str]:
+    """Capitalised words that begin no sentence, and first names that do."""
+    plain = _PLACE.sub("   ", text)
+    words = [match for match in WORD.finditer(plain) if match[0][:1].isupper() and len(match[0]) > 1]
+    return [
+        match[0] for match in words if not starts_sentence(plain, match.start()) or match[0].casefold() in load_names()
+    ]

@@ -1,0 +1,373 @@
+"""Rewriting by a language model: all versions of a text, or one person's turned to a target."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from fairlab.backbones.embedded_encoder import embedded_encoder
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import ExchangeOutcome, Reply, Request, estimated_tokens
+from fairlab.metrics.polarity import Polarity
+from fairlab.rewriting.by_llm.marked import answered_line, counterparts, marked_spans, span_names, with_marks
+from fairlab.rewriting.by_llm.nearest import nearest_examples
+from fairlab.rewriting.by_llm.prompt import Prompt, load_prompt
+from fairlab.rewriting.replacements import replaced, replacements_between
+from fairlab.text.words import Span
+from fairlab.types import NEUTRAL, FairlabError
+
+if TYPE_CHECKING:
+    from fairlab.backbones.backbone import Backbone
+
+CONFIDENCE = "confidence"
+# What a prompt asks for as ``answer``: whole versions, the words that change, or what stands for words that are marked.
+TEXTS, WORDS, MARKED = FORMS = ("texts", "words", "marked")
+SHORT = {"type": "string", "maxLength": 40}  # what stands for a word; a small model might go on in it for ever
+LENGTH_FACTOR, LENGTH_EXTRA = 2, 100  # room of a reply, in tokens: times the texts' estimate, and for JSON around them
+
+
+@dataclass(frozen=True)
+class Versions:
+    """A text's versions, neutral first, and the model's confidence in them, in [0, 1]; None where rules made them."""
+
+    versions: dict[str, str]
+    confidence: float | None = None
+
+    @property
+    def empty(self) -> str:
+        """The first version without any text, or nothing."""
+        return next((name for name, text in self.versions.items() if not text.strip()), "")
+
+
+@dataclass(frozen=True)
+class NotRewritten:
+    """Why a text has no rewrite."""
+
+    outcome: ExchangeOutcome
+    reason: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """A request to turn whoever ``word`` refers to in ``text`` into ``target``."""
+
+    text: str
+    word: str
+    target: str
+
+
+class LLMRewriter:
+    """Asks a language model for counterfactual rewrites; equal requests are answered from its ledger.
+
+    Args:
+        llm: language model to ask, with its ledger.
+        group_prompt: prompt for :meth:`groups`: a name, or the path of a file of one's own.
+        target_prompt: prompt for :meth:`targets`: a name, or the path of a file of one's own.
+        temperature: sampling temperature of all requests; 0 is greedy, None leaves it to the server.
+        polarity: the words of the axis by attribute, for a prompt that has them marked; None where there is none.
+        nearest: number of examples that are shown with a text, those nearest to it in meaning; None shows all.
+
+    Attributes:
+        group_prompt, target_prompt: both prompts as read from their files, with version and SHA-256 for the record.
+
+    Source: CCD, section 3.3 and equation 5, for groups; Qian et al. 2022, "Perturbation Augmentation for Fairer NLP",
+    section 2, for single targets.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        group_prompt: str = "counterfactual_group",
+        target_prompt: str = "single_target",
+        temperature: float | None = 0.0,
+        polarity: Polarity | None = None,
+        nearest: int | None = None,
+    ) -> None:
+        if nearest is not None and nearest < 1:
+            raise FairlabError(f"rewriter.nearest must be at least 1, or null for all examples, not {nearest}")
+        self.llm = llm
+        self.group_prompt = load_prompt(group_prompt)
+        self.target_prompt = load_prompt(target_prompt)
+        self.temperature = temperature
+        self.form = answer_form(self.group_prompt)
+        if self.form == MARKED and polarity is None:
+            raise FairlabError(f"the prompt {group_prompt} has words marked, and there are none to mark")
+        self.polarity = polarity
+        self.nearest = nearest
+
+    @cached_property
+    def _encoder(self) -> Backbone:
+        """What tells how near texts are, loaded once, where examples are drawn."""
+        return embedded_encoder()
+
+    def groups(
+        self,
+        texts: Sequence[str],
+        *,
+        axis: str,
+        attributes: Sequence[str],
+        examples: Sequence[dict[str, str]] | None = None,
+        stage: str = "groups",
+    ) -> list[Versions | NotRewritten]:
+        """Neutral version, one version per attribute and a confidence for each text, in order.
+
+        Args:
+            texts: any number of texts; equal ones are asked once.
+            axis: name of the axis, e.g. ``gender``.
+            attributes: names of the attributes, e.g. ``("man", "woman")``.
+            examples: examples shown to the model, each ``{"text": ..., "neutral": ..., attribute: ...}``; None takes
+                the prompt file's.
+            stage: name under which the ledger adds up calls, tokens, seconds and dollars.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`; an example lacks a version.
+        """
+        requests = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
+        replies = self.llm.ask(requests, stage=stage)
+        return [self._versions(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
+
+    def repaired(
+        self,
+        texts: Sequence[str],
+        faults: Sequence[str],
+        *,
+        axis: str,
+        attributes: Sequence[str],
+        examples: Sequence[dict[str, str]] | None = None,
+        stage: str = "repair",
+    ) -> list[Versions | NotRewritten]:
+        """As :meth:`groups`, of texts whose first answer is recorded: the model is shown it and what is wrong with it.
+
+        Args:
+            texts: texts that :meth:`groups` was asked for.
+            faults: what is wrong with the answer to each, in words.
+            axis: name of the axis, as it was asked with, like all that follows.
+            attributes: names of the attributes.
+            examples: examples shown to the model.
+            stage: name under which the ledger adds up calls, tokens, seconds and dollars.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+        """
+        asked = self.group_requests(texts, axis=axis, attributes=attributes, examples=examples)
+        first = self.llm.ask(asked, stage=stage)
+        again = [
+            replace(request, messages=(*request.messages, *_mistake(reply.text, fault)))
+            for request, reply, fault in zip(asked, first, faults, strict=True)
+        ]
+        replies = self.llm.ask(again, stage=stage)
+        return [self._versions(text, reply, attributes) for text, reply in zip(texts, replies, strict=True)]
+
+    def targets(self, asked: Sequence[Target], *, stage: str = "targets") -> list[str | NotRewritten]:
+        """The rewritten text of each, in order.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+        """
+        replies = self.llm.ask(self.target_requests(asked), stage=stage)
+        return [_nonempty(reply, ("text",)) or reply.value["text"] for reply in replies]
+
+    def group_requests(
+        self,
+        texts: Sequence[str],
+        *,
+        axis: str,
+        attributes: Sequence[str],
+        examples: Sequence[dict[str, str]] | None = None,
+    ) -> list[Request]:
+        """What :meth:`groups` asks, for a forecast."""
+        names = (NEUTRAL, *attributes)
+        if len(set(names)) < len(names) or CONFIDENCE in names:
+            raise FairlabError(f"the attributes {', '.join(attributes)} repeat a name or use a reserved one")
+        task = _group_task(self.group_prompt, axis, attributes)
+        shown = _shown(self.group_prompt, names, examples)
+        turns = {
+            example["text"]: (
+                self._asked(example["text"]),
+                _dumps({**self._answered(example, names), CONFIDENCE: 1.0}),
+            )
+            for example in shown
+        }
+        of_texts = [list(shown)] * len(texts)
+        if self.nearest is not None:
+            of_texts = nearest_examples(self._encoder, texts, shown, self.nearest)
+        return [
+            self._request(
+                task,
+                [turns[example["text"]] for example in of_text],
+                self._asked(text),
+                _schema(self._wanted(text, names) | {CONFIDENCE: CONFIDENCE_SCHEMA}),
+                room=len(names) * estimated_tokens(text),
+            )
+            for text, of_text in zip(texts, of_texts, strict=True)
+        ]
+
+    def _marked(self, text: str) -> dict[str, Span]:
+        """The words that a text's model is asked about, by what they are called in the answer."""
+        spans = marked_spans(text, self.polarity.finder) if self.polarity is not None else []
+        return dict(zip(span_names(text, spans), spans, strict=True))
+
+    def _own(self, span: Span) -> str:
+        """The attribute that a marked word tells, in whose version it stays."""
+        return self.polarity.marks[span.term] if self.polarity is not None else ""
+
+    def _asked(self, text: str) -> str:
+        """What the model is shown of a text."""
+        return with_marks(text, list(self._marked(text).values())) if self.form == MARKED else text
+
+    def _answered(self, example: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
+        """The right answer to an example, in the prompt's form."""
+        text, versions = example["text"], {name: example[name] for name in names}
+        if self.form == TEXTS:
+            return versions
+        if self.form == WORDS:
+            return {WORDS: replacements_between(text, versions)}
+        marked = self._marked(text)
+        lines = counterparts(text, list(marked.values()), versions)
+        return {
+            WORDS: {
+                word: {name: new for name, new in zip(names, line[1:], strict=True) if name != self._own(span)}
+                for (word, span), line in zip(marked.items(), lines, strict=True)
+            }
+        }
+
+    def _wanted(self, text: str, names: Sequence[str]) -> dict[str, Any]:
+        """The schema of an answer in the prompt's form, but for the confidence."""
+        if self.form == TEXTS:
+            return {name: {"type": "string"} for name in names}
+        if self.form == WORDS:
+            return {WORDS: _lines_schema(len(names))}
+        lines = {
+            word: _schema({name: SHORT for name in names if name != self._own(span)})
+            for word, span in self._marked(text).items()
+        }
+        return {WORDS: _schema(lines)}
+
+    def _versions(self, text: str, reply: Reply, attributes: Sequence[str]) -> Versions | NotRewritten:
+        """What a reply makes of a text."""
+        names = (NEUTRAL, *attributes)
+        if self.form == TEXTS:
+            if failure := _nonempty(reply, names):
+                return failure
+            versions = {name: reply.value[name] for name in names}
+        elif reply.ok:
+            try:
+                versions = replaced(text, self._lines(text, reply.value[WORDS], names), names)
+            except ValueError as error:
+                return NotRewritten(ExchangeOutcome.WRONG_SCHEMA, str(error))
+        else:
+            return NotRewritten(reply.outcome, reply.reason)
+        return Versions(versions, float(reply.value[CONFIDENCE]))
+
+    def _lines(self, text: str, words: Any, names: Sequence[str]) -> list[list[str]]:
+        """Words and what stands for them in every version, of a reply in either form."""
+        if self.form == WORDS:
+            return list(words)
+        return [
+            answered_line(text, span, words[word] | {self._own(span): text[span.start : span.end]}, names)
+            for word, span in self._marked(text).items()
+        ]
+
+    def target_requests(self, asked: Sequence[Target]) -> list[Request]:
+        """What :meth:`targets` asks, for a forecast."""
+        turns = [
+            (_dumps({key: example[key] for key in ("text", "word", "target")}), _dumps({"text": example["rewritten"]}))
+            for example in self.target_prompt.examples
+        ]
+        schema = _schema({"text": {"type": "string"}})
+        return [
+            self._request(
+                self.target_prompt.task,
+                turns,
+                _dumps({"text": item.text, "word": item.word, "target": item.target}),
+                schema,
+                room=estimated_tokens(item.text),
+            )
+            for item in asked
+        ]
+
+    def _request(
+        self, task: str, turns: Sequence[tuple[str, str]], text: str, schema: dict[str, Any], room: int
+    ) -> Request:
+        """The task, the examples as earlier turns, then the text."""
+        messages = [{"role": "system", "content": task.strip()}]
+        for asked, answered in turns:
+            messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
+        return Request(
+            (*messages, {"role": "user", "content": text}),
+            schema=schema,
+            max_tokens=LENGTH_FACTOR * room + LENGTH_EXTRA,
+            temperature=self.temperature,
+        )
+
+
+CONFIDENCE_SCHEMA = {"type": "number", "minimum": 0, "maximum": 1}
+
+
+def _schema(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _dumps(value: dict[str, Any]) -> str:
+    """JSON without spaces, which a model repeats: a third fewer tokens where words are short."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def answer_form(prompt: Prompt) -> str:
+    """What a prompt for groups asks for.
+
+    Raises:
+        FairlabError: none of the forms.
+    """
+    if (form := prompt.extra.get("answer", TEXTS)) not in FORMS:
+        raise FairlabError(f"answer in the prompt {prompt.name} must be {', '.join(FORMS)}, not {form}")
+    return str(form)
+
+
+def _lines_schema(columns: int) -> dict[str, Any]:
+    """A list of a word and what stands in its place in every version."""
+    line = {"type": "array", "items": SHORT, "minItems": columns + 1, "maxItems": columns + 1}
+    return {"type": "array", "items": line}
+
+
+def _mistake(answer: str, fault: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The turns that show a model its answer and what is wrong with it."""
+    asked = f"That is not right: {fault}. Reply with the corrected JSON object alone."
+    return {"role": "assistant", "content": answer}, {"role": "user", "content": asked}
+
+
+def _group_task(prompt: Prompt, axis: str, attributes: Sequence[str]) -> str:
+    try:
+        line = Template(prompt.extra["version_line"])
+        between = "\n" if answer_form(prompt) == TEXTS else ", "
+        versions = between.join(line.substitute(attribute=attribute) for attribute in attributes)
+        return Template(prompt.task).substitute(axis=axis, versions=versions)
+    except (KeyError, ValueError) as error:
+        raise FairlabError(
+            f"the prompt {prompt.name} needs 'version_line' with $attribute, and only $axis and $versions in 'task': "
+            f"{error}"
+        ) from error
+
+
+def _shown(prompt: Prompt, names: Sequence[str], examples: Sequence[dict[str, str]] | None) -> Sequence[dict[str, str]]:
+    """Examples that are shown: the file's where they have every version, the caller's always."""
+    if examples is None:
+        examples = [example for example in prompt.examples if set(names) <= set(example)]
+    for example in examples:
+        if lacking := [name for name in ("text", *names) if name not in example]:
+            raise FairlabError(f"the example '{example.get('text', '')[:60]}' has no '{lacking[0]}'; add it")
+    return examples
+
+
+def _nonempty(reply: Reply, names: Sequence[str]) -> NotRewritten | None:
+    """Why a reply is no rewrite; None when it is one."""
+    if not reply.ok:
+        return NotRewritten(reply.outcome, reply.reason)
+    if empty := [name for name in names if not reply.value[name].strip()]:
+        return NotRewritten(ExchangeOutcome.WRONG_SCHEMA, f"'{empty[0]}' is empty")
+    return None

@@ -1,0 +1,99 @@
+"""A text with its words of an axis marked, and what stands for each of them in the versions of the text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from fairlab.rewriting.english.pronouns import AMBIGUOUS
+from fairlab.text.difference import stretches
+from fairlab.text.words import WORD_OR_SIGN, Span, TermFinder
+
+OPENING, CLOSING = "[", "]"
+
+
+def marked_spans(text: str, finder: TermFinder) -> list[Span]:
+    """The words that are asked about: each listed word where it stands first, *her* and *his* wherever they stand.
+
+    Args:
+        text: the text.
+        finder: the listed words.
+    """
+    seen = set[str]()
+    spans: list[Span] = []
+    for span in finder.find(text):
+        if span.term not in seen or span.term in AMBIGUOUS:
+            spans.append(span)
+        seen.add(span.term)
+    return spans
+
+
+def with_marks(text: str, spans: Sequence[Span]) -> str:
+    """The text with every span in brackets.
+
+    Example:
+        >>> with_marks("She won.", [Span(0, 3, "she")])
+        '[She] won.'
+    """
+    for span in sorted(spans, key=lambda one: -one.start):
+        text = text[: span.start] + OPENING + text[span.start : span.end] + CLOSING + text[span.end :]
+    return text
+
+
+def span_names(text: str, spans: Sequence[Span]) -> list[str]:
+    """What the spans are called in an answer: their words, numbered from the second time on.
+
+    Example:
+        >>> span_names("her and her", [Span(0, 3, "her"), Span(8, 11, "her")])
+        ['her', 'her 2']
+    """
+    seen = Counter[str]()
+    names: list[str] = []
+    for span in spans:
+        word = text[span.start : span.end]
+        seen[word] += 1
+        names.append(word if seen[word] == 1 else f"{word} {seen[word]}")
+    return names
+
+
+def counterparts(text: str, spans: Sequence[Span], versions: Mapping[str, str]) -> list[list[str]]:
+    """For every span its words and what each version, in order, has in their place.
+
+    Args:
+        text: the text.
+        spans: stretches of whole words of it.
+        versions: what the text became, by name.
+
+    Example:
+        >>> counterparts("She won.", [Span(0, 3, "she")], {"neutral": "They won.", "man": "He won."})
+        [['She', 'They', 'He']]
+    """
+    lines = [[text[span.start : span.end]] for span in spans]
+    places = [match.start() for match in WORD_OR_SIGN.finditer(text)]
+    old = WORD_OR_SIGN.findall(text)
+    for version in versions.values():
+        pairs = stretches(old, WORD_OR_SIGN.findall(version))
+        for line, span in zip(lines, spans, strict=True):
+            first = places.index(span.start)
+            count = sum(span.start <= place < span.end for place in places)
+            line.append(_in_place(pairs, first, count))
+    return lines
+
+
+def answered_line(text: str, span: Span, answer: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    """A span's words and what stands for them in every version, their first letter as large as it is in the text."""
+    word = text[span.start : span.end]
+    case = str.upper if word[:1].isupper() else str.lower
+    return [word, *(case(answer[name][:1]) + answer[name][1:] for name in names)]
+
+
+def _in_place(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], first: int, count: int) -> str:
+    """What stands for ``count`` words from the word number ``first`` on."""
+    place = 0
+    for before, after in pairs:
+        if place <= first < place + len(before):
+            left = first - place
+            right = max(0, len(before) - left - count)
+            return " ".join(after[left : len(after) - right])
+        place += len(before)
+    return ""

@@ -1,0 +1,125 @@
+"""Ages in figures and in words: where they stand, what they say, and how another age is written like them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from fairlab.rewriting.english.people import is_person
+from fairlab.rewriting.english.syntax import SUBJECTS
+
+_SMALL = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_WORD = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_SMALL[:9])}))?|{'|'.join(reversed(_SMALL))})"
+_NUMBER = rf"(?:1[0-1]\d|\d{{1,2}}|{_WORD})"
+# "13 years old", "a 29-year-old", "16 years of age"; "aged 30", "at the age of 30"; "Mary Jones, 40, said".
+AGE = re.compile(
+    rf"(?<![\w.,$£€-])({_NUMBER})(?=[- ]years?[- ]olds?\b|[- ]years? of age\b)"
+    rf"|(?<=\baged )({_NUMBER})\b(?! months| weeks| days| hours)"
+    rf"|(?:(?<=\bage of )|(?<=\bat age )|(?<=\bby age ))({_NUMBER})\b"
+    rf"|(?<=[a-z], )(\d\d)(?=[,.])",
+    re.IGNORECASE,
+)
+_GROUPS = frozenset("team crew squad staff band choir orchestra jury cast company".split())
+_PERSONAL = frozenset("i you he she we they who someone everyone anyone him her me them us himself herself".split())
+
+
+def find_ages(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of every number that a person's age is written with, or a thing's."""
+    if not any(sign in text for sign in ("year", "age", "Age", "AGE", "YEAR", "Year", ", ")):
+        return
+    for match in AGE.finditer(text):
+        yield match.span(match.lastindex or 0)
+
+
+def age_in_years(found: str) -> int:
+    """The age that figures or words say.
+
+    Example:
+        >>> [age_in_years(found) for found in ("13", "eleven", "Forty-seven")]
+        [13, 11, 47]
+    """
+    if found.isdigit():
+        return int(found)
+    tens, _, rest = found.lower().replace(" ", "-").partition("-")
+    if tens in _SMALL:
+        return _SMALL.index(tens) + 1
+    return 10 * (_TENS.index(tens) + 2) + (_SMALL.index(rest) + 1 if rest else 0)
+
+
+def written_like(found: str, age: int) -> str:
+    """An age below a hundred in figures or in words, as another is written.
+
+    Example:
+        >>> written_like("13", 70), written_like("eleven", 18), written_like("Eleven", 72)
+        ('70', 'eighteen', 'Seventy-two')
+    """
+    if found.isdigit():
+        return str(age)
+    word = _SMALL[age - 1] if age < 20 else _TENS[age // 10 - 2] + (f"-{_SMALL[age % 10 - 1]}" if age % 10 else "")
+    return word.capitalize() if found[:1].isupper() else word
+
+
+def whose_age(token: Any) -> Any:
+    """The token of the person whose age a number tells, by a parse; None where it is a thing's, or nobody's.
+
+    Args:
+        token: the spaCy token that the number begins with.
+    """
+    if token.dep_ == "appos" or (token.head.tag_ in ("NNP", "NN") and token.nbor(-1).text == "," if token.i else False):
+        name = token.head
+        return name if name.tag_ == "NNP" or (_is_person(name) and name.lower_ not in _GROUPS) else None
+    for _ in range(7):
+        head = token.head
+        if token.lower_ in ("old", "olds", "olds.") and token.dep_ not in (
+            "amod",
+            "acomp",
+            "attr",
+            "npadvmod",
+            "advmod",
+        ):
+            return token  # a noun of its own: the 19-year-old
+        if head is token:
+            return None
+        if head.tag_.startswith("VB") or head.tag_ == "MD":
+            if token.dep_ in SUBJECTS:
+                return _person(token)
+            if head.dep_ in ("acl", "relcl", "amod") and not _subject(head):
+                return _person(head.head)
+            subject = _subject(head)
+            if subject is not None:
+                return _person(subject)
+        elif head.tag_.startswith(("NN", "PRP")) and head.lower_ not in ("year", "years", "age", "olds"):
+            return _person(head)
+        token = head
+    return None
+
+
+def _subject(verb: Any) -> Any:
+    """The subject of a verb, of the verb it is coordinated with, or of the one it hangs on."""
+    for _ in range(3):
+        subject = next((child for child in verb.children if child.dep_ in SUBJECTS), None)
+        if subject is not None:
+            return subject
+        if verb.dep_ not in ("conj", "xcomp", "ccomp", "advcl"):
+            return None
+        verb = verb.head
+    return None
+
+
+def _person(token: Any) -> Any:
+    if token.lower_ in ("who", "that") and token.head.dep_ == "relcl":
+        token = token.head.head
+    return token if _is_person(token) else None
+
+
+def _is_person(token: Any) -> bool:
+    if token.lower_ in _PERSONAL:
+        return True
+    if token.tag_ == "NNP":
+        return not any(child.lower_ in ("the", "a", "an") for child in token.children)
+    return token.tag_ in ("NN", "NNS", "JJ") and is_person(token.lower_)

@@ -1,0 +1,396 @@
+"""Who is meant: mentions of people in a parsed text, grouped by person with a few salience rules.
+
+No model is trained here. Names that share a word are one person; a noun said of somebody (*she is a mother*) is that
+person; a pronoun is the fitting person with the best sum of weights for nearness and grammatical role, in the
+manner of Lappin and Leass 1994, "An Algorithm for Pronominal Anaphora Resolution".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairlab.rewriting.english.ages import whose_age
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, BEFORE_SURNAMES
+from fairlab.rewriting.english.people import is_person
+from fairlab.rewriting.english.pronouns import POSSESSIVE, case_by_syntax
+from fairlab.rewriting.english.syntax import SUBJECTS
+from fairlab.types import NEUTRAL
+
+_REFLEXIVE = frozenset("himself herself themself themselves".split())
+_POSSESSIVE = frozenset("his her their".split())
+PRONOUNS = frozenset("he him his himself she her hers herself they them their theirs themself themselves".split())
+_CLIMB = ("xcomp", "pcomp", "prep", "advcl", "acl", "ccomp", "conj", "acomp")
+_BORN = frozenset("born né née".split())
+_SAYING = frozenset("said says say added adds told tells asked asks replied wrote writes noted explained".split())
+_PLACING = frozenset("in at from to of for near on".split())
+# How far back a pronoun looks, in mentions: keeps long texts linear.
+_REACH = 60
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What speaks for a person being meant by a pronoun; found on the GAP validation texts."""
+
+    sentence: float = 3.0  # each sentence between
+    subject: float = 2.0  # the person was a subject
+    pronoun: float = 0.2  # was last meant by a pronoun too
+    own_clause: float = 1.2  # a possessive in the clause of that subject
+    topic: float = 0.1  # each earlier mention, up to three
+    near: float = 0.05  # each mention between
+    possessor: float = 0.2  # was only named as an owner
+    gender: float = 1.0  # is known to be of the pronoun's gender
+    place: float = 1.0  # a name of no known gender after *in*, *at*, *from*, *to* or *of*
+    noun: float = 3.0  # was named by a common noun
+    relative: float = 6.0  # the pronoun stands in a clause that tells of the person
+
+
+WEIGHTS = Weights()
+
+
+@dataclass
+class Person:
+    """Mentions of one person: tokens in text order, the attribute they show, and the first of several names, if any."""
+
+    attribute: str = ""
+    tokens: list[Any] = field(default_factory=list)
+    first_name: str = ""
+
+
+class Coreference:
+    """The people of a parsed text.
+
+    Args:
+        doc: a spaCy document.
+        marked: start, end and attribute of words that show an attribute: names, nouns and pronouns.
+        weights: what speaks for a person.
+        adjectives: offsets of marked words that are adjectives, which name nobody even where they have a capital.
+    """
+
+    def __init__(
+        self,
+        doc: Any,
+        marked: Iterable[tuple[int, int, str]],
+        weights: Weights = WEIGHTS,
+        adjectives: Container[int] = (),
+    ) -> None:
+        self.adjectives = adjectives
+        self.doc, self.weights = doc, weights
+        self.attributes = {start: attribute for start, _, attribute in marked}
+        self.token_at = {token.idx: token for token in doc}
+        self.sentence = _sentence_numbers(doc)
+        self.quoted = _quoted(doc)
+        self.people: list[Person] = []
+        self.person_at: dict[int, Person] = {}  # by token index
+        self.history: list[tuple[Any, Person]] = []
+        self.by_word: dict[str, Person] = {}
+        self.said_later: list[tuple[Any, Any]] = []  # nouns said of somebody who is named after them
+        self._read()
+
+    def _read(self) -> None:
+        names = _name_runs(self.doc, self.adjectives)
+        inside = {token.i: run for run in names for token in run}
+        waiting: list[tuple[Any, Person]] = []
+        for token in self.doc:
+            run = inside.get(token.i)
+            if run is not None:
+                if run[0].i == token.i:
+                    self._add_name(run)
+            elif token.lower_ in PRONOUNS:
+                person = self._resolve(token)
+                if person is None:
+                    person = self._new(self.attributes.get(token.idx, ""))
+                    waiting.append((token, person))
+                self._add(token, person)
+            elif token.tag_ in ("NN", "NNS") and (token.idx in self.attributes or is_person(token.lower_)):
+                self._add_noun(token)
+        for token, person in waiting:
+            self._join_later_name(token, person)
+        for token, subject in self.said_later:
+            self._merge(self.person_at[token.i], self.person_at.get(subject.i))
+
+    def _merge(self, person: Person, other: Person | None) -> None:
+        """Make one person of two whose attributes do not contradict each other."""
+        if other is None or other is person or (person.attribute and other.attribute not in ("", person.attribute)):
+            return
+        for token in person.tokens:
+            self.person_at[token.i] = other
+        other.tokens += person.tokens
+        other.attribute = other.attribute or person.attribute
+
+    def _new(self, attribute: str) -> Person:
+        person = Person("" if attribute == NEUTRAL else attribute)
+        self.people.append(person)
+        return person
+
+    def _add(self, token: Any, person: Person) -> None:
+        person.tokens.append(token)
+        self.person_at[token.i] = person
+        self.history.append((token, person))
+        attribute = self.attributes.get(token.idx, "")
+        if attribute and attribute != NEUTRAL and not person.attribute:
+            person.attribute = attribute
+
+    def _add_name(self, run: list[Any]) -> None:
+        words = [token.lower_ for token in run]
+        known = self.by_word.get(" ".join(words)) or self.by_word.get(words[-1] if len(words) > 1 else words[0])
+        first = _first_name(words)
+        if known is not None and first and known.first_name and first != known.first_name:
+            known = None  # of the same surname
+        shown = next((self.attributes[token.idx] for token in run if token.idx in self.attributes), "")
+        if known is None or (shown and known.attribute and shown not in (known.attribute, NEUTRAL)):
+            known = self._appositive(run) or self._new(shown)
+        known.first_name = known.first_name or first
+        for word in (" ".join(words), words[0], words[-1]):
+            self.by_word[word] = known
+        head = next((token for token in run if token.head not in run), run[-1])
+        self._add(head, known)
+        if shown and shown != NEUTRAL:
+            known.attribute = shown
+        for token in run:
+            self.person_at[token.i] = known
+
+    def _appositive(self, run: list[Any]) -> Person | None:
+        """The person a name stands beside: *his wife Mary*, *the actor, John Smith*."""
+        first = _first_name([token.lower_ for token in run])
+        for token in run:
+            person = self.person_at.get(token.head.i) if token.dep_ == "appos" else None
+            if person is not None and (not first or person.first_name in ("", first)):
+                return person
+        before = run[0].nbor(-1) if run[0].i else None
+        if before is not None and before.i in self.person_at and before.tag_ == "NN":
+            return self.person_at[before.i]
+        if before is not None and before.lower_ in _BORN:
+            return self._named_before(before)
+        return None
+
+    def _named_before(self, born: Any) -> Person | None:
+        """The person whose name at birth follows: *Alan Gifford, born John Lennox*."""
+        for token in reversed(self.doc[max(0, born.i - 2) : born.i]):
+            if token.i in self.person_at and token.tag_ == "NNP":
+                return self.person_at[token.i]
+            if not token.is_punct:
+                return None
+        return None
+
+    def _add_noun(self, token: Any) -> None:
+        if (
+            token.dep_ == "compound"
+            and token.head.i > token.i
+            and token.head.tag_ in ("NN", "NNS")
+            and is_person(token.head.lower_)
+        ):
+            return  # the woman of *a woman tennis player*, the *sorority* of sisters
+        parts = (child for child in token.children if child.dep_ == "compound")
+        shown = next((self.attributes[one.idx] for one in (token, *parts) if one.idx in self.attributes), "")
+        subject = _said_of(token) or (token.head if token.dep_ == "appos" else None)
+        if subject is not None and subject.i > token.i:
+            self.said_later.append((token, subject))
+        person = self.person_at.get(subject.i) if subject is not None else None
+        if person is None and (token.tag_ == "NNS" or _is_definite(token)):
+            person = self.by_word.get(token.lower_)
+        if person is not None and shown and person.attribute and shown not in (person.attribute, NEUTRAL):
+            person = None
+        if person is None:
+            person = self._new(shown)
+        self.by_word[token.lower_] = person
+        self._add(token, person)
+
+    def _fits(self, person: Person, attribute: str, token: Any) -> bool:
+        if attribute == NEUTRAL or not attribute:
+            return not person.attribute
+        if person.attribute not in ("", attribute):
+            return False
+        plural = ("NNS",) if person.first_name else ("NNS", "NNPS")  # Betty Meggers is one
+        return all(other.tag_ not in plural for other in person.tokens)
+
+    def _resolve(self, pronoun: Any) -> Person | None:
+        """The person a pronoun means among those mentioned before it; None where nobody fits."""
+        attribute = self.attributes.get(pronoun.idx, "")
+        scores: dict[int, float] = {}
+        people: dict[int, Person] = {}
+        near = self.history[-_REACH:]
+        barred = {id(person) for token, person in near if self._bars(pronoun, token)}
+        for steps, (token, person) in enumerate(reversed(near)):
+            if id(person) in barred or not self._fits(person, attribute, pronoun):
+                continue
+            score = self._score(pronoun, token, person, steps)
+            if score > scores.get(id(person), -1e9):
+                scores[id(person)] = score
+                people[id(person)] = person
+        return people[max(scores, key=lambda key: scores[key])] if scores else None
+
+    def _bars(self, pronoun: Any, token: Any) -> bool:
+        """Whether syntax forbids the two to be one person: *she saw her*, but *she saw herself* must be one."""
+        if pronoun.lower_ in _REFLEXIVE:
+            return False
+        mistaken = pronoun.lower_ == "her" and case_by_syntax(pronoun) == POSSESSIVE  # she does her best
+        if pronoun.dep_ in ("dobj", "dative", "pobj") and token.dep_ in SUBJECTS and not mistaken:
+            head = pronoun.head if pronoun.dep_ != "pobj" else pronoun.head.head
+            return token.head == head
+        if self.quoted[token.i] and not self.quoted[pronoun.i] and _speaks(pronoun):
+            return True
+        if pronoun.dep_ != "poss":
+            return False
+        owned = pronoun.head  # nobody is their own successor: *his successor Louis*, *she is her aunt*
+        if owned.dep_ == "attr" and token.dep_ in SUBJECTS and token.head == owned.head:
+            return True
+        return token == owned or self.person_at.get(token.i) is self.person_at.get(owned.i, pronoun)
+
+    def _score(self, pronoun: Any, token: Any, person: Person, steps: int) -> float:
+        weights = self.weights
+        distance = self.sentence[pronoun.i] - self.sentence[token.i]
+        score = -weights.sentence * distance - weights.near * steps
+        subject = token.dep_ in SUBJECTS
+        score += weights.subject * subject
+        score += weights.pronoun * (token.lower_ in PRONOUNS)
+        score += weights.topic * min(len(person.tokens) - 1, 3)
+        score -= weights.possessor * (token.dep_ == "poss")
+        score += weights.gender * bool(person.attribute)
+        score -= weights.place * (not person.attribute and token.dep_ == "pobj" and token.head.lower_ in _PLACING)
+        score -= weights.noun * (token.tag_ in ("NN", "NNS"))
+        score += weights.relative * _tells_of(token, pronoun)
+        if pronoun.lower_ in _POSSESSIVE | _REFLEXIVE and subject and token.head.is_ancestor(pronoun):
+            score += weights.own_clause
+        return score
+
+    def _join_later_name(self, pronoun: Any, person: Person) -> None:
+        """A pronoun nobody before fits may mean the first fitting person named after it."""
+        for token, later in self.history:
+            if token.i <= pronoun.i or later is person or token.lower_ in PRONOUNS or token.tag_ != "NNP":
+                continue
+            if self.sentence[token.i] - self.sentence[pronoun.i] > 1:
+                return
+            if pronoun.dep_ in SUBJECTS and pronoun.head.is_ancestor(token):
+                continue  # she said that Ann left
+            if _is_in_later_clause(token, pronoun):
+                continue  # Bugs is still his rascally self, and Elmer is funny
+            if self.quoted[token.i] and not self.quoted[pronoun.i]:
+                continue
+            if pronoun.dep_ == "poss" and (self.person_at.get(pronoun.head.i) is later or token.head == pronoun.head):
+                continue
+            if self._fits(later, person.attribute, pronoun):
+                later.attribute = later.attribute or person.attribute
+                later.tokens += person.tokens
+                for own in person.tokens:
+                    self.person_at[own.i] = later
+                person.tokens = later.tokens
+                return
+
+    def at(self, start: int) -> Person | None:
+        """The person meant by the word that begins at a character offset."""
+        token = self.token_at.get(start)
+        if token is None:
+            token = next((t for t in self.doc if t.idx <= start < t.idx + len(t)), None)
+        if token is None:
+            return None
+        owner = whose_age(token) if token.like_num else _owner(token)
+        return self.person_at.get(token.i) or (self.person_at.get(owner.i) if owner is not None else None)
+
+    def marked_with(self, start: int) -> set[int]:
+        """Offsets of the marked words that mean the same person as the word that begins at ``start``."""
+        person = self.at(start)
+        return {offset for offset in self.attributes if self.at(offset) is person} if person is not None else set()
+
+    def spans(self, person: Person | None) -> list[tuple[int, int]]:
+        """Start and end of every word that means a person."""
+        words = (self.doc[index] for index, other in self.person_at.items() if other is person)
+        return sorted((token.idx, token.idx + len(token)) for token in words)
+
+
+def _owner(token: Any) -> Any:
+    """The noun an adjective is said of: the *subordinate* of *female subordinate*."""
+    token = _first_joined(token)
+    if token.dep_ in ("amod", "compound", "nmod"):
+        return token.head
+    return _said_of(token) or token
+
+
+def _first_joined(token: Any) -> Any:
+    """The first of the words that *and* joins a word to: *both American and Mexican*, *a stage and film actress*."""
+    while token.dep_ == "conj" and token.head.tag_ in ("JJ", "NN", "NNP", "NNPS"):
+        token = token.head
+    return token
+
+
+def _said_of(token: Any) -> Any:
+    """The subject a predicate noun or adjective is said of (*she is a mother*, *promoted as a woman*), or None."""
+    token = _first_joined(token)
+    if token.dep_ in ("attr", "acomp", "oprd"):
+        verb = token.head
+    elif token.dep_ == "pobj" and token.head.lower_ == "as":
+        verb = token.head.head
+    else:
+        return None
+    for _ in range(4):
+        subject = next((child for child in verb.children if child.dep_ in SUBJECTS), None)
+        if subject is not None:
+            return verb.head if subject.lower_ == "who" and verb.dep_ == "relcl" else subject
+        if verb.dep_ not in _CLIMB:
+            return None
+        verb = verb.head
+    return None
+
+
+def _tells_of(token: Any, pronoun: Any) -> bool:
+    """Whether a pronoun stands in a clause that begins with *who* after somebody: *a man who sold his house*."""
+    if token.dep_ == "pobj" and token.tag_ == "NNP" and token.head.lower_ in _PLACING:
+        return False
+    clause = next((one for one in pronoun.ancestors if one.dep_ == "relcl"), None)
+    if clause is None or clause.head != token or (pronoun.dep_ == "poss" and pronoun.head.dep_ == "attr"):
+        return False
+    return any(child.lower_ == "who" and child.dep_ in SUBJECTS for child in clause.children)
+
+
+def _first_name(words: list[str]) -> str:
+    """The first of several words of a name, where it is no title; else empty."""
+    return words[0] if len(words) > 1 and words[0].strip(".") not in BEFORE_SURNAMES | BEFORE_FIRST_NAMES else ""
+
+
+def _is_definite(token: Any) -> bool:
+    """Whether a noun can name somebody again: *the man*, and nouns of address (*yes, sir*)."""
+    determiners = [child.lower_ for child in token.children if child.tag_ in ("DT", "PRP$", "POS", "CD")]
+    return not determiners or any(word in ("the", "this", "that") for word in determiners)
+
+
+def _name_runs(doc: Any, adjectives: Container[int]) -> list[list[Any]]:
+    """Stretches of proper nouns, titles included, that are not split by anything."""
+    runs: list[list[Any]] = []
+    for token in doc:
+        if token.tag_ not in ("NNP", "NNPS") or token.idx in adjectives:
+            continue
+        if runs and runs[-1][-1].i == token.i - 1:
+            runs[-1].append(token)
+        else:
+            runs.append([token])
+    return runs
+
+
+def _quoted(doc: Any) -> list[bool]:
+    """Of every token, whether it stands in a quotation."""
+    found, inside = [], False
+    for token in doc:
+        if token.text in ('"', "``", "''", "“", "”"):
+            inside = token.text in ("``", "“") or (token.text == '"' and not inside)
+        found.append(inside)
+    return found
+
+
+def _speaks(pronoun: Any) -> bool:
+    """Whether a pronoun tells who says something."""
+    return pronoun.dep_ in SUBJECTS and pronoun.head.lower_ in _SAYING
+
+
+def _is_in_later_clause(name: Any, pronoun: Any) -> bool:
+    """Whether a name is the subject of a clause that *and* or *but* joins to that of a pronoun before it."""
+    verb = name.head
+    return bool(name.dep_ in SUBJECTS and verb.dep_ == "conj" and verb.head.is_ancestor(pronoun))
+
+
+def _sentence_numbers(doc: Any) -> list[int]:
+    numbers, number = [], -1
+    for token in doc:
+        number += bool(token.is_sent_start)
+        numbers.append(number)
+    return numbers

@@ -1,0 +1,381 @@
+"""The fast mode of the rule rewriter: the same words and grammar, told from neighbouring words instead of a parse.
+
+What it gives up against the parse: verbs coordinated at a distance (*he gets up early and mostly walks*) keep their
+form unless the next word shows a verb, and words with another sense change only where a neighbour shows the sense.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fairlab.rewriting.english.agreement import (
+    article,
+    possessive,
+)
+from fairlab.rewriting.english.edits import recase
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.rewriting.english.lexical_agreement import MODALS, agree, piece
+from fairlab.rewriting.english.people import is_people, is_person
+from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
+from fairlab.rewriting.english.protected import protected_spans
+from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
+from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
+from fairlab.types import NEUTRAL
+
+# Texts as words (even places) and what stands between them (odd places).
+_split = re.compile(r"(\W+)").split
+_BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
+_BE = frozenset("is was are were be been being am s re".split())
+
+
+class Action(NamedTuple):
+    """What happens to one surface form on the way to a target."""
+
+    kind: str  # plain, ambiguous, subject, word, name, title, longer, same
+    new: str
+    sense: Sense
+    neutral: bool = False  # a neutral form of one word, given an attribute back
+
+
+class LexicalRules:
+    """Rewrites texts by their words alone.
+
+    Args:
+        vocabulary: forms of the axis, their senses and counterparts.
+        swap_names: whether first names are replaced.
+        keep_quotations: whether quotations stay as they are.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
+        self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
+        self.tables: dict[tuple[str, str | None], dict[str, Action]] = {}
+        # Terms of several words by their first word, the longest first.
+        self.longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        for term in vocabulary.senses:
+            pieces = word_pieces(term)
+            if len(pieces) > 1:
+                self.longer.setdefault(pieces[0], []).append((pieces, term))
+        for terms in self.longer.values():
+            terms.sort(key=lambda item: -len(item[0]))
+        self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
+
+    def rewrite(self, text: str, target: str, source: str | None = None) -> str:
+        """``text`` with all mentions, or those of the attribute ``source``, turned to ``target``."""
+        table = self.tables.get((target, source))
+        if table is None:
+            table = self._table(lambda attribute: target if source in (None, attribute) else attribute)
+            self.tables[target, source] = table
+        return self._run(text, table, target, source)
+
+    def exchange(self, text: str, other: dict[str, str]) -> str:
+        """``text`` with every attribute turned to the one ``other`` names."""
+        table = self.tables.get(("", None))
+        if table is None:
+            table = self.tables["", None] = self._table(lambda attribute: other.get(attribute, attribute))
+        return self._run(text, table, "")
+
+    def _table(self, goal: Callable[[str], str]) -> dict[str, Action]:
+        """The action for every way of writing every single-word form, and for the first words of longer ones."""
+        table: dict[str, Action] = {}
+        for first in self.longer:
+            for surface in _surfaces(first):
+                table[surface] = Action("longer", "", Sense(NEUTRAL, None))
+        for term, senses in self.vocabulary.senses.items():
+            if len(word_pieces(term)) != 1:
+                continue
+            sense = senses[0]
+            target = goal(sense.attribute)
+            for surface in _surfaces(_listed(self.vocabulary, sense, term)):
+                action = self._action(surface, sense, target)
+                if action is not None and (surface not in table or table[surface].kind == "longer"):
+                    kind = f"longer {action.kind}" if term in self.longer else action.kind
+                    table[surface] = action._replace(kind=kind, neutral=sense.attribute == NEUTRAL)
+        return table
+
+    def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
+        if sense.attribute == target:
+            return Action("same", "", sense) if target != NEUTRAL and sense.pos != "name" else None
+        if sense.pos == "pronoun":
+            return self._pronoun_action(surface, sense, target)
+        if sense.attribute == NEUTRAL and surface.casefold() not in self.returning:
+            return None
+        if sense.pos == "name":
+            return Action("name", "", sense) if surface[:1].isupper() and self.swap_names else None
+        if sense.entry is None:
+            return None
+        listed = sense.entry.forms[self.vocabulary.column(sense.attribute)]
+        new = recase(surface, listed, self.vocabulary.form(sense.entry, target))
+        if sense.pos == "title":
+            return Action("title", new, sense) if surface[:1].isupper() else None
+        return Action("word", new, sense)
+
+    def _pronoun_action(self, surface: str, sense: Sense, target: str) -> Action | None:
+        if surface == "US":
+            return None
+        if surface.casefold() in AMBIGUOUS:
+            return Action("ambiguous", target, sense)
+        column = self.vocabulary.column(sense.attribute)
+        for case, row in self.vocabulary.pronouns.items():
+            if row.forms[column].casefold() == surface.casefold() or (
+                case == "reflexive" and surface.casefold() == "themselves"
+            ):
+                changes_number = case == SUBJECT and (sense.attribute == NEUTRAL) != (target == NEUTRAL)
+                new = match_case(surface, self.vocabulary.form(row, target))
+                return Action("subject" if changes_number else "plain", new, sense)
+        return None
+
+    def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
+        pieces = _split(text)
+        hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
+        if not hits:
+            return text
+        if target and target != NEUTRAL:
+            neutral = [table[pieces[place]].neutral for place in hits]
+            if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
+                hits = [place for place, is_neutral in zip(hits, neutral, strict=True) if not is_neutral]
+        spans = protected_spans(text, quotations=self.keep_quotations)
+        if spans:
+            offsets = _offsets(pieces)
+            hits = [place for place in hits if not any(start <= offsets[place] < end for start, end in spans)]
+        if target and ("/" in text or " or " in text.lower()):
+            hits = _join_alternatives(pieces, hits, table)
+        hyphens = "-" in text
+        work = _Work(self, pieces, target, source)
+        for place, action in [(place, table[pieces[place]]) for place in hits]:
+            if action.kind == "plain" and not hyphens:
+                pieces[place] = action.new
+            elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that is turned already
+                work.turn(place, action)
+        return "".join(pieces)
+
+    def _several_people(self, pieces: list[str], place: int) -> bool:
+        return any(is_people(word.lower()) for word in pieces[:place:2])
+
+
+class _Work:
+    """One text being rewritten in place."""
+
+    def __init__(self, rules: LexicalRules, pieces: list[str], target: str, source: str | None = None) -> None:
+        self.rules, self.pieces, self.target, self.source = rules, pieces, target, source
+        self.taken: set[str] | None = None  # words no new name may equal; gathered when a name is met
+
+    def word(self, place: int) -> str:
+        """The word at a place, or nothing beyond the ends."""
+        return piece(self.pieces, place)
+
+    def gap(self, place: int) -> str:
+        """What stands at an odd place, or nothing beyond the ends."""
+        return piece(self.pieces, place)
+
+    def in_compound(self, place: int) -> bool:
+        """Whether a hyphen, or the ending of *don't*, joins the word to another one."""
+        before, after = self.gap(place - 1), self.gap(place + 1)
+        if after in ("'", "’") and self.word(place + 2) in ("t", "T"):
+            return True
+        if before == "-" and self.word(place - 2) and self.word(place - 2).casefold() not in JOINED_AFTER:
+            return True
+        following = self.word(place + 2).casefold()
+        return after == "-" and following != "" and following not in JOINED_BEFORE
+
+    def turn(self, place: int, action: Action) -> None:
+        """Make one change where the word stands in the sense that counts."""
+        kind = action.kind
+        if kind.startswith("longer"):
+            if self._turn_longer(place):
+                return
+            kind = kind.removeprefix("longer").strip()
+            action = action._replace(kind=kind)
+        if not kind or kind == "same" or self.in_compound(place):
+            return
+        if kind == "plain":
+            self.pieces[place] = action.new
+        elif kind == "ambiguous":
+            self._turn_ambiguous(place, action)
+        elif kind == "subject":
+            agree(self.pieces, place, third_person=action.sense.attribute != NEUTRAL)
+            self.pieces[place] = action.new
+        elif kind == "name":
+            self._turn_name(place, action)
+        elif kind == "title":
+            if action.new not in ("Dame", "Sir") or self.beside(place).precedes_name:
+                self.pieces[place] = action.new
+        elif self._stands(place, action.sense):
+            self._put(place, place, self._in_context(place, action))
+
+    def _in_context(self, place: int, action: Action) -> str:
+        """The new form; of an entry with neutral forms by context, the one that fits what follows."""
+        entry, vocabulary = action.sense.entry, self.rules.vocabulary
+        if entry is None or len(entry.neutral_forms) == 1 or not self.target:
+            return action.new
+        listed = entry.forms[vocabulary.column(action.sense.attribute)]
+        return recase(self.pieces[place], listed, vocabulary.form(entry, self.target, self._noun_after(place)))
+
+    def _noun_after(self, place: int) -> str:
+        """What follows a word: a ``person`` or another ``noun``, as far as the next word tells; else empty."""
+        following = self.word(place + 2).lower()
+        if self.gap(place + 1) != " " or not following or following in NOT_POSSESSED:
+            return ""
+        return "person" if is_person(following) else "noun"
+
+    def _turn_ambiguous(self, place: int, action: Action) -> None:
+        found, goal = self.pieces[place], action.new
+        case = case_by_neighbours(
+            found.lower(), self.gap(place + 1), self.word(place + 2).lower(), self.word(place + 4).lower()
+        )
+        row = self.rules.vocabulary.pronouns[case]
+        self.pieces[place] = match_case(found, self.rules.vocabulary.form(row, goal))
+
+    def _turn_longer(self, place: int) -> bool:
+        """Turn a term of several words that begins here, if there is one."""
+        vocabulary = self.rules.vocabulary
+        for words, term in self.rules.longer[self.pieces[place].casefold()]:
+            last = place + 2 * len(words) - 2
+            if last >= len(self.pieces) or any(
+                self.word(place + 2 * number).casefold() != word for number, word in enumerate(words)
+            ):
+                continue
+            sense = vocabulary.senses[term][0]
+            target = self.target or next(a for a in vocabulary.lexicon.attributes if a != sense.attribute)
+            if (
+                sense.attribute in (target, NEUTRAL)
+                or sense.entry is None
+                or self.source not in (None, sense.attribute)
+            ):
+                return True
+            found = "".join(self.pieces[place : last + 1])
+            if sense.pos == "name" and not (found[:1].isupper() and self.rules.swap_names):
+                return True
+            listed = sense.entry.forms[vocabulary.column(sense.attribute)]
+            new = vocabulary.form(sense.entry, target, self._noun_after(last))
+            self._put(place, last, recase(found, listed, new))
+            return True
+        return False
+
+    def _turn_name(self, place: int, action: Action) -> None:
+        found = self.pieces[place]
+        vocabulary = self.rules.vocabulary
+        known = vocabulary.names.get(found.casefold())
+        beside = self.beside(place)
+        if beside.precedes_place:
+            return
+        following = self.word(place + 2).lower()
+        says = (
+            following in ("said", "was", "is", "had", "has", "s", "would", "says", "asked")
+            and self.word(place - 2) != ""
+        )
+        other = bool(known and known.other_sense and not (says and known.other_sense in ("surname", "word")))
+        listed = beside.before.casefold() in BEFORE_FIRST_NAMES or any(
+            sense.pos == "name" for sense in vocabulary.senses.get(beside.before.casefold(), [])
+        )
+        if is_first_name(beside, other_sense=other, before_is_first=listed):
+            if self.taken is None:
+                self.taken = {word.casefold() for word in self.pieces[::2]}
+            target = self.target or next(a for a in vocabulary.lexicon.attributes if a != action.sense.attribute)
+            taken = self.taken if action.sense.entry is None else set()  # a row of the lexicon goes there and back
+            new = vocabulary.name(found, action.sense, target, taken)
+            self._put(place, place, new.upper() if len(found) > 1 and found.isupper() else new)
+
+    def beside(self, place: int) -> Neighbours:
+        """The words beside a place."""
+        return Neighbours(self.word(place - 2), self.gap(place - 1), self.word(place + 2), self.gap(place + 1))
+
+    def _stands(self, place: int, sense: Sense) -> bool:
+        """Whether a noun or adjective stands here in the sense that counts."""
+        found = self.pieces[place]
+        other = self.rules.vocabulary.lexicon.polysemous.get(found.casefold())
+        if found[:1].isupper() and found[1:].islower():
+            beside = self.beside(place)
+            if beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name):
+                return False
+            if other == "deity":
+                return beside.precedes_name
+            if found == "Miss" and not beside.precedes_name:
+                return False
+        elif found == "miss":
+            return False
+        if other in (None, "surname", "deity"):
+            return True
+        before = self.word(place - 2).lower()
+        following = self.word(place + 2).lower()
+        if other == "verb":
+            return before not in _BEFORE_VERBS and following not in ("the", "our", "their", "this", "these")
+        if self.gap(place + 1) == " " and (is_person(following) or following in self.rules.vocabulary.senses):
+            return True
+        if before in _BE and self.gap(place + 1) != " ":
+            return self.word(place - 4).lower() in ("he", "she", "they", "i", "you", "we", "who") or before in (
+                "am",
+                "re",
+            )
+        return sense.pos == "noun" and found[:1].isupper() and found.endswith("s")
+
+    def _put(self, first: int, last: int, new: str) -> None:
+        """Replace the words of two places and all between, with article, ending and blanks put right."""
+        pieces = self.pieces
+        found = pieces[last]
+        if not new:
+            new = self._dropped(first, last)
+        for place in range(first, last + 1):
+            pieces[place] = ""
+        pieces[first] = new
+        after = self.gap(last + 1)
+        if after[:1] in ("'", "’") and new:
+            if after in ("'", "’") and self.word(last + 2) == "s":
+                ending = possessive(new, after + "s")
+                if len(ending) == 1:
+                    pieces[last + 2] = ""
+            elif found.endswith("s") and not new.endswith("s") and after[1:2] in ("", " "):
+                pieces[last + 1] = after[0] + "s" + after[1:]
+        if first >= 2 and pieces[first - 1] == " " and pieces[first - 2] in ("a", "an", "A", "An"):
+            sounding = new.split(" ")[0].split("-")[0] or self.word(last + 2)
+            pieces[first - 2] = match_case(pieces[first - 2], article(sounding))
+
+    def _dropped(self, first: int, last: int) -> str:
+        """Nothing, and no blank after it, before a noun; elsewhere the lexicon's phrase for standing alone."""
+        following = self.word(last + 2)
+        if not self._noun_after(last):
+            return self.rules.vocabulary.lexicon.alone
+        self.pieces[last + 1] = ""
+        if self.pieces[first][:1].isupper() and (first == 0 or self.gap(first - 1)[:1] in ".!?"):
+            self.pieces[last + 2] = following[:1].upper() + following[1:]
+        return ""
+
+
+def _join_alternatives(pieces: list[str], hits: list[int], table: dict[str, Action]) -> list[int]:
+    """Leave one pronoun of *he or she* and *his/her*, the latter; the places of the hits after that."""
+    places: list[int] = []
+    removed = 0
+    for hit in hits:
+        place = hit - removed
+        first = places[-1] if places else place
+        senses = [table[pieces[place]].sense for place in (first, place)]
+        pronouns = all(sense.pos == "pronoun" for sense in senses) and senses[0].attribute != senses[1].attribute
+        if pronouns and "".join(pieces[first + 1 : place]).lower() in (" or ", "/"):
+            pieces[first] = match_case(pieces[first], pieces[place])
+            del pieces[first + 1 : place + 1]
+            removed += place - first
+        else:
+            places.append(place)
+    return places
+
+
+def _surfaces(form: str) -> set[str]:
+    """Ways to write a form: as listed, in lower case, capitalised, in capitals."""
+    return {form, form.lower(), form[:1].upper() + form[1:], form.upper()}
+
+
+def _listed(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
+    if sense.entry is None:
+        return vocabulary.names[term].name
+    column = vocabulary.column(sense.attribute)
+    form = sense.entry.forms[column]
+    return form if form.casefold() == term else term
+
+
+def _offsets(pieces: list[str]) -> list[int]:
+    offsets, position = [], 0
+    for part in pieces:
+        offsets.append(position)
+        position += len(part)
+    return offsets

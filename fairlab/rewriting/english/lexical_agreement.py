@@ -1,0 +1,114 @@
+"""Agreement of verbs with a pronoun that changes its number, told from neighbouring words.
+
+A text is a list of words (even places) and what stands between them (odd places), changed in place.
+"""
+
+from __future__ import annotations
+
+from fairlab.rewriting.english.agreement import (
+    PLURAL,
+    SINGULAR,
+    is_third_person,
+    plural_verb,
+    singular_verb,
+    takes_have,
+)
+from fairlab.rewriting.english.pronouns import NOT_POSSESSED
+from fairlab.text.words import match_case
+
+MODALS = frozenset("can could will would shall should may might must cannot".split())
+ADVERBS = frozenset(
+    "not never ever also just still then often always sometimes only even already now soon both".split()
+)
+_OPENERS = frozenset("what where why how when who whom which or and but so if that than as".split()) | {""}
+_AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his her".split())
+
+
+def piece(pieces: list[str], place: int) -> str:
+    """What stands at a place, or nothing beyond the ends."""
+    return pieces[place] if 0 <= place < len(pieces) else ""
+
+
+def agree(pieces: list[str], place: int, *, third_person: bool) -> None:
+    """Let the verbs of a subject pronoun agree with what it becomes; ``third_person`` is what they are now."""
+    verb = _verb_after(pieces, place, third_person)
+    if verb is None and _is_inverted(pieces, place, third_person):
+        return
+    if verb is not None and third_person:
+        _agree_coordinated(pieces, verb)
+
+
+def _verb_after(pieces: list[str], place: int, third_person: bool) -> int | None:
+    gap = piece(pieces, place + 1)
+    if gap in ("'", "’"):
+        if third_person and piece(pieces, place + 2) == "s":
+            then = place + 6 if piece(pieces, place + 4).lower() in ADVERBS else place + 4
+            perfect = takes_have(piece(pieces, then).lower(), piece(pieces, then + 2).lower())
+            pieces[place + 2] = "ve" if perfect else "re"
+            return place + 2
+        if not third_person and piece(pieces, place + 2) in ("re", "ve"):
+            pieces[place + 2] = "s"
+            return place + 2
+        return None
+    for verb in range(place + 2, min(place + 8, len(pieces)), 2):
+        if not pieces[verb - 1].isspace():
+            return None
+        word = pieces[verb].lower()
+        if word in MODALS:
+            return None
+        forms = PLURAL if third_person else SINGULAR
+        if word in forms:
+            pieces[verb] = match_case(pieces[verb], forms[word])
+            return verb
+        if word in ADVERBS or (word.endswith("ly") and word not in ("apply", "rely", "fly", "supply", "reply")):
+            continue
+        if third_person and is_third_person(word):
+            pieces[verb] = plural_verb(pieces[verb])
+            return verb
+        if not third_person and not word.endswith(("ed", "ing")) and _is_base(word):
+            pieces[verb] = singular_verb(pieces[verb])
+            return verb
+        return None
+    return None
+
+
+def _is_inverted(pieces: list[str], place: int, third_person: bool) -> bool:
+    """Turn the verb before the pronoun in a question: *is he*, *doesn't she*."""
+    forms = PLURAL if third_person else SINGULAR
+    verb = place - 2
+    if piece(pieces, verb) == "t" and piece(pieces, verb - 1) in ("'", "’"):
+        verb -= 2
+    elif piece(pieces, place - 1) != " ":
+        return False
+    if third_person and piece(pieces, verb) == "s" and piece(pieces, verb - 1) in ("'", "’"):  # where's he
+        pieces[verb] = "re"
+        return True
+    opener = piece(pieces, verb - 2).lower() if piece(pieces, verb - 1).isspace() else ""
+    if piece(pieces, verb).lower() not in forms or (opener not in _OPENERS and verb == place - 2):
+        return False
+    pieces[verb] = match_case(pieces[verb], forms[piece(pieces, verb).lower()])
+    return True
+
+
+def _agree_coordinated(pieces: list[str], verb: int) -> None:
+    """Verbs after *and*, *but* or *or* in the same clause, where the word after them shows a verb."""
+    for place in range(verb + 2, min(verb + 26, len(pieces) - 2), 2):
+        if not pieces[place - 1].isspace() and pieces[place - 1] != ", ":
+            return
+        if pieces[place] not in ("and", "but", "or") or pieces[place + 1] != " ":
+            continue
+        candidate = place + 2
+        if pieces[candidate] in ADVERBS and candidate + 2 < len(pieces):
+            candidate += 2
+        word = pieces[candidate].lower()
+        following = piece(pieces, candidate + 2).lower()
+        shown = place == verb + 2 or following in _AFTER_VERBS
+        if word in PLURAL or (shown and is_third_person(word)):
+            pieces[candidate] = plural_verb(pieces[candidate])
+
+
+def _is_base(word: str) -> bool:
+    """Whether a word can be a present verb without ending."""
+    from lemminflect import getAllLemmas
+
+    return word in getAllLemmas(word, upos="VERB").get("VERB", ())

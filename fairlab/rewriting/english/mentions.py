@@ -1,0 +1,398 @@
+"""Mentions of an axis in a parsed text: which listed words stand there in the sense that counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from fairlab.lexicons.names import load_names, load_not_people
+from fairlab.rewriting.english import senses
+from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.rewriting.english.people import is_role
+from fairlab.rewriting.english.protected import protected_spans
+from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.things import is_named_with_capital, owns_capitalised
+from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
+from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, TermFinder, word_pieces
+from fairlab.types import NEUTRAL
+
+_BEFORE = re.compile(r"(\w+)(\W*)$")
+_AFTER = re.compile(r"(\W*)(\w+)")
+_PAGEANTS = frozenset("America Universe World USA New North South West Texas California Florida Ohio Georgia".split())
+_ABBREVIATED = ("Mr", "Mrs", "Ms", "Mx", "MR", "MRS", "MS")
+_OFFICES = frozenset("Chancellor Mayor Justice Justices Chief Advocate Provost Lieutenant Chamberlain".split())
+_SEVERAL = re.compile(r"[,;:()]")
+_NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
+# Before one of these words, a noun that is a verb too is a verb.
+BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
+_ANOTHER = re.compile(r" [A-Z]")
+_NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A listed word in a text, in one sense.
+
+    Attributes:
+        start: offset of the mention's first character.
+        end: offset after the mention's last character.
+        found: the word as it stands in the text.
+        sense: the attribute that the word marks, and its entry.
+        token: spaCy token that the mention ends in; None where the text was not parsed.
+        returns: whether a neutral form may be given an attribute back.
+        case: case of a pronoun, where it was told without a parse; empty elsewhere.
+    """
+
+    start: int
+    end: int
+    found: str
+    sense: Sense
+    token: Any
+    returns: bool
+    case: str = ""
+
+
+@dataclass(frozen=True)
+class ListedWord:
+    """A listed word that may be a mention, as far as the text alone tells.
+
+    Attributes:
+        start: offset of its first character.
+        end: offset after its last character.
+        word: the word as it stands in the text.
+        senses: the senses that it may have there, one or more.
+        beside: the words beside it.
+    """
+
+    start: int
+    end: int
+    word: str
+    senses: tuple[Sense, ...]
+    beside: Neighbours
+
+
+@dataclass(frozen=True)
+class Possible:
+    """What a text may hold, as far as it alone tells.
+
+    Attributes:
+        attributes: that its words may show, ``neutral`` among them.
+        certain: shown by a pronoun, which always counts.
+        returns: whether it may hold a neutral form that can be given an attribute back.
+    """
+
+    attributes: frozenset[str]
+    certain: frozenset[str]
+    returns: bool
+
+
+class MentionFinder:
+    """Finds mentions in texts.
+
+    Args:
+        vocabulary: the listed forms and their senses.
+        keep_quotations: whether words in quotations are no mentions.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, keep_quotations: bool) -> None:
+        self.vocabulary, self.keep_quotations = vocabulary, keep_quotations
+        self.finder = TermFinder(vocabulary.senses)
+        self.returning = {form.casefold() for form in vocabulary.lexicon.returning}
+        self.idioms = TermFinder(vocabulary.lexicon.idioms)
+        named = {term for term, senses in vocabulary.senses.items() if all(sense.pos == "name" for sense in senses)}
+        self.names = {word_pieces(term)[0] for term in named}
+        self.first_words = {word_pieces(term)[0] for term in vocabulary.senses if term not in named}
+
+    def may_change(self, text: str) -> bool:
+        """Whether the text holds the first word of a listed term, or a capitalised first name, or an age.
+
+        A look at its words alone, which spares most texts the parse.
+        """
+        words = WORD.findall(text)
+        if not self.first_words.isdisjoint(map(str.casefold, words)):
+            return True
+        if any(word[:1].isupper() and word.casefold() in self.names for word in words):
+            return True
+        return self.may_hold_age(text)
+
+    def may_hold_age(self, text: str) -> bool:
+        """Whether a number stands in the text as ages do, on an axis that has ages."""
+        return bool(self.vocabulary.lexicon.figures) and next(find_ages(text), None) is not None
+
+    def possible(self, text: str) -> Possible:
+        """What the text may hold, as far as its words and their neighbours tell."""
+        if not self.may_change(text):
+            return Possible(frozenset(), frozenset(), returns=False)
+        found = self.listed(text)
+        attributes = {sense.attribute for one in found for sense in one.senses}
+        attributes |= {sense.attribute for _, _, sense in self._told(text)}
+        certain = {sense.attribute for one in found for sense in one.senses if sense.pos == "pronoun"}
+        returns = any(self._returns(one, sense) for one in found for sense in one.senses if sense.attribute == NEUTRAL)
+        return Possible(frozenset(attributes), frozenset(certain), returns)
+
+    def asks_entities(self, text: str) -> bool:
+        """Whether the text has a name that is told from other things by named entities."""
+        return any(
+            sense.pos == "name" and (one.beside.precedes_name or one.beside.follows_name or _has_other_sense(one.word))
+            for one in self.listed(text)
+            for sense in one.senses
+        )
+
+    def listed(self, text: str) -> list[ListedWord]:
+        """Listed words that may be mentions as far as the text alone tells, from left to right."""
+        spans = list(self.finder.find(text))
+        if not spans:
+            return []
+        protected, surnames, last = self._protected(text), self.surnames(text), _last_names(text)
+        found = []
+        for span in spans:
+            if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
+                continue
+            if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
+                continue
+            word, beside = text[span.start : span.end], neighbours(text, span.start, span.end)
+            senses = tuple(
+                sense
+                for sense in self.vocabulary.senses[span.term]
+                if _may_stand(word, sense, beside, last if beside.precedes_name else surnames)
+            )
+            if senses:
+                found.append(ListedWord(span.start, span.end, word, senses, beside))
+        return found
+
+    def _protected(self, text: str) -> list[tuple[int, int]]:
+        """Stretches in which nothing counts: addresses, works, idioms, and names of no person."""
+        found = protected_spans(text, quotations=self.keep_quotations)
+        found += [(span.start, span.end) for span in self.idioms.find(text)]
+        return found + [match.span() for match in not_people_pattern().finditer(text)]
+
+    def find(self, text: str, syntax: Syntax) -> list[Mention]:
+        """Mentions from left to right."""
+        found = list(self._ages(text, syntax))
+        for one in self.listed(text):
+            token = _last_token(syntax, one.start, one.end)
+            if token is None:
+                continue
+            beside = one.beside
+            if not (beside.follows_title or beside.follows_thing) and (
+                _follows_other_word(syntax, one.start)
+                or is_role(beside.before.casefold())
+                or _is_demonym(beside.before)
+            ):
+                beside = replace(beside, before="", gap_before="")
+            for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
+                if self._stands(one.word, sense, beside, token, syntax):
+                    found.append(self._mention(one, sense, token))
+                    break
+        return sorted(found, key=lambda mention: mention.start)
+
+    def doubtful(self, text: str, syntax: Syntax, mentions: Iterable[Mention]) -> list[Mention]:
+        """Capitalised words in names that are listed but no mentions, such as a name that is taken for a work's.
+
+        They are told of a person by a pronoun that means them: *“Rosalind Russell gives a handling to her scenes”*.
+        """
+        known = {mention.start for mention in mentions}
+        found = []
+        for one in self.listed(text):
+            sense, token = one.senses[0], syntax.at(one.start)
+            if one.start in known or token is None or not one.word[:1].isupper() or sense.attribute == NEUTRAL:
+                continue
+            in_name = sense.pos in ("name", "noun") and one.beside.precedes_name and not syntax.is_place(token)
+            if in_name and not senses.names_no_person(one.beside, token, syntax):
+                found.append(self._mention(one, sense, token))
+        return found
+
+    def find_by_neighbours(self, text: str) -> list[Mention]:
+        """Mentions from left to right, told from neighbouring words, without tokens."""
+        found = []
+        for one in self.listed(text):
+            for sense in one.senses:
+                if self._stands_beside(one.word, sense, one.beside):
+                    found.append(self._mention(one, sense, None))
+                    break
+        return found
+
+    def _mention(self, one: ListedWord, sense: Sense, token: Any) -> Mention:
+        return Mention(one.start, one.end, one.word, sense, token, self._returns(one, sense))
+
+    def _returns(self, one: ListedWord, sense: Sense) -> bool:
+        return sense.pos == "pronoun" or one.word.casefold() in self.returning
+
+    def _stands_beside(self, word: str, sense: Sense, beside: Neighbours) -> bool:
+        """Whether a word that may have a sense has it here, as far as its neighbours tell."""
+        capitalised = word[:1].isupper() and word[1:].islower()
+        if sense.pos == "pronoun":
+            return True
+        if sense.pos == "name":
+            known = load_names().get(word.casefold())
+            other_sense = bool(known and known.other_sense)
+            return is_first_name(beside, other_sense=other_sense, before_is_first=self.is_listed_name(beside.before))
+        if sense.pos == "title":
+            return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
+        other = self.vocabulary.lexicon.polysemous.get(word.casefold())
+        if capitalised and (
+            beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)
+        ):
+            return False
+        if other in (None, "surname"):
+            return True
+        if other == "deity":
+            return not capitalised or beside.precedes_name
+        if other == "verb":
+            return beside.before.lower() not in BEFORE_VERBS
+        return senses.word_stands_beside(word, sense.pos, other, beside)
+
+    def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+        """Whether a word that may have a sense has it here."""
+        if sense.pos == "pronoun":
+            return True
+        if sense.pos == "name":
+            known = load_names().get(word.casefold())
+            return senses.name_stands(word, known, beside, token, syntax, self.is_listed_name(beside.before))
+        if sense.pos == "title":
+            if word == "Miss" and (beside.after in _PAGEANTS or _precedes_place(token, syntax)):
+                return False
+            if word in _ABBREVIATED and not (beside.gap_after in (" ", ". ") and beside.after[:1].isupper()):
+                return False
+            if beside.after in _OFFICES or owns_capitalised(token):
+                return False
+            return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
+        common = sense.pos == "noun" and self.vocabulary.listed(sense)[:1].islower()
+        if common and not beside.precedes_name and is_named_with_capital(token):
+            return False
+        other = self.vocabulary.lexicon.polysemous.get(word.casefold())
+        return senses.word_stands(word, sense.pos, other, beside, token, syntax)
+
+    def _ages(self, text: str, syntax: Syntax) -> Iterator[Mention]:
+        """Ages of persons, in figures or in words."""
+        for start, end, sense in self._told(text):
+            token = syntax.at(start)
+            if token is not None and whose_age(token) is not None:
+                yield Mention(start, end, text[start:end], sense, token, False)
+
+    def _told(self, text: str) -> Iterator[tuple[int, int, Sense]]:
+        """Start, end and sense of numbers that may be the ages of persons."""
+        for start, end in find_ages(text) if self.vocabulary.lexicon.figures else ():
+            sense = self.vocabulary.age_sense(age_in_years(text[start:end]))
+            if sense is not None:
+                yield start, end, sense
+
+    def surnames(self, text: str) -> set[str]:
+        """Words that stand after a first name somewhere in the text: alone, they are not first names either."""
+        return {pair[2] for pair in _name_pairs(text)}
+
+    def is_listed_name(self, word: str) -> bool:
+        """Whether a word is listed as a first name of the axis."""
+        senses = self.vocabulary.senses.get(word.casefold(), [])
+        return any(sense.pos == "name" for sense in senses) or word.casefold() in BEFORE_FIRST_NAMES
+
+
+def _may_stand(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:
+    """Whether a word may have a sense, as far as the text alone tells."""
+    if sense.pos == "pronoun":
+        return word != "US" and not _is_in_title(word, beside)
+    if sense.pos != "name":
+        return True
+    return senses.name_may_stand(word, beside) and word not in surnames
+
+
+def _is_in_title(word: str, beside: Neighbours) -> bool:
+    """Whether a pronoun is capitalised within a sentence, as another word after it is: *the comedy His Girl Friday*."""
+    if not (word[:1].isupper() and not word.isupper() and beside.gap_before == beside.gap_after == " "):
+        return False
+    return beside.after[:1].isupper() and not (beside.after.isupper() or beside.before[:1].isupper())
+
+
+def _has_other_sense(word: str) -> bool:
+    known = load_names().get(word.casefold())
+    return known is not None and bool(known.other_sense)
+
+
+def _name_pairs(text: str) -> Iterator[re.Match[str]]:
+    """A first name and the capitalised word after it, wherever they stand."""
+    for pair in _NAME_PAIR.finditer(text):
+        if pair[1].casefold() in load_names() and pair[1].casefold() not in BEFORE_FIRST_NAMES:
+            yield pair
+
+
+def _last_names(text: str) -> set[str]:
+    """Words that end a name after a first name: no first names before another word either, as in *Jackson Arrives*."""
+    return {pair[2] for pair in _name_pairs(text) if not _ANOTHER.match(text, pair.end(2))}
+
+
+@cache
+def not_people_pattern() -> re.Pattern[str]:
+    """Names of no person, longest first."""
+    names = sorted(load_not_people(), key=lambda name: (-len(name), name))
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)")
+
+
+def neighbours(text: str, start: int, end: int) -> Neighbours:
+    """The words beside ``text[start:end]``, as far as forty characters away."""
+    before, after = _BEFORE.search(text[max(0, start - 40) : start]), _AFTER.match(text[end : end + 40])
+    following, gap = (after[2], after[1]) if after else ("", "")
+    if len(following) > 2 and following.isupper() and not text[start:end].isupper():
+        following = following.lower()  # an acronym is no surname: *Franklin ISBN*
+    return Neighbours(before[1] if before else "", before[2] if before else "", following, gap)
+
+
+def _is_demonym(word: str) -> bool:
+    """Whether a capitalised word tells whence somebody is: *Spaniard Juan Carlos*."""
+    folded = word.casefold()
+    return len(word) > 5 and folded.endswith(("ian", "iard", "ese", "german", "mexican")) and folded not in load_names()
+
+
+def _precedes_place(token: Any, syntax: Syntax) -> bool:
+    """Whether a place stands after the word: *Miss Colombia*."""
+    entity = syntax.entity(token.nbor()) if token.i + 1 < len(token.doc) else None
+    return entity is not None and entity.label_ == "GPE"
+
+
+def _follows_other_word(syntax: Syntax, start: int) -> bool:
+    """Whether the word before is capitalised only because a sentence begins with it: *Unlike Helga*."""
+    token = syntax.at(start)
+    before = token.nbor(-1) if token is not None and token.i else None
+    if before is None or (before.text[:1].isupper() and not before.is_sent_start):  # Being John Malkovich
+        return False
+    return before.lower_ not in BEFORE_FIRST_NAMES and before.tag_ not in _NAME_TAGS
+
+
+def _last_token(syntax: Syntax, start: int, end: int) -> Any:
+    """The token that ends in a span; None where the tokens do not fit its ends."""
+    token = syntax.at(start)
+    while token is not None and token.idx + len(token) < end:
+        token = token.nbor() if token.i + 1 < len(token.doc) else None
+    return token
+
+
+def _order(sense: Sense, token: Any, syntax: Syntax) -> int:
+    """Senses of one form: adjectives first where the word modifies a noun, nouns first elsewhere."""
+    if sense.pos == "title":
+        return -1
+    adjective = syntax.modifies(token) or token.tag_.startswith("JJ") or _is_said_of_subject(token)
+    wanted = "adjective" if adjective else "noun"
+    return 0 if sense.pos == wanted or sense.pos not in ("adjective", "noun") else 1
+
+
+def _is_said_of_subject(token: Any) -> bool:
+    """Whether a word taken for a singular noun is an adjective after a verb: *is Muslim*, not *is a Muslim*."""
+    bare = not any(child.dep_ in ("det", "poss", "nummod", "amod", "compound") for child in token.children)
+    return token.dep_ in ("attr", "acomp", "oprd") and token.tag_ in ("NN", "NNP") and bare
+
+
+def _in_compound(text: str, span: Any) -> bool:
+    """Whether a hyphen, or the ending of *don't*, joins the word to one that makes another word of it."""
+    if text[span.end + 1 : span.end + 2] in ("t", "T") and text[span.end : span.end + 1] in ("'", "’"):
+        return True
+    if text[span.start - 1 : span.start] == "-" and span.start > 1 and text[span.start - 2].isalnum():
+        before = _BEFORE.search(text[max(0, span.start - 30) : span.start - 1])
+        if before and before[1].casefold() not in JOINED_AFTER:
+            return True
+    if text[span.end : span.end + 1] == "-" and text[span.end + 1 : span.end + 2].isalnum():
+        after = _AFTER.match(text[span.end + 1 : span.end + 30])
+        return after is not None and after[2].casefold() not in JOINED_BEFORE
+    return False

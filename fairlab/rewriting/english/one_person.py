@@ -1,0 +1,221 @@
+"""One person of a parsed text: the mentions of them, and whether turning these would leave the person half turned."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from typing import Any
+
+from fairlab.lexicons.names import load_names
+from fairlab.rewriting.english.coreference import PRONOUNS, Coreference
+from fairlab.rewriting.english.given_names import BEFORE_SURNAMES, PLACES
+from fairlab.rewriting.english.mentions import Mention, MentionFinder
+from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
+from fairlab.types import NEUTRAL
+
+
+class People:
+    """The people of a parsed text, by the words of an axis that mean them.
+
+    Args:
+        finder: what found the mentions.
+        text: the text.
+        syntax: the parsed text.
+        mentions: its mentions.
+    """
+
+    def __init__(self, finder: MentionFinder, text: str, syntax: Syntax, mentions: Sequence[Mention]) -> None:
+        self.finder, self.text, self.syntax, self.mentions = finder, text, syntax, mentions
+        self.gendered = bool(finder.vocabulary.pronouns)
+        self.doubtful = finder.doubtful(text, syntax, mentions)
+        marked = [(m.start, m.end, m.sense.attribute) for m in (*mentions, *self.doubtful)]
+        adjectives = {m.start for m in mentions if m.sense.pos == "adjective"}
+        self.coreference = Coreference(syntax.doc, marked, adjectives=adjectives)
+
+    def mentions_at(self, start: int) -> list[Mention]:
+        """The mentions of the person whom the word at an offset means, itself included."""
+        chain = {m.start for m in (*self.mentions, *self.doubtful) if m.start <= start < m.end}
+        chain |= self.coreference.marked_with(start)
+        mentions = list(self.mentions)
+        if any(m.start in chain and m.sense.pos == "pronoun" and m.sense.attribute != NEUTRAL for m in mentions):
+            mentions += [m for m in self.doubtful if m.start in chain]  # a pronoun shows them a person's
+        # A first name that comes again is the same person's: "LaTanya Richardson, often listed as LaTanya Jackson".
+        names = {m.found for m in mentions if m.sense.pos == "name" and m.start in chain}
+        mentions += [m for m in self.doubtful if m.found in names and m not in mentions]
+        chain |= {m.start for m in mentions if m.sense.pos == "name" and m.found in names}
+        selected = next((m for m in mentions if m.start <= start < m.end), None)
+        return [
+            m for m in mentions if m.start in chain and (selected is None or m is selected or not _differ(m, selected))
+        ]
+
+    def half_turned(self, selected: Mention) -> bool:
+        """Whether something would still show the selected mention's attribute of the person, once they are turned.
+
+        It does where the rules leave a word of that attribute alone beside the turned ones and cannot tell whose it is:
+        the *Bride* of *Grace Kelly, Royal Bride*, or *Jonah Hex 2*, a work, beside *Jonah*; and where a pronoun may
+        mean either of two.
+        """
+        own = self.mentions_at(selected.start)
+        attribute = selected.sense.attribute
+        if attribute == NEUTRAL:
+            return False
+        left = list(self._left_alone(attribute, own))
+        return (
+            any(self._shows(start, word, own) for start, word in left)
+            or self._stands_by_unknown(left, own)
+            or any(m.sense.pos == "name" and self._is_middle_name(m) for m in own)
+            or self._is_one_of_named_group(own, attribute)
+            or self._leaves_pronouns_in_doubt(own, attribute)
+        )
+
+    def _left_alone(self, attribute: str, own: Sequence[Mention]) -> Iterator[tuple[int, str]]:
+        """Offset and word of every listed form of an attribute that is neither the person's nor another's mention."""
+        taken = [(m.start, m.end) for m in (*self.mentions, *own)]
+        for span in self.finder.finder.find(self.text):
+            senses = self.finder.vocabulary.senses[span.term]
+            word = self.text[span.start : span.end]
+            names_alone = all(sense.pos == "name" for sense in senses)
+            if (names_alone and not word[:1].isupper()) or all(sense.attribute != attribute for sense in senses):
+                continue
+            if not any(start < span.end and span.start < end for start, end in taken):
+                yield span.start, word
+
+    def _shows(self, start: int, word: str, own: Sequence[Mention]) -> bool:
+        """Whether a word that is left alone may show the attribute of a person who is turned."""
+        token = self._token(start)
+        before = token.nbor(-1) if token.i else None
+        follows_name = before is not None and (before.tag_.startswith("NNP") or before.lower_ in BEFORE_SURNAMES)
+        folded = word.casefold()
+        if any(sense.pos != "name" for sense in self.finder.vocabulary.senses.get(folded, ())):
+            if not self.gendered:  # words of race and age are often said of things: white hair
+                return False
+            surname = self.finder.vocabulary.lexicon.polysemous.get(folded) == "surname" and follows_name
+            return not surname and any(_sentence(token) == _sentence(m.token) for m in own)
+        if folded in {m.found.casefold() for m in own}:
+            return True
+        person = self.coreference.at(start)
+        if person is None or all(self.coreference.at(m.start) is not person for m in own):
+            return False
+        surname = word in self.finder.surnames(self.text)
+        after = token.doc[token.i + 1 : token.i + 2]
+        middle = follows_name and len(after) == 1 and after[0].tag_.startswith("NNP")  # Hedwig Eva Maria Kiesler
+        return middle or not (surname or follows_name)
+
+    def _is_middle_name(self, name: Mention) -> bool:
+        """Whether a first name of another attribute stands right before the name: *Natalie Clifford Barney*."""
+        before = name.token.nbor(-1) if name.token.i else None
+        known = load_names().get(before.lower_) if before is not None and before.tag_.startswith("NNP") else None
+        return known is not None and {known.gender, name.sense.attribute} == {"man", "woman"}
+
+    def _stands_by_unknown(self, left: Sequence[tuple[int, str]], own: Sequence[Mention]) -> bool:
+        """Whether a full name was left alone whom a pronoun of the person may mean: *the Scott Parkin case*."""
+        if not any(m.sense.pos == "pronoun" for m in own):
+            return False
+        sentences = {_sentence(m.token) for m in own if m.sense.pos == "pronoun"}
+        for token in (self._token(start) for start, _ in left):
+            before, after = token.doc[max(0, token.i - 1) : token.i], token.doc[token.i + 1 : token.i + 2]
+            full = len(after) == 1 and after[0].tag_ == "NNP" and after[0].lower_ not in PLACES
+            if full and _sentence(token) in sentences and not (len(before) and before[0].tag_.startswith("NNP")):
+                return True
+        return False
+
+    def _token(self, start: int) -> Any:
+        return self.syntax.doc.char_span(start, start + 1, alignment_mode="expand")[0]
+
+    def _is_one_of_named_group(self, own: Sequence[Mention], attribute: str) -> bool:
+        """Whether the person is named with others by a plural that stays, or the plural is, and they are named.
+
+        *His daughters, Margaret and Martha* are two and are turned together or not at all.
+        """
+        mine = {m.start for m in own}
+        for group in self.mentions:
+            if group.sense.attribute != attribute or group.token is None or group.token.tag_ != "NNS":
+                continue
+            named = [m for m in self.mentions if m.sense.pos == "name" and _names_member(m.token, group.token)]
+            if named and {m.start in mine for m in (group, *named)} == {True, False}:
+                return True
+        return False
+
+    def _leaves_pronouns_in_doubt(self, own: Sequence[Mention], attribute: str) -> bool:
+        """Whether a pronoun of the attribute may mean one or another person of it.
+
+        In *her aunt left*, she is none of the named, as nobody is their own aunt.
+        """
+        quoted = {self.coreference.quoted[m.token.i] for m in own if m.token is not None}
+        if len(quoted) > 1:  # who speaks is *I* in the quotation
+            return True
+        alike = [m for m in self.mentions if m.sense.attribute == attribute and m.token is not None]
+        pronouns = [m for m in alike if m.sense.pos == "pronoun"]
+        if not pronouns:
+            return False
+        people: dict[int, list[Mention]] = {}
+        for mention in alike:
+            people.setdefault(id(self.coreference.at(mention.start)), []).append(mention)
+        named = [some for some in people.values() if any(_is_one(m) for m in some)]
+        unnamed = [some for some in people.values() if all(m.sense.pos == "pronoun" for m in some)]
+        tokens = {m.token for some in named for m in some}
+        owners = [some for some in unnamed if all(m.token.dep_ == "poss" and m.token.head in tokens for m in some)]
+        if len(unnamed) > 1 or (named and len(unnamed) > len(owners)):
+            return True
+        if len(named) > 1 and not all(self._is_plain(m, tokens) for m in pronouns):
+            return True
+        return any(_stands_beside_another(m.token, alike) or _follows_in_brackets(m.token) for m in own)
+
+    def _is_plain(self, pronoun: Mention, named: Container[Any]) -> bool:
+        """Whether a pronoun means the subject of its own clause, or an owner, and nobody of its kind stands between."""
+        token = pronoun.token
+        if token.dep_ == "poss" and token.head in named:
+            return True
+        person = self.coreference.at(pronoun.start)
+        for before in reversed(token.doc[: token.i]):
+            if before in named and before.lower_ not in PRONOUNS:
+                last = before
+                while last.dep_ in ("compound", "nmod") and last.head.i > last.i:  # the last word of a name
+                    last = last.head
+                subject = last.dep_ in SUBJECTS and last.head.is_ancestor(token)
+                return subject and self.coreference.at(before.idx) is person
+        return False
+
+
+def _differ(mention: Mention, selected: Mention) -> bool:
+    """Whether a mention that seems the selected person's is another's: *they* beside *he*, *white* beside *Black*."""
+    marked = selected.sense.attribute != NEUTRAL
+    if mention.sense.pos == "pronoun":
+        return marked and mention.sense.attribute == NEUTRAL
+    return marked and mention.sense.attribute not in (selected.sense.attribute, NEUTRAL)
+
+
+def _sentence(token: Any) -> int:
+    return int(token.sent.start) if token is not None else -1
+
+
+def _is_one(mention: Mention) -> bool:
+    """Whether a mention names one person."""
+    return mention.sense.pos in ("name", "title") or (
+        mention.sense.pos == "noun" and mention.token.tag_ in ("NN", "NNP")
+    )
+
+
+def _names_member(name: Any, group: Any) -> bool:
+    """Whether a name is one of those that stand beside a plural: *daughters, Margaret and Martha*."""
+    while name.dep_ in ("compound", "conj") and name.head.tag_.startswith("NNP"):
+        name = name.head
+    return name.head == group and name.dep_ in ("appos", "conj", "compound")
+
+
+def _follows_in_brackets(token: Any) -> bool:
+    """Whether a name stands in brackets after another one, as that of whoever plays them: *Susan (Carole Ann Ford)*."""
+    before = token.doc[max(0, token.i - 2) : token.i]
+    return len(before) == 2 and before[1].text == "(" and before[0].tag_.startswith("NNP")
+
+
+def _stands_beside_another(token: Any, alike: Sequence[Mention]) -> bool:
+    """Whether *and* or *or* joins the word to another of the attribute: *either Susan or Laura likes her*."""
+    others = [m.token for m in alike if m.token is not None and m.token != token and m.sense.pos != "pronoun"]
+    while token.dep_ == "compound" and token.head.tag_.startswith("NNP"):
+        token = token.head
+    for other in others:
+        while other.dep_ == "compound" and other.head.tag_.startswith("NNP"):
+            other = other.head
+        if (other.dep_ == "conj" and other.head == token) or (token.dep_ == "conj" and token.head == other):
+            return True
+    return False

@@ -1,0 +1,338 @@
+"""The rule-based counterfactual rewriter: words, names and pronouns of an axis with the grammar around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from fairlab.lexicons import Lexicon
+from fairlab.rewriting.english.ages import age_in_years, written_like
+from fairlab.rewriting.english.agreement import plural_verb, singular_verb
+from fairlab.rewriting.english.certain import certain_mentions
+from fairlab.rewriting.english.coreference import Coreference
+from fairlab.rewriting.english.edits import Edit, apply_edits, recase
+from fairlab.rewriting.english.everybody import Exchanged, WholeText
+from fairlab.rewriting.english.lexical import LexicalRules
+from fairlab.rewriting.english.mentions import Mention, MentionFinder
+from fairlab.rewriting.english.one_person import People
+from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT, case_by_syntax
+from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.vocabulary import Vocabulary
+from fairlab.text.fields import SEPARATOR
+from fairlab.text.pipeline import parse
+from fairlab.text.words import match_case
+from fairlab.types import NEUTRAL, FairlabError
+
+NEAR = 2  # words between adjectives of one person, at most
+
+
+class RuleRewriter:
+    """Rewrites texts so that the people in them have another attribute of an axis.
+
+    Pronouns take the case their syntax asks for (``her`` becomes ``him`` or ``his``), verbs agree with singular
+    *they*, articles, possessives and capitals are put right, first names are replaced by names of the target and stay
+    the same throughout a text. *He or she* becomes one pronoun. Addresses, code, quoted titles of works, words joined
+    to others by a hyphen and words with another sense (a black car) are left alone.
+
+    Where a text holds words of any attribute, its neutral words are left alone: *they* may be several people. A text
+    without them is taken to be about the people its *they* and its *parent* mean, unless it names several people.
+
+    Args:
+        lexicon: the words of the axis.
+        mode: how words are found: ``syntax`` parses every text; ``lexical`` looks at neighbouring words only, about a
+            hundred times as fast, and has no entities (:mod:`fairlab.rewriting.english.lexical` lists its limits).
+        names: what becomes of first names: ``swap`` replaces them too, ``keep`` leaves them.
+        quotations: what becomes of quotations: ``rewrite`` treats speech as part of the text, which speaks of the same
+            people; ``keep`` leaves all that stands in quotation marks as it was said.
+        seed: seed by which one of several equal first names is chosen.
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        *,
+        mode: Literal["syntax", "lexical"] = "syntax",
+        names: Literal["swap", "keep"] = "swap",
+        quotations: Literal["rewrite", "keep"] = "rewrite",
+        seed: int = 0,
+    ) -> None:
+        if mode not in ("syntax", "lexical"):
+            raise FairlabError(f"the rule rewriter has the modes syntax and lexical, not '{mode}'")
+        self.mode, self.names = mode, names
+        keep_quotations = quotations == "keep"
+        self.vocabulary = Vocabulary(lexicon, seed)
+        self.finder = MentionFinder(self.vocabulary, keep_quotations=keep_quotations)
+        self.lexical = LexicalRules(self.vocabulary, swap_names=names == "swap", keep_quotations=keep_quotations)
+
+    def __call__(self, text: str, target: str) -> str:
+        """``text`` with all mentions turned to ``target``.
+
+        Raises:
+            FairlabError: the axis has no such attribute.
+        """
+        return self.rewrite_all([text], [target])[0]
+
+    def rewrite_all(self, texts: Sequence[str], targets: Sequence[str]) -> list[str]:
+        """Every text turned to its own target; parsed in batches, and only where it holds a listed word."""
+        for target in set(targets):
+            self.vocabulary.column(target)
+        if self.mode == "lexical":
+            return [self.lexical.rewrite(text, target) for text, target in zip(texts, targets, strict=True)]
+        return [made for (made,) in self._rewrite(texts, [[WholeText(target)] for target in targets])]
+
+    def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str]]:
+        """Every text turned to each of the targets; parsed once."""
+        if self.mode == "lexical":
+            return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
+        for target in targets:
+            self.vocabulary.column(target)
+        return self._rewrite(texts, [[WholeText(target) for target in targets]] * len(texts))
+
+    def swap_all(self, texts: Sequence[str]) -> list[str]:
+        """Every text with the two attributes of the axis exchanged, as word-list swapping does it.
+
+        Raises:
+            FairlabError: the axis has not two attributes.
+        """
+        attributes = self.vocabulary.lexicon.attributes
+        if len(attributes) != 2:
+            raise FairlabError(
+                f"the axis '{self.vocabulary.lexicon.axis}' has {len(attributes)} attributes, and only two can be "
+                "exchanged; rewrite to one of them"
+            )
+        other = dict(zip(attributes, attributes[::-1], strict=True))
+        if self.mode == "lexical":
+            return [self.lexical.exchange(text, other) for text in texts]
+        return [made for (made,) in self._rewrite(texts, [[Exchanged(other)]] * len(texts))]
+
+    def _rewrite(self, texts: Sequence[str], choices: Sequence[Sequence[WholeText | Exchanged]]) -> list[list[str]]:
+        """For every text, what each of its choices makes of it; parsed only where its words do not tell."""
+        rewritten = [[text] * len(chosen) for text, chosen in zip(texts, choices, strict=True)]
+        unsure = []
+        for index, text in enumerate(texts):
+            chosen = choices[index]
+            possible = self.finder.possible(text)
+            if not any(choice.may_turn(possible) for choice in chosen):
+                continue
+            certain = self._certain(text)
+            if certain and all(choice.is_told_by(certain) for choice in chosen):
+                rewritten[index] = [self.turn(text, None, choice(certain, text, None)) for choice in chosen]
+            else:
+                unsure.append(index)
+        docs = parse((texts[index] for index in unsure), entities=self.finder.asks_entities)
+        for index, doc in zip(unsure, docs, strict=True):
+            text, syntax = texts[index], Syntax(doc)
+            mentions = self.finder.find(text, syntax)
+            rewritten[index] = [self.turn(text, syntax, choice(mentions, text, syntax)) for choice in choices[index]]
+        return rewritten
+
+    def _certain(self, text: str) -> list[Mention]:
+        """The mentions that mark an attribute, where a parse would not tell them any better; else none."""
+        if self.finder.may_hold_age(text):
+            return []
+        return certain_mentions(text, self.finder.listed(text), self.vocabulary.lexicon.polysemous)
+
+    def rewrite_entity(self, text: str, word: str | int, target: str) -> str:
+        """``text`` with one person turned to ``target``: the selected word and what refers to the same person.
+
+        Args:
+            text: the text to rewrite.
+            word: the selected word, whose first occurrence is meant, or the offset where it starts.
+            target: attribute to turn to, or ``neutral``.
+
+        Raises:
+            FairlabError: the word does not occur, the axis has no such attribute, or the mode is lexical.
+        """
+        return self.rewrite_entities([text], [[(word, target)]])[0]
+
+    def rewrite_entities(
+        self,
+        texts: Sequence[str],
+        selections: Sequence[Iterable[tuple[str | int, str]]],
+        docs: Iterable[Any] | None = None,
+    ) -> list[str]:
+        """For every text, its selected words with their targets, rewritten as in :meth:`rewrite_entity`.
+
+        In a text of several fields, joined by ``<SEP>``, a noun or name that is turned in the selected word's field is
+        turned in the others too: *A man runs <SEP> A man moves* is about one man.
+
+        Args:
+            texts: the texts to rewrite.
+            selections: for each text, its selected words with their targets.
+            docs: the texts as parsed, where that has been done.
+        """
+        if self.mode == "lexical":
+            raise FairlabError("mode=lexical knows no entities; use mode=syntax to rewrite one person of a text")
+        chosen = [list(some) for some in selections]
+        if docs is not None:
+            return [self._turn_people(*one) for one in zip(texts, docs, chosen, strict=True)]
+        rewritten = [self._turn_alone(text, some) for text, some in zip(texts, chosen, strict=True)]
+        unsure = [index for index, text in enumerate(rewritten) if text is None]
+        parsed = parse((texts[index] for index in unsure), entities=self.finder.asks_entities)
+        for index, doc in zip(unsure, parsed, strict=True):
+            rewritten[index] = self._turn_people(texts[index], doc, chosen[index])
+        return [text for text in rewritten if text is not None]
+
+    def _turn_people(self, text: str, doc: Any, chosen: Sequence[tuple[str | int, str]]) -> str:
+        """A parsed text with the people that its selected words mean turned to their targets."""
+        syntax = Syntax(doc)
+        mentions = self.finder.find(text, syntax)
+        people = People(self.finder, text, syntax, mentions)
+        turned: dict[int, tuple[Mention, str]] = {}
+        for word, target in chosen:
+            self.vocabulary.column(target)
+            start = _offset(text, word)
+            turned |= _turned_with(people, start, target) | turned
+            for other in _in_other_fields(text, start, turned, mentions):
+                turned |= _turned_with(people, other, target) | turned
+        return self.turn(text, syntax, list(turned.values()))
+
+    def _turn_alone(self, text: str, chosen: Sequence[tuple[str | int, str]]) -> str | None:
+        """The text with its one listed word turned, where that is selected and certain; None where it is not."""
+        if len(chosen) != 1 or len(self.finder.listed(text)) != 1:
+            return None
+        (word, target), certain = chosen[0], self._certain(text)
+        self.vocabulary.column(target)
+        if not certain or not WholeText(target).is_told_by(certain) or certain[0].start != _offset(text, word):
+            return None
+        return self.turn(text, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
+
+    def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
+        """For every text, start and end of all words that mean the same person as the selected one.
+
+        Args:
+            texts: the texts to look in.
+            words: for each text, the selected word, or the offset where it starts.
+        """
+        found = []
+        for text, doc, word in zip(texts, parse(texts), words, strict=True):
+            marked = [(m.start, m.end, m.sense.attribute) for m in self.finder.find(text, Syntax(doc))]
+            people = Coreference(doc, marked)
+            found.append(people.spans(people.at(_offset(text, word))))
+        return found
+
+    def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
+        """The text with some of its mentions, as the finder gives them, each turned to its target.
+
+        Args:
+            text: the text.
+            syntax: the parsed text; None where the mentions are certain without.
+            turned: the mentions with their targets.
+        """
+        any_name = any(mention.sense.pos == "name" for mention, _ in turned)
+        taken = {word.casefold() for word in re.findall(r"\w+", text)} if any_name else set()
+        taken -= {mention.found.casefold() for mention, _ in turned}  # which are there no more
+        named: dict[str, str] = {}  # what became of each name, which no other name may become
+        edits: list[Edit] = []
+        figures = self.vocabulary.lexicon.figures
+        ages = [(mention, to) for mention, to in turned if mention.sense.pos == "age" and to in figures]
+        for mention, target in turned:
+            if mention.sense.pos == "age":
+                continue
+            if mention.sense.pos == "pronoun":
+                edits += self._turn_pronoun(mention, target, syntax)
+            elif mention.sense.pos == "name":
+                if self.names == "swap":
+                    new = self.vocabulary.name(
+                        mention.found, mention.sense, target, taken - {named.get(mention.found, "")}
+                    )
+                    named[mention.found] = new.casefold()
+                    taken.add(new.casefold())
+                    edits.append(Edit(mention.start, mention.end, new.upper() if _all_capitals(mention.found) else new))
+            else:
+                edits.append(self._turn_word(mention, target, syntax))
+        edits = _once(text, edits, {mention.start for mention, _ in turned if mention.sense.pos == "adjective"})
+        said = [edit.new for edit in edits]  # what an age must fit
+        for mention, target in ages:
+            years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
+            edits.append(Edit(mention.start, mention.end, written_like(mention.found, years)))
+        return apply_edits(text, edits) if edits else text
+
+    def _turn_word(self, mention: Mention, target: str, syntax: Syntax | None) -> Edit:
+        entry = mention.sense.entry
+        assert entry is not None
+        listed = self.vocabulary.listed(mention.sense)
+        before = syntax.noun_after(mention.token) if syntax else ""
+        new = self.vocabulary.form(entry, target, before)
+        if not new and not before:
+            return Edit(mention.start, mention.end, self.vocabulary.lexicon.alone)
+        return Edit(mention.start, mention.end, recase(mention.found, listed, new))
+
+    def _turn_pronoun(self, mention: Mention, target: str, syntax: Syntax | None) -> list[Edit]:
+        """The pronoun in its case, and the verbs that must agree with it."""
+        case = self.case(mention)
+        new = self.vocabulary.form(self.vocabulary.pronouns[case], target)
+        edits = [Edit(mention.start, mention.end, match_case(mention.found, new))]
+        was_neutral, is_neutral = mention.sense.attribute == NEUTRAL, target == NEUTRAL
+        if syntax and case == SUBJECT and was_neutral != is_neutral:
+            for verb in syntax.verbs(mention.token, third_person=is_neutral):
+                agreed = (
+                    plural_verb(verb.text, perfect=syntax.is_perfect(verb)) if is_neutral else singular_verb(verb.text)
+                )
+                edits.append(Edit(verb.idx, verb.idx + len(verb.text), agreed))
+        return edits
+
+    def case(self, mention: Mention) -> str:
+        """The case of a pronoun: by its form, or by syntax where the form has two."""
+        folded = mention.found.casefold()
+        if mention.case:
+            return mention.case
+        if folded in AMBIGUOUS:
+            return case_by_syntax(mention.token)
+        rows = self.vocabulary.pronouns.items()
+        return next((case for case, row in rows if folded in map(str.casefold, row.forms)), "reflexive")
+
+
+def _once(text: str, edits: Sequence[Edit], adjectives: Container[int]) -> list[Edit]:
+    """The edits without an adjective said twice of one person: *a young, tall girl* is *a middle-aged, tall woman*."""
+    said: Edit | None = None
+    found = []
+    for edit in edits:
+        first, _, rest = edit.new.partition(" ")
+        beside = said is not None and len(text[said.end : edit.start].split()) <= NEAR
+        twice = beside and rest and said is not None and first.casefold() == said.new.casefold()
+        found.append(replace(edit, new=rest) if twice else edit)
+        said = edit if edit.start in adjectives else said
+    return found
+
+
+def _turned_with(people: People, start: int, target: str) -> dict[int, tuple[Mention, str]]:
+    """By offset, the mentions of the person meant by the word at ``start`` that are to be turned."""
+    turned = {}
+    for mention in people.mentions_at(start):
+        selected = mention.start <= start < mention.end
+        changes = mention.sense.attribute not in (target, NEUTRAL) or mention.returns or selected
+        if changes and mention.sense.attribute != target:
+            turned[mention.start] = (mention, target)
+    return turned
+
+
+def _in_other_fields(
+    text: str, start: int, turned: Mapping[int, tuple[Mention, str]], mentions: Sequence[Mention]
+) -> list[int]:
+    """Offsets of nouns and names in the other fields that have the form of a turned one, and mean the same person."""
+    if SEPARATOR not in text:
+        return []
+    own = text.count(SEPARATOR, 0, start)
+    forms = {mention.found.casefold() for mention, _ in turned.values() if mention.sense.pos != "pronoun"}
+    return [
+        mention.start
+        for mention in mentions
+        if mention.found.casefold() in forms and text.count(SEPARATOR, 0, mention.start) != own
+    ]
+
+
+def _offset(text: str, word: str | int) -> int:
+    """Where the selected word starts."""
+    if isinstance(word, int):
+        return word
+    match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)
+    if match is None:
+        raise FairlabError(f"the word '{word}' does not occur in the text; select one that does")
+    return match.start()
+
+
+def _all_capitals(word: str) -> bool:
+    return len(word) > 1 and word.isupper()

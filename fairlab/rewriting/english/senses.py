@@ -1,0 +1,387 @@
+"""Whether a listed word of a parsed text stands for people there, not for a thing, a place, a work or a language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlab.lexicons.names import Name
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.rewriting.english.people import ANIMALS_AND_THINGS, KIN, is_person, is_private_person
+from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
+from fairlab.rewriting.english.things import is_in_name_of_thing, is_in_title, is_ruler_of, is_told_a_thing
+
+_NOT_PERSONS = frozenset("GPE LOC FAC ORG EVENT WORK_OF_ART PRODUCT LAW NORP LANGUAGE".split())
+# With a name after it, one of these names somebody known: *Queen Victoria*, *Pope John*. Both are left alone.
+ROYAL = frozenset("king queen prince princess pope emperor empress tsar sultan saint st".split())
+RULERS = ROYAL - {"saint", "st"} | frozenset(
+    "duke duchess archduke archduchess earl count countess elector landgrave margrave marquess baron lord".split()
+)
+_ARGUMENTS = frozenset((*SUBJECTS, "dobj", "pobj"))
+_COLOURS = frozenset("orange gray grey red blue green yellow pink purple gold silver tan".split())
+_OPENING, _CLOSING = (' "', " “", " '", " ‘"), ('" ', "” ", "' ", "’ ")
+_ENDINGS = ("' ", "’ ")
+_NEVER_CAPITALISED = frozenset(("kin", "rank", "school year", "stage"))
+_ORDINALS = frozenset("first second third fourth fifth sixth last only next unborn youngest eldest oldest".split())
+_BEFORE_AGES = frozenset("year years month months weeks days how".split())
+_NUMERALS = frozenset("II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI".split())
+_RANKS = frozenset("king kings queen queens prince princes princess princesses lord lords baron barons".split())
+_TEAMS = frozenset("kings queens princes dukes barons lords brothers sisters saints".split())
+# What people alone do: enough for a word with another sense to be a name.
+_HUMAN_VERBS = frozenset(
+    """
+    said says say saying asked asks told tells thinks think thought knew knows know smiled smiles laughed laughs cried
+    cries loves loved likes liked hates hated wants wanted hopes hoped felt feels believes believed walked walks ran
+    runs sat sits stood stands went goes came comes looked looks wrote writes read reads replied replies answered
+    answers married marries wondered wonders remembered remembers agreed agrees shouted shouts whispered nodded shook
+    ate eats drank drinks slept sleeps drove drives bought buys met meets wore wears lied lies kissed kisses hugged
+    fixed fixes cooked cooks painted paints played plays sang sings danced dances taught teaches forgot forgets
+    lost borrowed lent gave gives visited visits saw sees watched watches heard hears
+    """.split()
+)
+_PERSONS_AFTER = frozenset(
+    "told asked met married kissed hugged phoned thanked asks tells meets thanks invited".split()
+)
+_OLD_BUT_NOT_OF_AGE = KIN - {"child", "children", "kid", "kids"} | frozenset(
+    "friend friends hand hands guard flame boy boys pal pals chap mate mates foe foes enemy enemies rival rivals "
+    "colleague colleagues master masters fan fans member members".split()
+)
+_HAVING = frozenset(
+    "have has had having expect expects expecting expected raise raised raising raises bear bore".split()
+)
+_HAVING |= frozenset(
+    "adopt adopted adopting father fathered mothered conceive conceived want wants rear reared".split()
+)
+_FOR_THE_YOUNG = frozenset(
+    """
+    hospital hospitals book books school schools network clothes club clubs home homes toys literature choir
+    menu show shows programme program play game games theatre theater museum ward rights television tv fund day
+    movie movies film films story stories pool pools entertainment furniture
+    """.split()
+)
+
+
+def name_may_stand(word: str, beside: Neighbours) -> bool:
+    """Whether a word that is listed as a first name may be one here, as far as its neighbours tell."""
+    if not word[:1].isupper() or beside.precedes_place or beside.follows_thing:
+        return False
+    if beside.follows_title and not beside.precedes_name:
+        return False
+    if beside.gap_before in _OPENING and beside.gap_after in _CLOSING and beside.after[:1].isupper():
+        return False  # Russell "Rusty" Cartwright
+    if "&" in (beside.gap_before.strip(), beside.gap_after.strip()):
+        return False  # Adam & Eve, a firm
+    return not (beside.gap_after == " " and beside.after in _NUMERALS)  # Richard III
+
+
+def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, syntax: Syntax, first: bool) -> bool:
+    """Whether a word that may be a first name here is the first name of a person.
+
+    Args:
+        word: the word as it stands in the text.
+        known: its line of the list of names; None for a name of a lexicon's own rows.
+        beside: its neighbours.
+        token: its token.
+        syntax: the parsed text.
+        first: whether the word before it is listed as a first name too, or goes before first names.
+    """
+    if beside.before.casefold() in ROYAL and beside.before[:1].isupper():
+        return False
+    if not is_first_name(beside, other_sense=False, before_is_first=first):
+        return False
+    sense = known.other_sense if known else ""
+    if sense and not (token.tag_ == "NNP" and _shows_person(sense, beside, token)):
+        return False
+    if names_no_person(beside, token, syntax):
+        return False
+    if not (sense or beside.precedes_name or beside.follows_name):
+        return True
+    entity = syntax.entity(token)  # last, as it costs the most
+    if entity is not None and entity.label_ in _NOT_PERSONS and (sense or len(entity) > 1):
+        return False
+    person = entity is not None and entity.label_ == "PERSON"
+    return not sense or person or beside.follows_first_name
+
+
+def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    """Whether a capitalised word stands in the name of a thing, a place, a shop or a ruler.
+
+    Args:
+        beside: its neighbours.
+        token: its token.
+        syntax: the parsed text.
+    """
+    if (
+        _is_joined_to_thing(token)
+        or is_told_a_thing(token)
+        or _is_before_first_name(token)
+        or _rules(token)
+        or _names_a_thing(token)
+        or _is_owner_of_verb(token)
+    ):
+        return True
+    return is_in_name_of_thing(beside, token, syntax)
+
+
+def _shows_person(sense: str, beside: Neighbours, token: Any) -> bool:
+    """Whether a word that is more often something else shows itself a name, as far as its other sense asks."""
+    if beside.precedes_name or beside.follows_first_name:
+        return True
+    if sense in ("rarely", "surname"):  # *Nelson, 27, was tried*: alone, it is a surname
+        return False
+    return _acts(token) or (sense == "word" and not begins_sentence(token))
+
+
+def _acts(token: Any) -> bool:
+    """Whether a word does, or is done to, what people alone are."""
+    head = token.head
+    if token.dep_ in SUBJECTS and head.lower_ in _HUMAN_VERBS:
+        return True
+    if token.dep_ in ("dobj", "dative") and head.lower_ in _PERSONS_AFTER:
+        return True
+    if token.dep_ == "appos" and is_person(head.lower_):
+        return True
+    return any(child.dep_ == "appos" and is_person(child.lower_) for child in token.children)
+
+
+def _names_a_thing(token: Any) -> bool:
+    """Whether the word stands before a common noun that it makes the name of: *the Victoria line*."""
+    head = token
+    while head.dep_ in ("compound", "nmod", "amod") and head.head.i > head.i:
+        head = head.head
+    if head is token or head.tag_ not in ("NN", "NNS"):
+        return False
+    followers = head.tag_ == "NNS" and head.dep_ in _ARGUMENTS  # *Norman invaders*
+    return followers or not is_person(head.lower_)
+
+
+def _is_joined_to_thing(token: Any) -> bool:
+    """Whether *and* joins a word alone to a common noun for no person: *Herb and spice groups*."""
+    return begins_sentence(token) and any(
+        child.i == token.i + 2 and child.dep_ == "conj" and child.text.islower() and not is_person(child.lower_)
+        for child in token.children
+    )
+
+
+def _is_before_first_name(token: Any) -> bool:
+    """Whether a surname stands before a first name, as in a list of books: *Patrick, Pierre;*."""
+    after = token.doc[token.i + 1 : token.i + 4]
+    return len(after) == 3 and after[0].text == "," and after[1].tag_ == "NNP" and after[2].text == ";"
+
+
+def _rules(token: Any) -> bool:
+    """Whether a ruler's title follows the name: *Frederick William, Elector of Brandenburg*."""
+    place = token.i + 1
+    while place < len(token.doc) and token.doc[place].text[:1].isupper():
+        place += 1
+    after = token.doc[place : place + 3]
+    return len(after) == 3 and after[0].text == "," and after[1].lower_ in RULERS and after[2].lower_ == "of"
+
+
+def _is_owner_of_verb(token: Any) -> bool:
+    """Whether a shop is meant: *Wendy's sells burgers*."""
+    ending = token.nbor() if token.i + 1 < len(token.doc) else None
+    if ending is None or ending.tag_ != "POS" or ending.i + 1 >= len(token.doc):
+        return (
+            ending is not None
+            and ending.lower_ in ("'s", "’s")
+            and ending.i + 1 < len(token.doc)
+            and (ending.nbor().tag_ in ("VBZ", "VBD"))
+        )
+    return bool(ending.nbor().tag_ in ("VBZ", "VBD", "MD"))
+
+
+def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    """Whether a noun or adjective stands here for people.
+
+    Args:
+        word: the word as it stands in the text.
+        pos: ``noun`` or ``adjective``: the sense that is asked for.
+        other: its other sense by the lexicon; None where it has none.
+        beside: its neighbours.
+        token: its token.
+        syntax: the parsed text.
+    """
+    capitalised = word[:1].isupper() and word[1:].islower()
+    if pos == "noun" and (is_in_title(token) or is_told_a_thing(token)):
+        return False
+    if beside.before.casefold() in _BEFORE_AGES or (
+        token.i and token.nbor(-1).lower_ == "how"
+    ):  # an age, not an adjective
+        return False
+    if capitalised and word.casefold() in ROYAL and beside.precedes_name:
+        return False
+    if capitalised and word.casefold() in RULERS and is_ruler_of(token):
+        return False
+    if capitalised and (beside.follows_title or beside.precedes_place or (other == "surname" and beside.follows_name)):
+        return False
+    if other == "verb" and (syntax.is_verb(token) or (word.casefold() == "miss" and not beside.precedes_name)):
+        return False
+    if other == "deity":
+        return not capitalised or beside.precedes_name
+    if pos == "noun":
+        return _noun_stands(word, other, beside, token, syntax)
+    return _adjective_stands(word, other, beside, token, syntax)
+
+
+def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    if token.tag_ in ("VBD", "VBG") or (word[:1].isupper() and _is_proper(word, beside, begins_sentence(token))):
+        return False
+    if word[:1].isupper() and not word.isupper() and not begins_sentence(token) and other in _NEVER_CAPITALISED:
+        return False  # the School for Girls
+    # Of a text in capitals, tags and dependencies tell nothing.
+    if syntax.modifies_later(token) and not word.isupper():
+        head = token.head
+        if head.lower_ in ANIMALS_AND_THINGS:
+            return False
+        titled = beside.precedes_name and word.casefold().split()[-1] in BEFORE_FIRST_NAMES
+        sex = word.casefold() in ("male", "female")
+        named = head.tag_ in ("NNP", "NNPS") and (titled or word[:1].islower())  # Aunt Mary, the waiter John
+        verb = syntax.is_misread_verb(head)
+        if not sex and not named and not verb and head.tag_.startswith("NN") and not is_person(head.lower_):
+            return False
+        if other in ("rank", "thing", "kin", "colour", "nation", "region"):
+            return False
+    if other == "kin":
+        return not (_is_kin(token) or _is_exclamation(word, token) or syntax.is_verb(token))
+    if other in ("colour", "of India or Native American", "plant or speaker", "of any island", "language"):
+        worn = token.dep_ == "pobj" and token.head.lower_ == "in"
+        return not worn and syntax.means_people(token)
+    if word.casefold() in _RANKS and any(child.dep_ == "compound" and child.text.islower() for child in token.children):
+        return False  # a drug lord, a beauty queen
+    if other == "nation" and _is_state(token):
+        return False
+    if other in ("nation", "region"):
+        following = token.nbor() if token.i + 1 < len(token.doc) else None
+        if following is not None and following.tag_.startswith("NN"):
+            return False
+        return token.tag_ in ("NNS", "NNPS") or any(child.tag_ in ("DT", "PRP$", "CD") for child in token.children)
+    if other in ("small", "baseball", "school year"):
+        return token.tag_ == "NN" and any(child.lower_ in ("a", "the") for child in token.children)
+    return True
+
+
+def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    if word[:1].isupper() and beside.precedes_name and not word.isupper():
+        following = beside.after.casefold()
+        if not is_person(following) and following not in ("people", "man", "woman"):
+            return False
+    if other in ("nation", "region") and (
+        beside.before.casefold() in ("pro", "anti") or beside.after.casefold() == "born"
+    ):
+        return False
+    shared = token
+    while shared.dep_ == "conj" and shared.head.tag_ in ("JJ", "NN", "NNP"):  # Italian and Chinese buyers
+        shared = shared.head
+    head = shared.head if shared.dep_ in ("amod", "compound", "nmod") else None
+    if head is not None and head.lower_ in ANIMALS_AND_THINGS:
+        return False
+    if other in (None, "surname", "verb"):
+        return True
+    if other == "rank":
+        return False
+    if _joined_to_participle(token):
+        return True
+    if other == "thing" and head is not None and head.lower_ in _OLD_BUT_NOT_OF_AGE:
+        return False
+    if other == "colour" and (
+        any(one.lower_ in _COLOURS for one in (token.head, *token.children) if "conj" in (one.dep_, token.dep_))
+        or _is_of_players(head)
+    ):
+        return False
+    if other == "nation" and beside.before.casefold() in ("north", "south"):
+        return False
+    if other == "nation":
+        if head is None:
+            return shared.dep_ in ("acomp", "attr") and syntax.means_people(shared)
+        if not is_private_person(head.lower_) or (head.lower_ == "people" and _has_article(head)):
+            return False
+    return syntax.means_people(token)
+
+
+def _is_of_players(head: Any) -> bool:
+    """Whether the colour tells a side in a game, as another one does elsewhere: *the yellow and the black players*."""
+    if head is None:
+        return False
+    return head.lower_ in ("team", "teams", "side", "squad") or any(
+        one.lower_ in _COLOURS and one.head.lower_ == head.lower_ for one in head.doc
+    )
+
+
+def _is_state(noun: Any) -> bool:
+    """Whether a state or its people as a whole is meant: *the Koreans* without anything that tells which."""
+    if noun.tag_ not in ("NNS", "NNPS") or not _has_article(noun):
+        return False
+    return not any(child.dep_ in ("amod", "nummod", "relcl", "acl", "prep") for child in noun.children)
+
+
+def _has_article(noun: Any) -> bool:
+    """Whether *the* stands before a noun: *the Cuban people* are a nation."""
+    return any(child.lower_ == "the" for child in noun.children)
+
+
+def _is_proper(word: str, beside: Neighbours, starts: bool) -> bool:
+    """Whether a capitalised noun is part of a name: *the Spice Girls*, *Boy Scouts*; not *Uncle George*."""
+    if word.isupper() and len(word) > 1:
+        return False
+    if (word.casefold() in _TEAMS and not starts) or (beside.gap_after in _ENDINGS and beside.after[:1].isupper()):
+        return True  # in Queens, Girls' Generation
+    return beside.follows_name or (beside.precedes_name and word.casefold().split()[-1] not in BEFORE_FIRST_NAMES)
+
+
+def _is_kin(token: Any) -> bool:
+    """Whether somebody's child is meant, whatever its age: *her children*, *they have three kids*."""
+    if any(child.dep_ == "poss" and child.tag_ in ("PRP$", "WP$", "NNP", "NN", "NNS") for child in token.children):
+        return True
+    if token.dep_ == "poss" and token.head.lower_ in _FOR_THE_YOUNG:
+        return True
+    if any(child.lower_ in _ORDINALS for child in token.children):
+        return True
+    head = token.head
+    if token.dep_ in ("dobj", "attr") and head.lower_ in _HAVING:
+        return True
+    if any(
+        child.lower_ == "of" and any(one.tag_ in ("NNP", "PRP") for one in child.children) for child in token.children
+    ):
+        return True
+    return token.dep_ == "conj" and head.lower_ in KIN and head.lower_ not in ("child", "children", "kid", "kids")
+
+
+def _is_exclamation(word: str, token: Any) -> bool:
+    """Whether nobody is meant: *and boy, was it cold*."""
+    if word.casefold() != "boy" or begins_sentence(token):
+        return False
+    return not any(child.dep_ in ("det", "amod", "poss", "nummod", "compound") for child in token.children)
+
+
+def _joined_to_participle(token: Any) -> bool:
+    """Whether the word is joined to one that makes people of it: *Black-owned*."""
+    place = token.i + 2
+    return (
+        place < len(token.doc) and token.nbor().text == "-" and token.nbor(2).lower_ in ("owned", "led", "run", "born")
+    )
+
+
+def word_stands_beside(word: str, pos: str, other: str, beside: Neighbours) -> bool:
+    """Whether a word with another sense stands for people, as far as its neighbours alone tell."""
+    following = beside.after.casefold()
+    before_person = beside.gap_after == " " and is_person(following)
+    if other == "rank":
+        return pos == "noun" and not before_person
+    if other == "kin":
+        kin = beside.before.casefold() in _POSSESSIVES or beside.before.casefold() in _HAVING
+        return not kin and not (beside.gap_after == " " and following in _COMPOUNDS)
+    if other == "nation" and pos == "noun":
+        return word.endswith("s") and not before_person
+    if other == "thing" and following in _OLD_BUT_NOT_OF_AGE:
+        return False
+    return before_person and (other != "nation" or is_private_person(following))
+
+
+_POSSESSIVES = frozenset("my your his her its our their s".split())
+# After a word for a child, one of these makes something else of it: *child support*, *boy band*.
+_COMPOUNDS = frozenset(
+    """
+    support labour labor care abuse abduction poverty mortality benefit welfare psychology star actor prodigy soldier
+    band bands scout scouts guide guides club clubs wing gloves stuff power school schools friendly proof play bride
+    """.split()
+)

@@ -1,0 +1,109 @@
+"""Turning a text about one subgroup to another by word lists, with agreement; it says so where that cannot be done.
+
+Source: Sturman et al. 2024, "Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble", appendix A.2.2,
+which asks a language model for what is done by lists here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fairlab.lexicons import Lexicon
+from fairlab.rewriting.english.lexical_agreement import agree, piece
+from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, OBJECT, POSSESSIVE, case_by_neighbours
+from fairlab.text.words import Span, TermFinder, match_case, word_pieces
+from fairlab.types import FairlabError
+
+NO_WORD = "without a listed word"
+NO_COUNTERPART = "a word has no counterpart"
+NAMED_ALREADY = "the other subgroup is named already"
+# Sections whose words may stand beside those of another subgroup: "he met her", "her husband".
+BESIDE = frozenset(("pronouns", "kinship", "titles"))
+PRONOUNS = "pronouns"
+ROWS = ("subject", POSSESSIVE, OBJECT, "independent", "reflexive")  # of the section, in order
+SUBJECTS = frozenset(("he", "she"))
+NOT_NOUNS = frozenset("black white latino jewish straight gay transgender male female indigenous biracial".split())
+GROUPS = frozenset(("of", "against", "for"))  # "members of a black": the placeholder of a template, no person
+
+
+@dataclass(frozen=True)
+class Turned:
+    """What became of a text.
+
+    Attributes:
+        text: the text about the other subgroup; empty where there is none.
+        reason: why there is none; empty where there is one.
+    """
+
+    text: str
+    reason: str = ""
+
+
+class SubgroupSwap:
+    """Turns every listed word of a text's subgroup to its counterpart of another one.
+
+    ``his`` and ``her`` are told apart by the words after them, and verbs agree with *they*. An adjective that stands
+    for one person gets a noun (*a Muslim*, *a Jewish person*). No word is left out: a text with a word that has no
+    counterpart is not turned, and neither is one that names the other subgroup already (*gay or straight*).
+
+    Args:
+        lexicon: words of the subgroups of a category; an empty form is a missing counterpart. A section ``pronouns``
+            begins with the rows of the cases: subject, possessive, object, independent, reflexive.
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.attributes = lexicon.attributes
+        self.marks = {term: attribute for attribute in self.attributes for term in lexicon.terms(attribute)}
+        self.finder = TermFinder(self.marks)
+        self.sections: dict[str, str] = {}
+        self.forms: dict[tuple[str, str], dict[str, str]] = {}
+        for entry in lexicon.entries:
+            cells = dict(zip(self.attributes, entry.forms[1:], strict=True))
+            for source, form in cells.items():
+                self.sections.setdefault(form.casefold(), entry.section)
+                for target, other in cells.items():
+                    self.forms.setdefault((source, target), {}).setdefault(form.casefold(), other)
+        self.pronouns = [entry.forms[1:] for entry in lexicon.entries if entry.section == PRONOUNS]
+
+    def turned(self, text: str, source: str, target: str) -> Turned:
+        """The text with all words of ``source`` turned to ``target``.
+
+        Raises:
+            FairlabError: the category has no such subgroup.
+        """
+        for subgroup in (source, target):
+            if subgroup not in self.attributes:
+                raise FairlabError(f"there is no subgroup '{subgroup}'; there are {', '.join(self.attributes)}")
+        spans = list(self.finder.find(text))
+        own = [span for span in spans if self.marks[span.term] == source]
+        if not own:
+            return Turned("", NO_WORD)
+        if any(self.marks[span.term] == target and self.sections[span.term] not in BESIDE for span in spans):
+            return Turned("", NAMED_ALREADY)
+        pieces = re.split(r"(\W+)", text)  # words, and at odd places what stands between them
+        ends = [sum(map(len, pieces[: place + 1])) for place in range(len(pieces))]
+        places = [next(place for place in range(0, len(pieces), 2) if ends[place] > span.start) for span in own]
+        forms = [self._form(pieces, place, span, source, target) for place, span in zip(places, own, strict=True)]
+        if not all(forms):
+            return Turned("", NO_COUNTERPART)
+        for place, span, form in zip(places, own, forms, strict=True):
+            last = place + 2 * len(word_pieces(span.term)) - 2
+            pieces[place : last + 1] = [match_case(text[span.start : span.end], form), *[""] * (last - place)]
+        for place, span in zip(places, own, strict=True):
+            if span.term in SUBJECTS and pieces[place].casefold() == "they":
+                agree(pieces, place, third_person=True)
+        return Turned("".join(pieces))
+
+    def _form(self, pieces: list[str], place: int, span: Span, source: str, target: str) -> str:
+        """The counterpart of a word at a place; empty where it has none."""
+        after = place + 2 * len(word_pieces(span.term))
+        gap, following = piece(pieces, after - 1), piece(pieces, after).casefold()
+        if span.term in AMBIGUOUS and self.sections[span.term] == PRONOUNS:
+            case = case_by_neighbours(span.term, gap, following, piece(pieces, after + 2).casefold())
+            return self.pronouns[ROWS.index(case)][self.attributes.index(target)]
+        form = self.forms[source, target].get(span.term, "")
+        determined = piece(pieces, place - 2).casefold() in ("a", "an") and piece(pieces, place - 1).isspace()
+        in_group = piece(pieces, place - 4).casefold() in GROUPS
+        alone = following in NOT_POSSESSED or (not gap.isspace() and gap[:1] not in ("-", "'", "’", "/"))
+        return f"{form} person" if determined and not in_group and alone and form.casefold() in NOT_NOUNS else form

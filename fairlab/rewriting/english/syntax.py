@@ -1,0 +1,239 @@
+"""Questions to a spaCy parse: which verbs agree with a subject, what a word modifies, whether a word means people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fairlab.rewriting.english.agreement import PLURAL, SINGULAR, is_third_person, takes_have
+from fairlab.rewriting.english.people import is_people, is_person
+from fairlab.text.pipeline import name_entities
+
+SUBJECTS = ("nsubj", "nsubjpass", "expl")
+_AUXILIARIES = ("aux", "auxpass")
+_COPULAS = frozenset(
+    "is are was were be been being am 's ’s 're ’re 'm ’m m s re become becomes became seem seems".split()
+)
+_COPULAS |= frozenset(
+    "seemed look looks looked feel feels felt remain remains remained stay stayed getting got".split()
+)
+_QUANTITIES = frozenset("both all some many most few several one two three each none half either neither".split())
+_PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody everybody nobody".split())
+
+
+class Syntax:
+    """A parsed text, asked by character offsets.
+
+    Args:
+        doc: a spaCy document with tags and dependencies.
+    """
+
+    def __init__(self, doc: Any) -> None:
+        self.doc = doc
+        self.tokens = {token.idx: token for token in doc}
+        self.has_entities = doc.has_annotation("ENT_IOB")
+
+    def at(self, start: int) -> Any:
+        """The token that begins at an offset, or None."""
+        return self.tokens.get(start)
+
+    def entity(self, token: Any) -> Any:
+        """The named entity that holds a token, or None; entities are looked for when first asked for."""
+        if not self.has_entities:
+            name_entities(self.doc)
+            self.has_entities = True
+        return next((entity for entity in self.doc.ents if entity.start <= token.i < entity.end), None)
+
+    def is_place(self, token: Any) -> bool:
+        """Whether a token stands in the name of a place or an organisation, where entities were looked for."""
+        entity = self.entity(token) if self.has_entities else None
+        return entity is not None and entity.label_ in ("GPE", "LOC", "FAC", "ORG")
+
+    def verbs(self, subject: Any, *, third_person: bool) -> list[Any]:
+        """Finite verbs that agree with a subject pronoun: its own, coordinated ones, and those of *who* after it.
+
+        Args:
+            subject: the pronoun's token.
+            third_person: whether the verbs stand in the third person singular now (else in the plural).
+        """
+        fits = _is_singular if third_person else _is_plural
+        found: dict[int, Any] = {}
+        if _is_joined_by_or(subject):  # he or she is
+            subject = subject.head
+        elif any(child.dep_ == "conj" for child in subject.children) or subject.dep_ == "conj":
+            return []
+        if subject.dep_ in SUBJECTS:
+            for verb in _coordinated(subject.head):
+                finite = _finite(verb, fits)
+                if finite is not None:
+                    found[finite.i] = finite
+                    found |= {misread.i: misread for misread in _misread_after(finite)}
+        for child in subject.children:
+            if child.dep_ == "relcl" and any(word.lower_ in ("who", "that") for word in child.children):
+                finite = _finite(child, fits)
+                if finite is not None:
+                    found[finite.i] = finite
+        if not found:  # the parser missed the subject: take the next word where it is a verb for certain
+            following = _after_adverbs(subject)
+            if following is not None and (fits(following) or (third_person and _is_misread(following))):
+                found[following.i] = following
+                found |= {misread.i: misread for misread in _misread_after(following)}
+        return [found[index] for index in sorted(found)]
+
+    def is_perfect(self, verb: Any) -> bool:
+        """Whether ``'s`` stands for *has*: before a participle that it does not make passive."""
+        if verb.dep_ == "aux" and verb.head.tag_ == "VBN":
+            return True
+        if verb.head.tag_ == "VBN" and any(one.dep_ == "dobj" and one.i < verb.i for one in verb.head.children):
+            return True  # what he's written
+        following = _after_adverbs(verb)
+        if following is None:
+            return False
+        then = following.nbor().lower_ if following.i + 1 < len(self.doc) else ""
+        return takes_have(following.lower_, then)
+
+    def is_verb(self, token: Any) -> bool:
+        """Whether the word is tagged as a verb and does not stand after a determiner or an adjective."""
+        before = token.nbor(-1) if token.i else None
+        nominal = before is not None and before.tag_ in ("DT", "PRP$", "POS", "JJ", "CD")
+        return token.tag_.startswith("VB") and not nominal
+
+    def modifies(self, token: Any) -> bool:
+        """Whether the word stands before the noun it belongs to."""
+        following = token.nbor() if token.i + 1 < len(self.doc) else None
+        if following is None or (following.is_punct and following.text not in ("-", ",")):
+            return False
+        return token.dep_ in ("amod", "compound", "nmod", "det", "nummod", "npadvmod") and token.head.i > token.i
+
+    def modifies_later(self, token: Any) -> bool:
+        """Whether a noun or adjective is taken for a part of a noun that follows, without an article of its own."""
+        if token.dep_ == "npadvmod" and any(child.dep_ == "det" for child in token.children):
+            return False
+        return token.dep_ in ("compound", "nmod", "amod", "npadvmod") and token.head.i > token.i
+
+    def is_misread_verb(self, token: Any) -> bool:
+        """Whether a word taken for a plural noun is a verb: *my aunt mends clocks*, *a waitress smiles*."""
+        if token.tag_ != "NNS":
+            return False
+        return token.dep_ == "compound" or any(child.lower_ in ("a", "an", "every", "each") for child in token.children)
+
+    def noun_after(self, token: Any) -> str:
+        """What a word that stands before its noun belongs to: a ``person`` or another ``noun``; else empty."""
+        if not self.modifies(token):
+            return ""
+        return "person" if is_person(token.head.lower_) else "noun"
+
+    def means_people(self, token: Any) -> bool:
+        """Whether an adjective or noun with another sense (*black*, *old*) is said of people here."""
+        if token.dep_ in ("amod", "compound", "nmod"):
+            head = token.head
+            named = head.dep_ == "compound" and head.head.i > head.i and not is_person(head.head.lower_)
+            return head.tag_ in ("NN", "NNS") and is_person(head.lower_) and not named  # a black messenger bag
+        if token.dep_ == "conj":
+            return self.means_people(token.head) or (token.head.tag_ in ("NNPS", "NNS") and token.tag_ == "NNS")
+        if token.dep_ in ("acomp", "attr", "oprd") and token.tag_ in ("JJ", "NN", "NNP"):
+            if token.head.lower_ not in _COPULAS:
+                return False
+            return any(_is_person(child) for child in token.head.children if child.dep_ in SUBJECTS)
+        if token.tag_ in ("NNS", "NNPS"):
+            return token.dep_ in (*SUBJECTS, "pobj", "dobj", "poss")
+        return False
+
+    def plural_people_before(self, token: Any) -> bool:
+        """Whether several people are named before a word, whom *they* may mean."""
+        for other in self.doc[: token.i]:
+            if other.tag_ in ("NNS", "NNPS") and is_people(other.lower_):
+                return True
+            if other.lower_ == "people" and other.tag_.startswith("NN"):
+                return True
+            if other.dep_ == "conj" and _is_person(other) and _is_person(other.head) and other.head.tag_[:2] == "NN":
+                return True
+        return False
+
+
+def begins_sentence(token: Any) -> bool:
+    """Whether a word is the first of its sentence, or of a field after ``<SEP>``."""
+    before = token.doc[max(0, token.i - 2) : token.i]
+    return bool(token.is_sent_start) or before.text in ("SEP>", "SEP >")
+
+
+def _is_person(token: Any) -> bool:
+    if token.lower_ in _PERSONAL or token.tag_ == "PRP":
+        return token.lower_ != "it"
+    if token.lower_ in _QUANTITIES:
+        of = next((child for child in token.children if child.lower_ == "of"), None)
+        return of is None or any(_is_person(child) for child in of.children if child.dep_ == "pobj")
+    return token.tag_.startswith("NN") and (token.tag_ == "NNP" or is_person(token.lower_))
+
+
+def _is_singular(token: Any) -> bool:
+    folded = token.lower_.replace("’", "'")
+    if folded in PLURAL or folded == "'s":
+        return token.tag_ != "POS"
+    return token.tag_ == "VBZ" and is_third_person(folded)
+
+
+def _is_plural(token: Any) -> bool:
+    folded = token.lower_.replace("’", "'")
+    if folded in ("be", "been", "being"):
+        return False
+    if folded in SINGULAR or folded in ("'re", "'ve"):
+        return token.tag_ not in ("VB",) or folded in ("are", "were")
+    return token.tag_ == "VBP" or (token.tag_ == "VB" and not any(c.dep_ in _AUXILIARIES for c in token.children))
+
+
+def _finite(verb: Any, fits: Any) -> Any:
+    """The finite verb of a clause where it fits: the first auxiliary if there is one, else the verb itself."""
+    auxiliaries = [child for child in verb.children if child.dep_ in _AUXILIARIES]
+    if not auxiliaries and verb.tag_.startswith("NN"):  # a copula may hang on its noun
+        auxiliaries = [child for child in verb.children if child.dep_ == "cop"]
+    first = auxiliaries[0] if auxiliaries else verb
+    return first if fits(first) else None
+
+
+def _coordinated(head: Any) -> Iterator[Any]:
+    """A verb and the verbs coordinated with it that share its subject."""
+    queue = [head]
+    while queue:
+        verb = queue.pop()
+        yield verb
+        for child in verb.children:
+            if child.dep_ != "conj" or not child.tag_.startswith(("VB", "MD")):
+                continue
+            if not any(grandchild.dep_ in (*SUBJECTS, "csubj") for grandchild in child.children):
+                queue.append(child)
+
+
+def _misread_after(verb: Any) -> Iterator[Any]:
+    """Verbs taken for plural nouns right after the verb in *-s* they are coordinated with: *cooks and cleans*."""
+    place = verb.i + 1
+    while verb.tag_ in ("VBZ", "NNS"):
+        first = place
+        while place < len(verb.doc) and verb.doc[place].tag_ in (",", "CC"):
+            place += 1
+        token = verb.doc[place] if first < place < len(verb.doc) else None
+        if token is None or token.dep_ in SUBJECTS or not (_is_misread(token) or _is_singular(token)):
+            return
+        yield token
+        place += 1
+
+
+def _is_misread(token: Any) -> bool:
+    """Whether a word taken for a plural noun can be a verb in *-s*."""
+    return token.tag_ == "NNS" and is_third_person(token.lower_)
+
+
+def _is_joined_by_or(token: Any) -> bool:
+    """Whether a pronoun is the latter of two that *or* joins."""
+    if token.dep_ != "conj" or token.lower_ not in _PERSONAL or token.head.lower_ not in _PERSONAL:
+        return False
+    return any(child.lower_ == "or" for child in token.head.children)
+
+
+def _after_adverbs(token: Any) -> Any:
+    """The next word that is no adverb and no negation, or None."""
+    for index in range(token.i + 1, min(token.i + 4, len(token.doc))):
+        following = token.doc[index]
+        if not following.tag_.startswith("RB"):
+            return following
+    return None

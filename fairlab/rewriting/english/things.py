@@ -1,0 +1,209 @@
+"""Telling words in the names of things, places and works from words for people, by a parsed text around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, PLACES, Neighbours
+from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, begins_sentence
+
+_OF_PLACES = ("GPE", "LOC", "FAC")
+# After a name and *'s*, one of these is called after somebody, and nobody is meant.
+_CALLED_AFTER = frozenset(
+    "law laws disease syndrome theorem principle paradox comet cube constant equation rule test phenomenon".split()
+)
+# Surnames too, so that they end no place: *Robert David Hall*.
+_SURNAMES = frozenset("hall hills park lake bridge falls day bay county bill act banks towers".split())
+_ADDRESSES = frozenset(
+    """
+    mother father mom mum dad mommy mummy daddy mama papa grandma grandpa granny granddad gran gramps auntie aunt uncle
+    sir madam ma'am lady gentleman ladies gentlemen
+    """.split()
+)
+_WORKS_AND_FIRMS = frozenset(
+    """
+    film movie comedy drama documentary thriller sequel remake song album single book novel play opera musical poem show
+    series magazine newspaper chain company firm brand store restaurant bank band group label ship vessel city town
+    village river street park museum school
+    """.split()
+)
+_PLACED = frozenset("located situated built dedicated opened in near at on".split())
+# Capitalised within a sentence, one of these belongs to a title or to the name of a group: *School for Girls*.
+_PLURALS = frozenset(
+    """
+    men women boys girls people kids children wives housewives husbands mothers fathers sons daughters sisters brothers
+    ladies gentlemen mums moms dads aunts uncles actors actresses brides widows teens teenagers seniors
+    """.split()
+)
+
+
+def is_in_name_of_thing(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
+    """Whether a capitalised word that is listed as a first name stands in the name of a thing, a place or a ruler.
+
+    Args:
+        beside: its neighbours.
+        token: its token.
+        syntax: the parsed text.
+    """
+    return (
+        _is_acronym(token)
+        or _has_by_name(token)
+        or _is_one_of_title(token)
+        or _has_place_at_end(token)
+        or _owns_a_thing(token, syntax)
+        or (not beside.precedes_name and (_follows_name_and_of(token) or _is_place(token, syntax)))
+    )
+
+
+def is_in_title(token: Any) -> bool:
+    """Whether a noun is capitalised as part of a title: *The Princess and the Frog*, *Dear White People*."""
+    word = token.text
+    if not word[:1].isupper() or (word.isupper() and len(word) > 1):
+        return False
+    if begins_sentence(token):
+        return _is_bare_subject(token)
+    if token.lower_ in _PLURALS and not _is_headline(token):
+        return True
+    if token.i and token.nbor(-1).text == "The" and _has_capital_after_and(token):
+        return True
+    first = token
+    while first.i and not begins_sentence(first) and first.nbor(-1).text[:1].isupper() and first.nbor(-1).is_alpha:
+        first = first.nbor(-1)
+        if first.text in ("The", "A", "An"):
+            return not begins_sentence(first)
+    return False
+
+
+def is_named_with_capital(token: Any) -> bool:
+    """Whether a noun is written with a capital within a sentence, and is no address: *the series Monk*, *the Lady*."""
+    word = token.text
+    if not word[:1].isupper() or word.isupper() or begins_sentence(token) or token.lower_ in _ADDRESSES:
+        return False
+    before = token.nbor(-1)
+    return before.text[:1].isalpha() and not begins_sentence(before) and not _is_headline(token)
+
+
+def _is_bare_subject(token: Any) -> bool:
+    """Whether a bare singular begins a sentence that tells what it is: *Girl is written by Pharrell Williams*."""
+    after = token.doc[token.i + 1 : token.i + 3]
+    if token.tag_ not in ("NN", "NNP") or token.lower_ in _ADDRESSES or len(after) < 2:
+        return False
+    return after[0].lower_ in ("is", "was") and after[1].tag_ != "VBG"
+
+
+def _has_capital_after_and(token: Any) -> bool:
+    """Whether *and* joins the word to a capitalised one: *The King and I*."""
+    after = token.doc[token.i + 1 : token.i + 4]
+    return (
+        len(after) > 1
+        and after[0].text == "and"
+        and after[2 if after[1].text == "the" and len(after) > 2 else 1].text[:1].isupper()
+    )
+
+
+def _is_headline(token: Any) -> bool:
+    """Whether all longer words around are capitalised, so that capitals tell nothing."""
+    words = [one for one in token.sent if one.is_alpha and len(one) > 3]
+    return len(words) > 2 and all(one.text[:1].isupper() for one in words)
+
+
+def _is_acronym(token: Any) -> bool:
+    """Whether a short word alone is all in capitals: *the MAC serves students*."""
+    return bool(
+        token.is_upper and 2 < len(token) < 5 and not any(one.is_upper for one in _beside(token) if len(one) > 1)
+    )
+
+
+def _beside(token: Any) -> list[Any]:
+    places = (token.i - 1, token.i + 1)
+    return [token.doc[place] for place in places if 0 <= place < len(token.doc) and token.doc[place].is_alpha]
+
+
+def _has_by_name(token: Any) -> bool:
+    """Whether *the* and a capitalised word follow, as after rulers and figures: *Catherine the Great*."""
+    after = token.doc[token.i + 1 : token.i + 3]
+    return len(after) == 2 and after[0].text == "the" and after[1].text[:1].isupper()
+
+
+def _is_one_of_title(token: Any) -> bool:
+    """Whether *and the* and a capitalised word follow the name: *Harry Potter and the Deathly Hallows*, a band."""
+    place = token.i + 1
+    while place < len(token.doc) and token.doc[place].text[:1].isupper():
+        place += 1
+    after = token.doc[place : place + 3]
+    return len(after) == 3 and after[0].lower_ in ("and", "&") and after[1].lower_ == "the" and after[2].is_title
+
+
+def is_told_a_thing(token: Any) -> bool:
+    """Whether what the word begins is said to be a work, a firm or a place: *Fred Meyer is a chain of stores*."""
+    head = token
+    while head.dep_ in ("compound", "nmod") and head.head.i > head.i:
+        head = head.head
+    if head.dep_ not in SUBJECTS or head.head.lower_ not in ("is", "was", "are", "were", "'s"):
+        return False
+    return any(child.dep_ == "attr" and child.lower_ in _WORKS_AND_FIRMS for child in head.head.children)
+
+
+def is_ruler_of(token: Any) -> bool:
+    """Whether a capitalised title names the ruler of something capitalised: *Duke of Brunswick*, *King of Swing*."""
+    after = token.doc[token.i + 1 : token.i + 4]
+    if len(after) < 2 or after[0].text != "of":
+        return False
+    return after[2 if after[1].lower_ == "the" and len(after) > 2 else 1].text[:1].isupper()
+
+
+def _has_place_at_end(token: Any) -> bool:
+    """Whether the capitalised words that follow end in what a place is called: *John F. Kennedy Memorial Library*."""
+    run = []
+    for other in token.doc[token.i + 1 : token.i + 7]:
+        if not (other.text[:1].isupper() or other.text in (".", "&")):
+            break
+        run.append(other)
+    if any(other.lower_ in PLACES - _SURNAMES for other in run[1:]):
+        return True
+    if not run or run[-1].lower_ not in _SURNAMES:
+        return False
+    after = token.doc[run[-1].i + 1 : run[-1].i + 3]
+    return len(after) == 2 and after[0].lower_ in ("is", "was", "lies") and after[1].lower_ in _PLACED
+
+
+def owns_capitalised(title: Any) -> bool:
+    """Whether something with a capital is a titled person's, as in the name of a work: *Mr. Holland's Opus*."""
+    place = title.i + 1
+    while place < len(title.doc) and (title.doc[place].text == "." or title.doc[place].tag_.startswith("NNP")):
+        place += 1
+    after = title.doc[place : place + 2]
+    return len(after) == 2 and after[0].lower_ in ("'s", "’s") and after[1].text[:1].isupper()
+
+
+def _owns_a_thing(token: Any, syntax: Syntax) -> bool:
+    """Whether something is called after the name with *'s*: *Levi's Stadium*, *Murphy's law*."""
+    after = token.doc[token.i + 1 : token.i + 3]
+    if len(after) < 2 or after[0].lower_ not in ("'s", "’s"):
+        return False
+    if after[1].lower_ in _CALLED_AFTER or (after[1].text[:1].isupper() and after[1].lower_ in PLACES):
+        return True
+    if not after[1].text[:1].isupper():
+        return False
+    entity = syntax.entity(token)
+    return entity is not None and entity.end > after[1].i
+
+
+def _follows_name_and_of(token: Any) -> bool:
+    """Whether *of* joins the word to a capitalised one: *Robin of Sherwood*, *One Touch of Venus*."""
+    if token.i < 2 or token.nbor(-1).lower_ != "of":
+        return False
+    before = token.nbor(-2)
+    return bool(before.text[:1].isupper() and not begins_sentence(before) and before.lower_ not in BEFORE_FIRST_NAMES)
+
+
+def _is_place(token: Any, syntax: Syntax) -> bool:
+    """Whether a name alone is taken for a place, after *in* or before the place that it lies in."""
+    if token.i and token.nbor(-1).lower_ in ("in", "near", "across", "outside", "throughout"):
+        entity = syntax.entity(token)
+        return entity is not None and entity.label_ in _OF_PLACES
+    after = token.doc[token.i + 1 : token.i + 3]
+    if len(after) == 2 and after[0].text == "," and after[1].text[:1].isupper():
+        entities = [syntax.entity(token), syntax.entity(after[1])]
+        return all(entity is not None and entity.label_ == "GPE" for entity in entities)
+    return False

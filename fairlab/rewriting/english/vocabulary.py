@@ -1,0 +1,161 @@
+"""What a lexicon and the list of first names mark in texts, and what each mark becomes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fairlab.lexicons import Entry, Lexicon
+from fairlab.lexicons.names import Name, load_names
+from fairlab.rewriting.english.pronouns import CASES
+from fairlab.types import NEUTRAL, FairlabError
+
+# Written as two words or in the plural, the reflexive of singular *they* is the same to us.
+PLURAL_REFLEXIVE = "themselves"
+
+
+@dataclass(frozen=True)
+class Sense:
+    """One reading of a listed form: the attribute it marks and the entry it belongs to (None: a name of the list)."""
+
+    attribute: str
+    entry: Entry | None
+
+    @property
+    def pos(self) -> str:
+        """Part of speech of the form in this reading."""
+        return self.entry.pos if self.entry else "name"
+
+
+class Vocabulary:
+    """Senses of every form of an axis, and their counterparts.
+
+    Args:
+        lexicon: words and names of the axis.
+        seed: seed by which one of several equal first names is chosen.
+
+    Raises:
+        FairlabError: the lexicon has pronouns, but not one row for every case.
+    """
+
+    def __init__(self, lexicon: Lexicon, seed: int) -> None:
+        self.lexicon, self.seed = lexicon, seed
+        self.columns = (NEUTRAL, *lexicon.attributes)
+        self.senses: dict[str, list[Sense]] = {}
+        self._pools: dict[tuple[str, str, str], list[str]] = {}
+        self.names = {form: name for form, name in load_names().items() if self._attribute(name)}
+        pronouns = [entry for entry in lexicon.entries if entry.pos == "pronoun"]
+        if pronouns and len(pronouns) != len(CASES):
+            raise FairlabError(
+                f"the lexicon of '{lexicon.axis}' has {len(pronouns)} rows of pronouns; rules need {len(CASES)}, "
+                f"in this order: {', '.join(CASES)}"
+            )
+        self.pronouns = dict(zip(CASES, pronouns, strict=False))
+        self._list_forms()
+        # An age in figures or words: it has a form of every attribute that has ages, made where it stands.
+        told = {self._told_by(years) for years in range(120)}  # an adult of no stated age is told by none
+        forms = tuple(name if name in told else "" for name in self.columns)
+        self.age = Entry(forms, "figures", "age", "", "")
+
+    def _attribute(self, name: Name) -> str:
+        """The attribute of this axis that a first name marks, or empty."""
+        if name.other_sense == "rarely":
+            return ""
+        marked = {"gender": name.gender, "race": name.race}.get(self.lexicon.axis, "")
+        return marked if marked in self.lexicon.attributes else ""
+
+    def _list_forms(self) -> None:
+        for entry in self.lexicon.entries:
+            for column, form in zip(self.columns, entry.forms, strict=True):
+                neutral = column == NEUTRAL
+                if not form or (not neutral and form.casefold() == entry.forms[0].casefold()):
+                    continue
+                if neutral and entry.pos == "name":
+                    continue
+                self.senses.setdefault(form.casefold(), []).append(Sense(column, entry))
+        if self.pronouns:
+            self.senses.setdefault(PLURAL_REFLEXIVE, []).append(Sense(NEUTRAL, self.pronouns["reflexive"]))
+        for form, name in self.names.items():
+            if not any(sense.attribute != NEUTRAL for sense in self.senses.get(form, [])):
+                self.senses.setdefault(form, []).append(Sense(self._attribute(name), None))
+
+    def age_sense(self, years: int) -> Sense | None:
+        """The sense of an age; None where no attribute has it."""
+        attribute = self._told_by(years)
+        return Sense(attribute, self.age) if attribute else None
+
+    def _told_by(self, years: int) -> str:
+        """The first attribute that has an age, or empty."""
+        return next((name for name, (low, high) in self.lexicon.figures.items() if low <= years <= high), "")
+
+    def fitting_age(self, years: int, target: str, words: Iterable[str]) -> int:
+        """The age nearest to another one that a target has, and that the words said of the same person allow."""
+        low, high = self.lexicon.figures[target]
+        for word in words:
+            least, most = self.lexicon.ages.get(word.casefold(), (low, high))
+            low, high = (least, most) if least > high or most < low else (max(low, least), min(high, most))
+        return min(max(years, low), high)
+
+    def column(self, target: str) -> int:
+        """The place of a target's form in an entry.
+
+        Raises:
+            FairlabError: the lexicon does not know the target.
+        """
+        if target not in self.columns:
+            raise FairlabError(
+                f"the axis '{self.lexicon.axis}' has no attribute '{target}'; it has {', '.join(self.columns)}"
+            )
+        return self.columns.index(target)
+
+    def form(self, entry: Entry, target: str, before: str = "") -> str:
+        """The form of an entry for a target; the neutral one where it has none.
+
+        Args:
+            entry: the entry.
+            target: attribute, or ``neutral``.
+            before: what the form is to stand before, ``person`` or ``noun``; empty where it stands alone.
+        """
+        form = entry.forms[self.column(target)]
+        if form and target != NEUTRAL:
+            return form
+        fitting = {"person": (entry.before_person, entry.before_noun), "noun": (entry.before_noun,)}.get(before, ())
+        return next((one for one in fitting if one is not None), entry.forms[0])
+
+    def listed(self, sense: Sense) -> str:
+        """The form that a sense is of, as listed; empty for a name of the list."""
+        return sense.entry.forms[self.column(sense.attribute)] if sense.entry is not None else ""
+
+    def name(self, found: str, sense: Sense, target: str, taken: set[str]) -> str:
+        """A first name of the target: the row's own, else one like it in race and gender, none of ``taken``."""
+        if sense.entry is not None and (form := self.form(sense.entry, target)).casefold() not in taken:
+            return form
+        known = self.names.get(found.casefold(), Name(found, sense.attribute, "", "", ""))
+        pool = self._pool_of(target, known)
+        if not pool:
+            return found
+        digest = hashlib.sha256(f"{self.seed}:{target}:{known.name}".encode()).digest()
+        start = int.from_bytes(digest[:4], "big")
+        rotated = (pool[(start + step) % len(pool)] for step in range(len(pool)))
+        return next((name for name in rotated if name.casefold() not in taken), pool[start % len(pool)])
+
+    def _pool_of(self, target: str, known: Name) -> list[str]:
+        if (target, known.race, known.gender) not in self._pools:
+            self._pools[target, known.race, known.gender] = self._pool(target, known)
+        return self._pools[target, known.race, known.gender]
+
+    def _pool(self, target: str, known: Name) -> list[str]:
+        """Names that may stand for ``known``: of the target, and equal to it on the other axis where that is known."""
+        if self.lexicon.axis == "gender":
+            if target == NEUTRAL:
+                return sorted({entry.forms[0] for entry in self.lexicon.entries if entry.pos == "name"})
+            fitting = [name for name in self.names.values() if name.gender == target and not name.other_sense]
+            return _frequent([name for name in fitting if known.race and name.race == known.race] or fitting)
+        fitting = [name for name in self.names.values() if name.race == target and not name.other_sense]
+        return _frequent([name for name in fitting if name.gender == known.gender] or fitting)
+
+
+def _frequent(names: list[Name]) -> list[str]:
+    """The hundred most frequent: the list is in that order."""
+    return [name.name for name in names[:100]]

@@ -1,0 +1,1 @@
+"""Rewriting that keeps labels."""

@@ -1,0 +1,244 @@
+"""Rewriting labelled texts so that their label stays: by a language model, checked by it in a session of its own.
+
+Source: Yang, Prenkaj and Kasneci 2025, "RAZOR: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting",
+section 3.3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol, runtime_checkable
+
+from fairlab.llm.client import LLM
+from fairlab.llm.exchange import Reply, Request, estimated_tokens
+from fairlab.protocols import Rewriter
+from fairlab.rewriting.by_llm.prompt import load_prompt
+from fairlab.text.fields import join_fields
+from fairlab.types import FairlabError, NotNegative, Row, Share
+
+REWRITING, CHECKING = "label-keeping rewrites", "label of rewrites"  # stages of the ledger
+CONTRASTS = {"SUPPORTS": "REFUTES", "entailment": "contradiction"}  # labels of pairs, and their contraries
+ROOM = 100  # tokens of a reply beyond twice the text's
+TEXT = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A text with its label.
+
+    Attributes:
+        text: the text that is rewritten; of a pair the second one.
+        label: label of the text, or of the pair.
+        context: the first text of a pair, which stays; empty where there is none.
+    """
+
+    text: str
+    label: str
+    context: str = ""
+
+
+def labelled_item(row: Row, label: str) -> Labelled:
+    """A row as a document: its last field is rewritten, those before stay.
+
+    Raises:
+        FairlabError: it has no such label.
+    """
+    if row.extra.get(label) in (None, ""):
+        raise FairlabError(
+            f"{row.place} has no '{label}'; it has: {', '.join(row.extra) or 'no other field'}; give "
+            "augmentation.label=NAME, or a label to every row"
+        )
+    return Labelled(row.fields[-1], str(row.extra[label]), join_fields(row.fields[:-1]))
+
+
+@runtime_checkable
+class LabelledRewriter(Rewriter, Protocol):
+    """What RAZOR asks of a rewriter.
+
+    Attributes:
+        provenance: columns that tell how a row was made.
+    """
+
+    provenance: dict[str, Any]
+
+    def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
+        """At most ``count`` other texts for every item, best guess first; none where it has none to offer."""
+        ...
+
+
+class LabelCheck(Protocol):
+    """What RAZOR asks of a check of rewrites.
+
+    Attributes:
+        name: name of the check in the record.
+    """
+
+    name: str
+
+    def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
+        """For every item and the text made of it, a few words on why the label may be lost; None where it is kept."""
+        ...
+
+
+class LLMLabelled:
+    """Rewrites drawn from a language model, one request each; equal requests are answered from its ledger.
+
+    A reply that is no text in the form asked for is no rewrite.
+
+    Args:
+        llm: language model to ask, G_alpha, with its ledger; required.
+        prompt: name of a prompt that comes with fairlab, or the path of a file of one's own.
+        temperature: sampling temperature.
+        top_p: share of the probability that sampling draws from.
+        seed: seed of the first draw of each text; the next draw has the next seed.
+
+    Raises:
+        FairlabError: there is no language model.
+    """
+
+    def __init__(
+        self,
+        llm: LLM | None,
+        *,
+        prompt: str = "label_rewrite",
+        temperature: NotNegative = 0.7,
+        top_p: Share = 0.9,
+        seed: int = 0,
+    ) -> None:
+        if llm is None:
+            raise FairlabError("rewriter=llm_labelled asks a language model; add llm=local or another, see --help")
+        self.llm = llm
+        self.prompt = load_prompt(prompt)
+        self.temperature, self.top_p, self.seed = temperature, top_p, seed
+        self.provenance = {"rewriter": f"llm {llm.name}", "prompt_sha256": self.prompt.sha256}
+
+    def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
+        """See :class:`LabelledRewriter`.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+        """
+        requests = [self._request(item, self.seed + draw) for item in items for draw in range(count)]
+        replies = iter(self.llm.ask(requests, stage=REWRITING))
+        said = [[reply.value["text"].strip() for reply in islice(replies, count) if reply.ok] for _ in items]
+        return [list(dict.fromkeys(filter(None, texts))) for texts in said]
+
+    def _request(self, item: Labelled, seed: int) -> Request:
+        return Request(
+            _messages(self.prompt.task, {"text": item.text, "label": item.label}, item.context),
+            schema=TEXT,
+            max_tokens=2 * estimated_tokens(item.text) + ROOM,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            seed=seed,
+        )
+
+
+class LLMLabelCheck:
+    """A language model must give a rewrite the label it should have, not knowing which that is.
+
+    Every question is a session of its own, so that G_beta may be the model that made the rewrite.
+
+    Args:
+        llm: language model to ask, G_beta, with its ledger.
+        labels: labels that the model may choose from.
+        prompt: name of a prompt that comes with fairlab, or the path of a file of one's own.
+
+    Source: equation 13 and footnote 3.
+    """
+
+    name = "llm"
+
+    def __init__(self, llm: LLM, labels: Sequence[str], *, prompt: str = "label_of") -> None:
+        self.llm, self.labels = llm, list(labels)
+        self.prompt = load_prompt(prompt)
+        self.schema = {
+            "type": "object",
+            "properties": {"label": {"type": "string", "enum": self.labels}},
+            "required": ["label"],
+            "additionalProperties": False,
+        }
+
+    def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
+        """See :class:`LabelCheck`.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+        """
+        requests = [self._request(item, text) for item, text in zip(items, made, strict=True)]
+        replies = self.llm.ask(requests, stage=CHECKING)
+        return [_objection(reply, item.label) for item, reply in zip(items, replies, strict=True)]
+
+    def _request(self, item: Labelled, text: str) -> Request:
+        messages = _messages(self.prompt.task, {"text": text, "labels": self.labels}, item.context)
+        return Request(messages, schema=self.schema, max_tokens=ROOM)
+
+
+class LLMVerdictCheck(LLMLabelCheck):
+    """A language model must give a rewrite the label that it gives the original, whether that is right or not (ours).
+
+    A model that finds one label everywhere lets the other label's rewrites pass equation 13 only where it is mistaken;
+    here both labels are held to the same.
+    """
+
+    name = "verdict"
+
+    def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
+        """See :class:`LabelCheck`.
+
+        Raises:
+            FairlabError: see :meth:`fairlab.llm.client.LLM.ask`.
+        """
+        requests = [self._request(item, item.text) for item in items]
+        originals = self.llm.ask(requests, stage=CHECKING)
+        rewrites = self.llm.ask([self._request(*both) for both in zip(items, made, strict=True)], stage=CHECKING)
+        return [
+            _objection(new, old.value["label"]) if old.ok else _objection(old, "")
+            for old, new in zip(originals, rewrites, strict=True)
+        ]
+
+
+class AllOf:
+    """Every one of several checks must let a rewrite pass; the first that objects says why.
+
+    Args:
+        checks: the checks, cheap ones first: a rewrite that one objects to is not shown to those after it.
+    """
+
+    def __init__(self, checks: Sequence[LabelCheck]) -> None:
+        self.checks = checks
+        self.name = " and ".join(check.name for check in checks)
+
+    def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
+        """See :class:`LabelCheck`."""
+        found: list[str | None] = [None] * len(made)
+        for check in self.checks:
+            left = [place for place, fault in enumerate(found) if fault is None]
+            if not left:
+                break
+            for place, fault in zip(left, check.faults([items[k] for k in left], [made[k] for k in left]), strict=True):
+                found[place] = fault
+        return found
+
+
+def _objection(reply: Reply, label: str) -> str | None:
+    """Why a verdict is not this label; None where it is."""
+    if not reply.ok:
+        return f"no verdict ({reply.outcome})"
+    return None if reply.value["label"] == label else "another label"
+
+
+def _messages(task: str, content: dict[str, Any], context: str) -> tuple[dict[str, str], ...]:
+    shown = content | ({"context": context} if context else {})
+    return (
+        {"role": "system", "content": task.strip()},
+        {"role": "user", "content": json.dumps(shown, ensure_ascii=False)},
+    )

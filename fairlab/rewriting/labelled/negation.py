@@ -1,0 +1,238 @@
+"""Negations without a negating word: *did not book* as *refrained from booking*, *had no lift* as *lacked any lift*.
+
+Rules over spaCy's tags. What they say instead is often weaker or stronger (*hardly*, *far from*) and sometimes clumsy;
+it keeps which way a sentence points, not its exact sense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lemminflect import getInflection, getLemma
+
+from fairlab.rewriting.english.edits import Edit, apply_edits
+from fairlab.text.pipeline import parse
+
+DO = {"do": "VBP", "does": "VBZ", "did": "VBD"}
+DOES = {tag: word for word, tag in DO.items()}
+BE = frozenset("is are was were am be been being 's 're 'm ’s ’re ’m".split())
+HAVE = frozenset("has have had 've ’ve".split())
+SHORTENED = {"ca": "can", "wo": "will", "sha": "shall"}
+SINGLE = {
+    "nobody": ("hardly anyone",),
+    "nothing": ("precious little", "hardly anything"),
+    "none": ("hardly any",),
+    "nowhere": ("hardly anywhere",),
+}
+FINITE = frozenset({"VBD", "VBZ", "VBP"})
+LEFT = frozenset("only just to because".split())  # *not only*, *not to mention*: no negation of the sentence
+PARTICLES = frozenset({"up", "out", "off", "in", "down", "over", "away", "back"})
+
+
+class Affirming:
+    """Says negated sentences without their negations, and other sentences with one.
+
+    Args:
+        complements: verbs, as base forms, and what their negation is in one verb.
+        negations: verbs and those whose negation says them.
+        opposites: what is said after a form of *be*, and what is said where that is not so.
+    """
+
+    def __init__(
+        self, complements: Mapping[str, str], negations: Mapping[str, str], opposites: Mapping[str, str]
+    ) -> None:
+        self.complements, self.negations = complements, negations
+        self.opposites = dict(opposites) | {new: old for old, new in opposites.items()}
+
+    def __call__(self, texts: Sequence[str], variants: int) -> list[list[str]]:
+        """For every text at most so many texts without those of its negations that a rule knows; none without such."""
+        return [
+            list(dict.fromkeys(self._said(text, list(self._sites(doc)), variants)))
+            for text, doc in zip(texts, parse(texts), strict=True)
+        ]
+
+    def negating(self, texts: Sequence[str]) -> list[list[str]]:
+        """For every text those that say one of its verbs or predicates by the negation of its opposite.
+
+        *She forgot it* becomes *she did not remember it*, and *it was closed* becomes *it was not open*.
+        """
+        found = []
+        for text, doc in zip(texts, parse(texts), strict=True):
+            edits = [edit for token in doc if (edit := self._negated(doc, token)) is not None]
+            found.append([apply_edits(text, [edit]) for edit in edits])
+        return found
+
+    def _negated(self, doc: Any, token: Any) -> Edit | None:
+        after = doc[token.i + 1].lower_ if token.i + 1 < len(doc) else ""
+        if token.lower_ in BE:
+            last, opposite = self._opposite(doc, token.i + 1)
+            return None if last is None else Edit(token.idx, last.idx + len(last), f"{token.text} not {opposite}")
+        if token.tag_ in FINITE and not _helped(doc, token) and after not in PARTICLES:
+            verb = self.negations.get(_lemma(token))
+            if verb is not None:
+                return _edit(token, token, f"{DOES[token.tag_]} not {verb}")
+        return None
+
+    def _opposite(self, doc: Any, start: int) -> tuple[Any, str]:
+        """What is said from a token on, as its last token and its opposite; None where the list has none."""
+        for words in (2, 1):
+            said = [token.lower_ for token in doc[start : start + words]]
+            if len(said) == words and (opposite := self.opposites.get(" ".join(said))):
+                return doc[start + words - 1], opposite
+        return None, ""
+
+    def _said(self, text: str, sites: Sequence[list[Edit]], variants: int) -> Iterator[str]:
+        for k in range(variants if sites else 0):
+            yield apply_edits(text, [site[k % len(site)] for site in sites])
+
+    def _sites(self, doc: Any) -> Iterator[list[Edit]]:
+        """What each negation may become, as edits of which one is taken."""
+        for token in doc:
+            word = token.lower_.replace("’", "'")
+            if word in ("not", "n't"):
+                found = self._not(doc, token)
+            elif word == "never":
+                found = self._never(doc, token)
+            elif word == "no":
+                found = self._no(doc, token)
+            elif token.lower_ in SINGLE:
+                found = [_edit(token, token, new) for new in SINGLE[token.lower_]]
+            elif token.lemma_ == "fail" or token.lower_ in ("fail", "fails", "failed", "failing"):
+                found = self._fail(doc, token)
+            else:
+                continue
+            if found:
+                yield found
+
+    def _not(self, doc: Any, token: Any) -> list[Edit]:
+        if token.i == 0 or token.i + 1 == len(doc) or doc[token.i + 1].lower_ in LEFT:
+            return []
+        before, after = doc[token.i - 1], doc[token.i + 1]
+        helper = before.lower_.replace("’", "'")
+        if helper in DO:
+            return self._do(doc, before, token)
+        if helper in BE:
+            last, opposite = self._opposite(doc, token.i + 1)
+            if last is not None:
+                return [_edit(token, last, f" {opposite}", glued=True)]
+            being = "far from" if after.tag_ in ("JJ", "VBG") else "far from being"
+            return [_edit(token, token, f" {new}", glued=True) for new in ("anything but", being, "hardly")]
+        if helper in HAVE and (verb := _verb(doc, token.i + 1, ("VBN", "VBD"))) is not None:
+            yet = _edit(token, verb, f" yet to {_lemma(verb)}", glued=True)
+            return [yet, _edit(token, token, " hardly", glued=True)]
+        if before.tag_ == "MD" and (verb := _verb(doc, token.i + 1, ("VB",))) is not None:
+            modal = SHORTENED.get(helper, before.text)
+            found = [_edit(before, token, f"{modal} hardly")]
+            if modal.casefold() not in ("can", "could"):  # who can leave off can do it
+                stop = f"{modal} stop short of {_inflected(_lemma(verb), 'VBG')}"
+                found.append(_edit(before, verb, stop))
+            return found
+        return []
+
+    def _do(self, doc: Any, helper: Any, token: Any) -> list[Edit]:
+        """*did not book* becomes a finite verb in the helper's tense."""
+        verb = _verb(doc, token.i + 1, ("VB", "VBP"))
+        if verb is None:
+            return []
+        base, tag = _lemma(verb), DO[helper.lower_]
+        following = doc[verb.i + 1].lower_ if verb.i + 1 < len(doc) else ""
+        gerund = _inflected(base, "VBG")
+        if helper.i == 0 or doc[helper.i - 1].text in ".!?;:":  # an imperative
+            return [_edit(helper, verb, new) for new in (f"avoid {gerund}", f"refrain from {gerund}")]
+        hardly = f"hardly {_inflected(base, tag)}"
+        if base == "have" and following == "to":
+            return [_edit(helper, verb, hardly)]
+        new = [f"{_inflected('refrain', tag)} from {gerund}", f"{_inflected('stop', tag)} short of {gerund}", hardly]
+        with_particle = f"{base} {following}"
+        if with_particle in self.complements:
+            return [_edit(helper, doc[verb.i + 1], _finite(self.complements[with_particle], tag))]
+        if (one := self.complements.get(base) or self.negations.get(base)) and following not in PARTICLES:
+            new = [_finite(one, tag)]
+        return [_edit(helper, verb, one) for one in new]
+
+    def _never(self, doc: Any, token: Any) -> list[Edit]:
+        ever = _edit(token, token, "hardly ever")
+        before = doc[token.i - 1].lower_ if token.i else ""
+        if before in HAVE and (verb := _verb(doc, token.i + 1, ("VBN", "VBD"))) is not None:
+            return [_edit(token, verb, f"yet to {_lemma(verb)}"), ever]
+        verb = _verb(doc, token.i + 1, tuple(FINITE))
+        if verb is None or before in BE:
+            return [ever]
+        gerund, tag = _inflected(_lemma(verb), "VBG"), verb.tag_
+        ways = [f"always {_inflected('refrain', tag)} from {gerund}"]
+        ways += [f"always {_inflected('stop', tag)} short of {gerund}"]
+        return [
+            *(_edit(token, verb, way) for way in ways),
+            ever,
+        ]
+
+    def _no(self, doc: Any, token: Any) -> list[Edit]:
+        after = doc[token.i + 1] if token.i + 1 < len(doc) else None
+        if after is None or after.is_punct or after.lower_ in ("doubt", "matter", "less"):
+            return []
+        if after.lower_ == "one":
+            return [_edit(token, after, "hardly anyone")]
+        if after.lower_ in ("longer", "more"):
+            return [_edit(token, after, "hardly still")] if after.lower_ == "longer" else []
+        before = doc[token.i - 1] if token.i else None
+        if before is not None and before.lower_ == "with":
+            return [_edit(before, token, "without any")]
+        if before is not None and before.lower_ in ("has", "have", "had") and before.tag_ in FINITE:
+            return [_edit(before, token, f"{_inflected('lack', before.tag_)} any"), _edit(token, token, "hardly any")]
+        return [_edit(token, token, "hardly any")]
+
+    def _fail(self, doc: Any, token: Any) -> list[Edit]:
+        """*failed to catch* becomes *missed*, *failed to open* becomes *stopped short of opening*."""
+        if token.i + 2 >= len(doc) or doc[token.i + 1].lower_ != "to" or doc[token.i + 2].tag_ != "VB":
+            return []
+        verb = doc[token.i + 2]
+        base = _lemma(verb)
+        tag = {"fails": "VBZ", "failed": "VBD", "failing": "VBG"}.get(token.lower_, "VB")
+        if base in self.complements:
+            return [_edit(token, verb, _finite(self.complements[base], tag))]
+        gerund = _inflected(base, "VBG")
+        ways = [f"{_inflected('stop', tag)} short of {gerund}", f"{_inflected('refrain', tag)} from {gerund}"]
+        return [_edit(token, verb, way) for way in ways]
+
+
+def _helped(doc: Any, verb: Any) -> bool:
+    """Whether a helper or a negation belongs to a verb, as far as the three words before it tell."""
+    before = {token.lower_ for token in doc[max(0, verb.i - 3) : verb.i]}
+    return bool(before & (BE | HAVE | DO.keys() | {"not", "n't", "never", "to"}))
+
+
+def _verb(doc: Any, start: int, tags: Sequence[str]) -> Any:
+    """The verb that follows, adverbs between; None where something else does."""
+    for token in doc[start : start + 3]:
+        if token.tag_ in tags and token.is_alpha:
+            return token
+        if token.tag_ != "RB":
+            return None
+    return None
+
+
+def _edit(first: Any, last: Any, new: str, *, glued: bool = False) -> Edit:
+    """An edit from one token to another; ``glued`` to a word that *n't* ends, else without the blank that begins it."""
+    blank = glued and first.i > 0 and not first.nbor(-1).whitespace_
+    return Edit(first.idx, last.idx + len(last.text), new if blank else new.lstrip())
+
+
+def _lemma(verb: Any) -> str:
+    lemmas = getLemma(verb.lower_, upos="VERB")
+    return str(lemmas[0]) if lemmas else verb.lower_
+
+
+def _finite(phrase: str, tag: str) -> str:
+    """A verb with what belongs to it, the verb inflected."""
+    head, _, rest = phrase.partition(" ")
+    return f"{_inflected(head, tag)} {rest}".rstrip()
+
+
+def _inflected(base: str, tag: str) -> str:
+    if base == "be" and tag in ("VBZ", "VBP", "VBD"):
+        return {"VBZ": "is", "VBP": "are", "VBD": "was"}[tag]
+    if tag in ("VB", "VBP"):
+        return base
+    forms = getInflection(base, tag=tag)
+    return str(forms[0]) if forms else base

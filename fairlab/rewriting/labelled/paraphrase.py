@@ -1,0 +1,233 @@
+"""Offline rewrites of labelled texts: negations said without one, openers, and synonyms that a masked LM finds fitting.
+
+They stand in for the language model of RAZOR where there is none; what they can say is in ``paraphrases.yaml``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.masked_lm import MaskedLM
+from fairlab.files import sha256
+from fairlab.rewriting.english.edits import Edit, apply_edits
+from fairlab.rewriting.labelled.label_keeping import Labelled
+from fairlab.rewriting.labelled.negation import Affirming
+from fairlab.rewriting.labelled.same_facts import differing_facts
+from fairlab.text.difference import stretches
+from fairlab.text.surface_tokens import surface_tokens
+from fairlab.text.words import TermFinder, match_case
+
+LISTS = Path(__file__).with_name("paraphrases.yaml")
+WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+JOINT = re.compile(r"\s*;\s+|,\s+(?:and|but)\s+|[.!?]\s+(?=\S)")  # between statements that are joined
+LEAST = 2  # words of a statement
+FITTING = 400  # likeliest words at a place, among which a synonym must be
+VARIANTS = 3  # of a text without its negations
+# Words that begin a sentence with a capital only because they do.
+SMALL = frozenset(
+    "the a an this that these those it its he she they we i you his her their our my your there here in on at by for "
+    "of with from as when while if after before since because although though some all most many each every both one "
+    "no not hardly nobody nothing never none to avoid refrain don".split()
+)
+FUNCTION = frozenset(
+    "a an the and or but of to in on at by for with from as is are was were be been being am do does did has have had "
+    "will would can could shall should may might must it its this that these those there here any some all so than "
+    "then too also ever always still just i you he she we they me him her us them my your his our their who which what "
+    "s re m ve d ll t one being ca wo sha".split()
+)
+
+
+class Paraphrase:
+    """Offline rewriter of labelled texts; the label and the context play no part.
+
+    A text with negations is said without them where a rule of :mod:`fairlab.rewriting.labelled.negation` knows how;
+    others stay as they are at first. Then words become synonyms of the list, those that the masked LM finds likeliest
+    there, and every second rewrite gets an opener (*In fact, ...*). Rewrites never depend on the label.
+
+    Args:
+        language_model: a masked LM; None leaves words as they are.
+        omit: whether to offer also, and first, a text of several statements without one of them. It says less than the
+            original, so only a check that reads labels can take it: ``llm`` or a classifier.
+        negate: whether the last half of the offers of a text without negations say one of its words by the negation of
+            its opposite (*closed*: *not open*), where the list knows one; for a score that knows words, since another
+            one takes them blindly.
+        seed: seed that decides, with the text, on openers and on the words that are exchanged.
+
+    Raises:
+        CannotScore: the backbone is no masked LM.
+    """
+
+    def __init__(
+        self, *, language_model: Backbone | None = None, omit: bool = False, negate: bool = False, seed: int = 0
+    ) -> None:
+        self.omit, self.negate = omit, negate
+        self.affirming = Affirming(lists()["complements"], lists()["negations"], lists()["opposites"])
+        self.model = None if language_model is None else MaskedLM(language_model)
+        self.seed = seed
+        self.provenance: dict[str, Any] = {
+            "rewriter": "offline: rules and contextual substitution" if self.model else "offline: rules",
+            "paraphrases_sha256": sha256(LISTS),
+            "seed": seed,
+        }
+
+    def rewrites(self, items: Sequence[Labelled], count: int) -> list[list[str]]:
+        """See :class:`fairlab.rewriting.labelled.label_keeping.LabelledRewriter`."""
+        texts = [item.text for item in items]
+        affirmed = self.affirming(texts, min(count, VARIANTS))
+        negated = self.affirming.negating(texts) if self.negate else [[] for _ in texts]
+        asked: list[tuple[int, str]] = []
+        for number, (text, said) in enumerate(zip(texts, affirmed, strict=True)):
+            bases = said or [text]
+            turned = [] if said else negated[number][: count // 2]
+            asked += [(number, self._opened(bases[k % len(bases)], k)) for k in range(count - len(turned))]
+            asked += [(number, one) for one in turned]
+        made = [omissions(text)[:count] if self.omit else [] for text in texts]
+        for (number, _), text in zip(asked, self._substituted([text for _, text in asked]), strict=True):
+            if text != texts[number] and text not in made[number] and len(made[number]) < count:
+                made[number].append(text)
+        return made
+
+    def _opened(self, text: str, place: int) -> str:
+        """Every second rewrite behind an opener."""
+        if place % 2 == 0:
+            return text
+        opener = _rng(self.seed, text, place).choice(lists()["openers"])
+        first = re.match(r"\w+", text)
+        small = first is not None and first.group().casefold() in SMALL and first.group() != "I"
+        return f"{opener}, {text[0].lower() + text[1:] if small else text}"
+
+    def _substituted(self, texts: Sequence[str]) -> list[str]:
+        """One word of each text by its likeliest synonym, where there is one."""
+        if self.model is None:
+            return list(texts)
+        known, places = synonyms(), list[tuple[int, re.Match[str]]]()
+        for number, text in enumerate(texts):
+            found = [match for match in WORD.finditer(text) if match.group().casefold() in known]
+            if found:
+                places.append((number, _rng(self.seed, text, 0).choice(found)))
+        masked = [texts[k][: m.start()] + self.model.mask + texts[k][m.end() :] for k, m in places]
+        queries = list(dict.fromkeys(masked))
+        likely = dict(zip(queries, self.model.fillers(queries, top=FITTING), strict=True)) if queries else {}
+        made = list(texts)
+        for (number, match), query in zip(places, masked, strict=True):
+            old = match.group()
+            for new in likely[query][0] if likely[query] else []:
+                if new.casefold() in known[old.casefold()] and new.casefold() != old.casefold():
+                    made[number] = apply_edits(texts[number], [Edit(*match.span(), match_case(old, new.casefold()))])
+                    break
+        return made
+
+
+def omissions(text: str) -> list[str]:
+    """A text of several statements without each of them in turn; none of a text of one.
+
+    Example:
+        >>> omissions("It was cold, and we ran; it rained.")
+        ['We ran; it rained.', 'It was cold, and it rained.', 'It was cold, and we ran.']
+    """
+    joints = list(JOINT.finditer(text))
+    starts, ends = [0, *(joint.end() for joint in joints)], [*(joint.start() for joint in joints), len(text)]
+    if len(starts) < 2 or min(len(WORD.findall(text[a:b])) for a, b in zip(starts, ends, strict=True)) < LEAST:
+        return []
+    made = []
+    for place, start in enumerate(starts[:-1]):
+        before, after = text[:start], text[starts[place + 1] :]
+        begins = not before or before.rstrip()[-1] in ".!?"
+        made.append(before + (after[0].upper() + after[1:] if begins else after))
+    return [*made, text[: ends[-2]] + (text[-1] if text[-1] in ".!?" else "")]
+
+
+class LexicalEntailment:
+    """Whether a rewrite can be told, by its words alone, to say what its source says.
+
+    It objects where numbers or capitalised names differ, where the number of words that turn a sentence around
+    (``turning`` in ``paraphrases.yaml``) changes between odd and even, and where a content word comes or goes that is
+    no inflection, no synonym of the list, and no part of an opener or of what a rule says for a negation. It reads
+    neither label nor context: it accepts what seems to keep the meaning, and so the label. It does not see changes of
+    word order, of who does what, of tense or of scope, nor that *hardly* is weaker than *not*. It turns down most good
+    rewrites of a language model, whose words it does not know; those want the model's own check.
+    """
+
+    name = "lexical"
+
+    def __init__(self) -> None:
+        said = lists()
+        opposites = said["opposites"]
+        self.turning = TermFinder([*said["turning"], *opposites.values()])
+        self.idle = TermFinder(said["idle"])
+        phrases = [*said["openers"], *said["turning"], *said["complements"], *said["complements"].values()]
+        phrases += [*opposites, *opposites.values()]
+        phrases += ["precious little anything anyone anywhere something else neglect avoid stop"]
+        self.free = FUNCTION | {_lemma(token) for phrase in phrases for token in surface_tokens(phrase)}
+
+    def faults(self, items: Sequence[Labelled], made: Sequence[str]) -> list[str | None]:
+        """See :class:`fairlab.rewriting.labelled.label_keeping.LabelCheck`."""
+        return [self._fault(item.text, text) for item, text in zip(items, made, strict=True)]
+
+    def _fault(self, old: str, new: str) -> str | None:
+        if differing := differing_facts(old, new):
+            return differing
+        if (self._turns(old) - self._turns(new)) % 2:
+            return "turned around"
+        for before, after in stretches(surface_tokens(old), surface_tokens(new)):
+            if before != after and (word := self._loose(before, after)):
+                return f"'{word}' has no counterpart"
+        return None
+
+    def _turns(self, text: str) -> int:
+        idle = [(span.start, span.end) for span in self.idle.find(text)]
+        apart = text.replace("’", "'")
+        contracted = len(re.findall(r"n't\b", apart))
+        inside = [span for span in self.turning.find(text) if not any(a <= span.start < b for a, b in idle)]
+        return contracted + sum(span.term != "n't" for span in inside)
+
+    def _loose(self, before: Sequence[str], after: Sequence[str]) -> str:
+        """A content word on one side without a counterpart on the other."""
+        known = synonyms()
+        for some, others in ((before, after), (after, before)):
+            counterparts = {_lemma(token) for token in others}
+            counterparts |= {word for token in others for word in known.get(token, ())}
+            for token in some:
+                if _lemma(token) not in self.free | counterparts and token not in counterparts | self.free:
+                    return token
+        return ""
+
+
+@cache
+def lists() -> dict[str, Any]:
+    """What the rewriter may say."""
+    found: dict[str, Any] = yaml.safe_load(LISTS.read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def synonyms() -> Mapping[str, frozenset[str]]:
+    """Words of the list with those they may become."""
+    found: dict[str, set[str]] = {}
+    for words in lists()["synonyms"]:
+        for word in words:
+            found.setdefault(word, set()).update(other for other in words if other != word)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+@cache
+def _lemma(token: str) -> str:
+    from lemminflect import getLemma
+
+    for part in ("VERB", "NOUN"):
+        if lemmas := getLemma(token, upos=part, lemmatize_oov=False):
+            return str(lemmas[0])
+    return token
+
+
+def _rng(seed: int, text: str, place: int) -> random.Random:
+    return random.Random(hashlib.sha256(f"{seed}:{place}:{text}".encode()).digest())

@@ -1,0 +1,1 @@
+"""Longer and shorter versions of texts."""

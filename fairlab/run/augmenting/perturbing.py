@@ -1,0 +1,104 @@
+"""Perturbation: every choice of word and target is made before anything is rewritten.
+
+Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", algorithm 1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlab.files import gather, sha256, write_whole
+from fairlab.record import Note, Reading, Record
+from fairlab.run.augmenting.building import build_choosing, build_perturbation
+from fairlab.run.config.values import target_of
+from fairlab.types import Row
+
+if TYPE_CHECKING:  # imported where it is used: --help answers at once
+    from fairlab.data.stream.manifest import Manifest
+
+
+class Perturbing:
+    """The plan of perturbation; see :mod:`fairlab.plans`. Without a rewriter it ends with the choices."""
+
+    def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
+        self.values, self.read, self.record = values, read, record
+        self.builder = partial(build_perturbation, values)
+
+    def made_by(self) -> dict[str, Any]:
+        """The axes and the settings of the draw."""
+        return target_of(self.values["augmentation"]).made_by(self.values)
+
+    def prepare(self) -> tuple[Iterator[Any], partial[Any]] | None:
+        """The rows with their choices, and what builds the perturbation."""
+        from fairlab.data.stream.choices import with_choices
+
+        given = self.values["augmentation"]["choices"]
+        choices = self._choices() if given is None else Path(given)
+        return (with_choices(self.read(), choices), self.builder) if self.values["rewriter"] else None
+
+    def _choices(self) -> Path:
+        """The manifest of choices, made in the run's folder, in shards."""
+        from fairlab.data.stream.choices import CHOICES
+        from fairlab.data.stream.rows import row_progress
+        from fairlab.data.stream.shards import make_shards
+
+        record = self.record
+        folder = record.folder / "choices"
+        folder.mkdir(exist_ok=True)
+        weights = self._weights(folder / "weights.json")
+        made = make_shards(
+            row_progress(self.read()),
+            partial(build_choosing, self.values, weights),
+            folder,
+            **{name: self.values[name] for name in ("shard_rows", "num_proc", "engine")},
+        )
+        names, read = list[str](), 0
+        for summary in made:
+            read += summary["read"]
+            names += [summary["files"]["data"]["file"]] if "data" in summary["files"] else []
+        path = record.folder / CHOICES
+        gather(path, [folder / name for name in names])
+        with path.open("rb") as lines:
+            count = sum(1 for _ in lines)
+        record.provenance["choices"] = {"rows": count, "sha256": sha256(path), "weights": weights}
+        record.notes = [Note("augmentation", f"{count:,} choices of {read:,} rows")]
+        record.status = record.status if self.values["rewriter"] else "finished"
+        record.save()
+        return path
+
+    def _weights(self, file: Path) -> dict[str, float]:
+        """The axes' weights in the draw, from all texts; counted once."""
+        if not file.exists():
+            perturbation = build_choosing(self.values, {}).perturbation
+            weights = perturbation.weights(row.text for row in self.read() if isinstance(row, Row))
+            write_whole(file, json.dumps(weights) + "\n")
+        return json.loads(file.read_text(encoding="utf-8"))
+
+    def provenance(self) -> dict[str, Any]:
+        """Of the rewriter."""
+        return self.builder().rewriter.provenance
+
+    def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
+        """Shares of rows that changed; the sheet for a reader is written beside the data."""
+        from fairlab.reporting.audit import write_sheet
+
+        write_sheet(manifest, self.record.folder)
+        return shares(manifest, self.values["seed"]), []
+
+
+def shares(manifest: Manifest, seed: int) -> list[Reading]:
+    """Per cent of rows that really changed, in all and by axis: table 13 of Qian et al. 2022."""
+    from fairlab.metrics.significance import wilson_interval
+
+    readings = []
+    for axis in ("all", *manifest.made_by["axis"].split(", ")):
+        count = manifest.counts.get("perturbed" if axis == "all" else f"perturbed/{axis}", 0)
+        low, high = (100.0 * bound for bound in wilson_interval(count, manifest.read))
+        value = 100.0 * count / manifest.read
+        place = ("perturbation", axis, "perturbed")
+        readings.append(Reading(*place, value, "%", None, manifest.read, low, high, headline=axis == "all", seed=seed))
+    return readings

@@ -1,0 +1,98 @@
+"""Rows that are augmented each by itself, by a prompt whose examples are searched for first where that is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from fairlab.record import Note, Reading, Record
+from fairlab.run.augmenting.building import build_augmentation, build_llm, build_rewriter
+from fairlab.run.config.build import build
+from fairlab.run.config.values import target_of
+from fairlab.types import FairlabError, Row
+
+if TYPE_CHECKING:  # imported where it is used: --help answers at once
+    from fairlab.data.stream.manifest import Manifest
+
+
+class RowByRow:
+    """The plan of every augmentation but perturbation and RAZOR; see :mod:`fairlab.plans`."""
+
+    def __init__(self, values: dict[str, Any], read: Callable[[], Iterator[Any]], record: Record) -> None:
+        self.values, self.read, self.record = values, read, record
+        self.examples: list[dict[str, str]] | None = None
+
+    @property
+    def builder(self) -> partial[Any]:
+        """What builds the augmentation in a worker."""
+        return partial(build_augmentation, self.values, self.examples)
+
+    def made_by(self) -> dict[str, Any]:
+        """The augmentation's own identities, or its lexicons."""
+        return target_of(self.values["augmentation"]).made_by(self.values)
+
+    def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
+        """The rows as they are, and what builds the augmentation; a prompt is searched for first if that is asked."""
+        if self.values.get("search"):
+            self.examples = self._searched()
+        return self.read(), self.builder
+
+    def _searched(self) -> list[dict[str, str]]:
+        """The examples that prompt search finds, its rounds in the folder ``search``."""
+        from fairlab.augmentation.prompt_search import search_history
+
+        values, record = self.values, self.record
+        rewriter = build_rewriter(values, build_llm(values))
+        search = build(values["search"], rewriter=rewriter)
+        rows = (row for row in self.read() if isinstance(row, Row))
+        texts = list(islice((row.text for row in rows if search.wanted(row.text)), search.texts))
+        if not texts:
+            raise FairlabError(f"no row of {values['input']} holds a word of the axis '{rewriter.lexicon.axis}'")
+        rounds = search(texts, record.folder / "search")
+        record.history = search_history(rounds)
+        record.save()
+        last = rounds[-1]
+        return [*last["examples"], *([last["correction"]] if last["correction"] else [])]
+
+    def provenance(self) -> dict[str, Any]:
+        """Of the rewriter."""
+        return self.builder().rewriter.provenance
+
+    def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
+        """Polarity accuracy, and of an expansion by biasers how many entries came of one."""
+        from fairlab.augmentation.biasers import COPIES, WITH_BIASER, expansion_verdict
+
+        notes = []
+        if COPIES in manifest.counts or WITH_BIASER in manifest.counts:
+            notes = [Note("augmentation", expansion_verdict(manifest.read, len(manifest.made_by["attributes"]), made))]
+        return polarity(manifest, self.values["seed"]), notes
+
+
+def polarity(manifest: Manifest, seed: int) -> list[Reading]:
+    """Polarity accuracy of what the rewriter made, before any filter."""
+    from fairlab.metrics.significance import wilson_interval
+
+    judged = manifest.counts.get("judged", 0)
+    readings = []
+    for name in ("union", "neutral", *manifest.made_by["attributes"]) if judged else ():
+        right = manifest.counts.get(f"right/{name}", 0)
+        low, high = (100.0 * bound for bound in wilson_interval(right, judged))
+        quantity = "union_accuracy" if name == "union" else f"accuracy_{name}"
+        readings.append(
+            Reading(
+                "polarity",
+                "rewrites",
+                quantity,
+                100.0 * right / judged,
+                "%",
+                100.0,
+                judged,
+                low,
+                high,
+                headline=name == "union",
+                seed=seed,
+            )
+        )
+    return readings

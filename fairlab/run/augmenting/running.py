@@ -1,0 +1,244 @@
+"""Carrying an augmentation out: rows stream through it into shards, with a manifest, a data card and a report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+
+from fairlab import __version__
+from fairlab.files import gather, write_whole
+from fairlab.protocols import Plan, Planned
+from fairlab.record import Note, Record
+from fairlab.run.augmenting.building import build_llm, plan_of
+from fairlab.run.config.build import build
+from fairlab.run.config.values import target_of
+from fairlab.run.environment import environment
+from fairlab.run.folders import AUGMENTED, compared
+from fairlab.run.job import refuse_changed_inputs
+from fairlab.run.pushing import push, refuse_push
+from fairlab.types import FairlabError
+
+if TYPE_CHECKING:  # imported where they are used: --help answers at once
+    from fairlab.data.stream.features import Described
+    from fairlab.data.stream.manifest import Manifest
+
+
+def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
+    """Stream the input through the augmentation into the record's folder; what earlier runs finished there is kept.
+
+    Args:
+        values: the configuration of ``fairlab.augment``, as plain containers.
+        name: what the manifest calls the augmentation.
+        record: takes provenance, readings and notes; its status is ``finished`` at the end.
+
+    Raises:
+        FairlabError: a value is wrong, the input changed since an earlier run or cannot be read, there is nothing to
+            write, or the hub does not take it.
+    """
+    if values["limit"] is not None and values["limit"] < 1:
+        raise FairlabError(f"limit must be at least 1, or null for no limit, not {values['limit']}")
+
+    refuse_push(values.get("push"))
+
+    from fairlab.data.stream.features import description_of
+    from fairlab.data.stream.manifest import Manifest, dataset_facts, dataset_rows
+    from fairlab.data.stream.rows import fields_of, row_progress
+    from fairlab.data.stream.shards import make_shards
+    from fairlab.data.stream.subsample import WHOLE, subsample
+    from fairlab.reporting.augmentation import write_quality_report
+
+    source = dataset_facts(values["input"])
+    refuse_changed_inputs(record, {"input": source})
+    record.provenance |= environment() | {"input": source, "rewriter": values["rewriter"]}
+    record.save()
+    if values.get("biaser_set"):
+        asked = build(values["biaser_set"], llm=build_llm(values), seed=values["seed"])
+        values["axis"] = str(asked(values["axis"], record.folder))
+    values["field"] = fields_of(values["input"], values["field"])
+    about = description_of(values["input"])
+    read = partial(dataset_rows, values["input"], values["field"], every_split=True)
+    refuse_unreadable(read(), values["input"])
+    plan: Plan = plan_of(values)(values, read, record)
+    made_by = {"augmentation": name, **plan.made_by(), "field": values["field"], "seed": values["seed"]}
+    manifest = Manifest(__version__, source, made_by)
+    prepared = plan.prepare()
+    if prepared is None:
+        return
+    rows, builder = prepared
+    shards = make_shards(
+        row_progress(rows),
+        builder,
+        record.folder if values["limit"] is None else record.folder / WHOLE,
+        **{name: values[name] for name in ("shard_rows", "num_proc", "engine")},
+    )
+    for summary in shards:
+        manifest.add(summary)
+    made = manifest.made
+    if values["limit"] is not None:
+        subsample(manifest, record.folder, values["limit"], values["seed"])
+    gather_quarantine(manifest, record.folder)
+    gather_review(manifest, record.folder)
+    refuse_nothing(manifest, values["input"], record.folder)
+    if values["rewriter"]:
+        record.provenance["rewriter"] |= plan.provenance()
+    record.provenance |= spent(values)
+    record.provenance["rows"] = manifest.rows() | {f"rejected: {name}": n for name, n in manifest.reasons.items()}
+    record.readings, own = plan.report(manifest, made)
+    record.notes = [*own, *_row_notes(manifest)]
+    record.status = "finished"
+    write_quality_report(record, manifest)
+    finish(manifest, record.folder, about, values)
+
+
+def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[str, Any]) -> None:
+    """Write the data card and, last of all, the manifest; then push where that was asked.
+
+    Args:
+        manifest: of what was made; takes the types of its columns.
+        folder: of what was made.
+        about: what the input says of itself.
+        values: the configuration of ``fairlab.augment``, as plain containers.
+    """
+    from fairlab.data.stream.features import features_written
+    from fairlab.data.stream.manifest import NAME
+    from fairlab.reporting.data_card import data_card
+
+    files = [folder / name for name in manifest.files("data")]
+    features = features_written(files, about.features)
+    manifest.columns = features.to_dict()
+    card = data_card(manifest, features, values.get("license") or about.licence)
+    write_whole(folder / "README.md", card)
+    manifest.write(folder)
+    if values.get("push"):
+        print(f"pushed to {push(folder, [*files, folder / NAME], values['push'], 'dataset', card)}")
+
+
+def refuse_unplanned(values: Mapping[str, Any], name: str | None, known: list[str]) -> None:
+    """Raise unless an augmentation was chosen that ``fairlab.augment`` can carry out, with the rewriter it needs.
+
+    Args:
+        values: the configuration of ``fairlab.augment``, as plain containers.
+        name: the augmentation as it was chosen; None where none was.
+        known: the names that may be chosen.
+
+    Raises:
+        FairlabError: it is applied in training only, or has no rewriter.
+    """
+    if not values["augmentation"] or not issubclass(target_of(values["augmentation"]), Planned):
+        what = f"{name} is applied in training only" if values["augmentation"] else "no augmentation was chosen"
+        raise FairlabError(f"{what}; add +augmentation=NAME with: {', '.join(known)}")
+    if not values["rewriter"] and target_of(values["augmentation"]).needs_rewriter:
+        raise FairlabError(f"rewriter=none only chooses words, for perturbation; choose another one for {name}")
+
+
+def made_folder(values: dict[str, Any]) -> Path:
+    """The folder that holds what an augmentation makes of its input, whoever asks for it: made now, or taken over.
+
+    Its name is a hash of the input, of what is done with it, and of fairlab's version, so that runs that need the same
+    data share it; another process that makes it is waited for, and what it left unfinished is gone on with.
+
+    Args:
+        values: the configuration of ``fairlab.augment``, as plain containers.
+
+    Raises:
+        FairlabError: from the augmentation; finished shards stay.
+    """
+    from fairlab.data.stream.manifest import NAME, dataset_facts
+
+    target = target_of(values["augmentation"])
+    about = {
+        "input": dataset_facts(values["input"])["sha256"],
+        "made_by": target.made_by(values),
+        "values": compared(values),
+        "version": __version__,
+    }
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
+    folder = AUGMENTED / f"{target.name}-{digest[:16]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".lock"):
+        if (folder / NAME).is_file():
+            print(f"training data taken over from {folder}")
+            return folder
+        print(f"training data is made in {folder}")
+        record = Record(folder, config=values, command="")
+        if (folder / "record.json").is_file():
+            record = Record.load(folder)
+        augment_rows(dict(values), target.name, record)
+        record.save()
+        print("; ".join(note.text for note in record.notes))
+    return folder
+
+
+def gather_quarantine(manifest: Manifest, folder: Path) -> None:
+    """All rows that could not be read in one file, ``quarantine.jsonl``."""
+    path = folder / "quarantine.jsonl"
+    names = manifest.files("quarantine")
+    if not names:
+        path.unlink(missing_ok=True)
+        return
+    gather(path, [folder / name for name in names])
+
+
+def gather_review(manifest: Manifest, folder: Path) -> None:
+    """All versions that were flagged in one file for a person, ``review.jsonl``; none where nothing was."""
+    from fairlab.augmentation.identity import FLAGGED, review_lines
+
+    if FLAGGED not in manifest.reasons:
+        return
+    lines = []
+    for name in manifest.files("rejected"):
+        with (folder / name).open(encoding="utf-8") as rows:
+            for row in filter(lambda one: one["reason"] == FLAGGED, map(json.loads, rows)):
+                lines += [json.dumps(line, ensure_ascii=False) + "\n" for line in review_lines(row)]
+    write_whole(folder / "review.jsonl", "".join(lines))
+
+
+def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
+    """Raise where no row can be read, saying why of the first; rows are read as far as one that can be."""
+    from fairlab.data.stream.formats import BadRow
+
+    first, count = None, 0
+    for row in rows:
+        if not isinstance(row, BadRow):
+            return
+        first, count = first or row, count + 1
+    if first is None:
+        raise FairlabError(f"{source} holds no row; give texts")
+    raise FairlabError(
+        f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}; where the text "
+        "is in another field, give field=NAME"
+    )
+
+
+def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
+    """Raise when there is no row to write, saying why."""
+    if manifest.made:
+        return
+    what = ", ".join(f"{count} {name}" for name, count in manifest.rows().items() if count)
+    raise FairlabError(
+        f"{source} gives nothing to write: {what}; rejected-*.jsonl in {folder} says why rows were rejected"
+    )
+
+
+def _row_notes(manifest: Manifest) -> list[Note]:
+    """What became of the rows, in sentences for the terminal and the record."""
+    counts = manifest.rows()
+    read, written = counts.pop("read"), counts.pop("written")
+    texts = [f"{written:,} rows written of {read:,} read"]
+    texts += [f"{count:,} {name}" for name, count in counts.items() if count and name not in ("groups", "rejected")]
+    texts += [f"{count:,} rejected: {reason}" for reason, count in manifest.reasons.items()]
+    return [Note("augmentation", text) for text in texts]
+
+
+def spent(values: dict[str, Any]) -> dict[str, Any]:
+    """What the ledger's stages took in all, over runs; nothing without a language model."""
+    llm = build_llm(values)
+    if llm is None:
+        return {}
+    return {"ledger": {stage: vars(sums) for stage, sums in llm.ledger.stages().items()}}

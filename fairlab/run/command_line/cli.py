@@ -1,0 +1,218 @@
+"""Running an entry point so that bad input ends in one sentence; used by the entry points only."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from fairlab.record import without_secrets
+from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.launch.processes import started_by_torchrun, work_for_rank_0
+from fairlab.types import FairlabError, ReviewNeeded, missing_extra
+
+FULL_ERROR = "HYDRA_FULL_ERROR"
+NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, as a scheduler sends it before it takes the machine away; handled as Ctrl-C is."""
+
+
+_traceback_wanted = False  # what the environment says as an entry point starts
+
+
+def conf_dir() -> str:
+    """The configuration folder: the checkout's, or the copy inside an installed wheel."""
+    package = Path(__file__).resolve().parents[2]
+    return str(package / "conf" if (package / "conf").is_dir() else package.parent / "conf")
+
+
+def run(main: Callable[[], Any], config_name: str) -> None:
+    """Call a Hydra entry point; print errors meant for the user as one sentence and exit with 1.
+
+    Args:
+        main: the entry point, decorated by Hydra.
+        config_name: name of its root configuration, to name valid keys beside a misspelled one.
+
+    With ``HYDRA_FULL_ERROR=1`` in the environment every error keeps its traceback; a bug always does.
+    """
+    if started_by_torchrun() and int(os.environ["RANK"]):
+        try:
+            work_for_rank_0()
+        except FairlabError:  # which rank 0 says
+            sys.exit(1)
+        return
+    global _traceback_wanted
+    _traceback_wanted = os.environ.get(FULL_ERROR) == "1"
+    signal.signal(signal.SIGTERM, _terminated)
+    if hasattr(signal, "SIGUSR2"):  # by which Slurm warns where submitit asks it to
+        signal.signal(signal.SIGUSR2, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    if _traceback_wanted:
+        main()
+        return
+    os.environ[FULL_ERROR] = "1"  # so that Hydra hands errors on instead of printing them itself
+    try:
+        main()
+    except KeyboardInterrupt:
+        stop("interrupted", code=130)
+    except Exception as error:
+        sentence = explain(error, config_name)
+        if sentence is None:
+            raise
+        stop(sentence, exit_code(error))
+    finally:  # for whoever called from Python
+        os.environ.pop(FULL_ERROR, None)
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise Terminated
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Around the body of an entry point: end a single run here, before Hydra adds lines of its own.
+
+    In a sweep the error goes on to Hydra, which runs the other jobs first.
+    """
+    try:
+        with quiet_when_unread():
+            yield
+    except Exception as error:
+        sentence = explain(error)
+        if sentence is None or HydraConfig.get().mode != RunMode.RUN or _traceback_wanted:
+            raise
+        stop(sentence, exit_code(error))
+
+
+def stop(sentence: str, code: int = 1) -> NoReturn:
+    """Print one sentence and exit."""
+    print(f"fairlab: {without_secrets(sentence)}", file=sys.stderr)
+    sys.exit(code)
+
+
+def exit_code(error: BaseException) -> int:
+    """3 where a person has to fill something in, else 1."""
+    return 3 if isinstance(error, ReviewNeeded) else 1
+
+
+def explain(error: BaseException, config_name: str = "train", given: Sequence[str] | None = None) -> str | None:
+    """One sentence for an error that is the user's to mend; None for a bug.
+
+    Args:
+        error: the error, with what caused it.
+        config_name: name of the root configuration, to name valid keys beside a misspelled one.
+        given: the overrides; None takes those of the command line.
+    """
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
+        chain.append(cause)
+    for link in chain:
+        if isinstance(link, FairlabError):
+            return str(link)
+        if isinstance(link, OSError) and link.errno in NOT_ALLOWED:
+            return f"{link.filename}: {link.strerror}; choose another folder, or change who may write there"
+    text = " ".join(str(error).split())
+    missing = re.search(r"Could not (?:find|load) '([^']+)'", text)
+    if missing and missing[1] == "hydra/sweeper/optuna":
+        return str(missing_extra("optuna", "sweep=optuna"))
+    if missing and missing[1].partition("/")[0] in groups():
+        return _no_such_choice(missing[1])
+    given = sys.argv[1:] if given is None else given
+    if unknown := re.search(r"Could not override '([^']+)'", text):
+        return _no_such_key(unknown[1], config_name, given)
+    if "override_grammar" in text:  # in the address that Hydra's parser closes its errors with
+        return _unreadable(given, text)
+    if isinstance(error, HydraException | OmegaConfBaseException):
+        return text
+    return None
+
+
+def asks_for_plan(arguments: Sequence[str]) -> bool:
+    """Whether a command gives ``dry_run=true``; the last value counts, as everywhere."""
+    values = [one.partition("dry_run=")[2] for one in arguments if re.match(r"\+*dry_run=", one)]
+    return bool(values) and values[-1].casefold() in ("true", "1", "yes", "on")
+
+
+def choices(group: str) -> list[str]:
+    """Names a configuration group offers, such as ``minilm`` and ``paper/bert``."""
+    folder = Path(conf_dir()) / group
+    files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper lies what a scale changes of another choice
+    return sorted(str(path.relative_to(folder).with_suffix("")) for path in files)
+
+
+def groups() -> list[str]:
+    """Names of the configuration groups."""
+    return sorted(path.name for path in Path(conf_dir()).iterdir() if path.is_dir())
+
+
+def first_of_sweep(override: str) -> str:
+    """``key=1,2`` as ``key=1``; a list, a mapping or a text in quotes is one value."""
+    return override if set(override) & set("[{'\"") else override.split(",")[0]
+
+
+def _no_such_choice(path: str) -> str:
+    group, _, name = path.partition("/")
+    return f"{group}={name}: no such choice; there are: {', '.join(choices(group))}"
+
+
+def _overrides(given: Sequence[str]) -> list[str]:
+    return [argument for argument in given if "=" in argument and not argument.startswith("-")]
+
+
+def _unreadable(given: Sequence[str], otherwise: str) -> str:
+    """Name the override that is not in Hydra's grammar."""
+    parser = OverridesParser.create()
+    for override in _overrides(given):
+        try:
+            parser.parse_override(override)
+        except HydraException:
+            return (
+                f"Hydra cannot read {override}; close every bracket, and give text that holds =, a comma or a bracket "
+                "quotes of its own, such as \"overrides=['a.b=c']\""
+            )
+    return otherwise
+
+
+def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
+    """Name the valid keys beside a misspelled one, by composing the configuration without it."""
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    if key == "experiment":
+        return f"add the experiment with a plus: +experiment=NAME with: {', '.join(choices(key))}"
+    if key in groups():
+        if config_name != "train":
+            return f"fairlab.{config_name} takes no {key}; run it with --help to see what it takes"
+        return f"{key} has no such place here; it is chosen as {key}=NAME with: {', '.join(choices(key))}"
+    others = [argument for argument in _overrides(given) if argument.lstrip("+~").split("=")[0] != key]
+    parent, _, last = key.rpartition(".")
+    GlobalHydra.instance().clear()
+    try:
+        with warnings.catch_warnings(), initialize_config_dir(conf_dir(), version_base="1.3"):
+            warnings.simplefilter("ignore")
+            config = compose(config_name, overrides=[first_of_sweep(other) for other in others])
+    except (HydraException, OmegaConfBaseException):
+        return f"there is no key '{key}'; run with --cfg job to see what there is"
+    if isinstance(OmegaConf.select(config, key), DictConfig):
+        return f"{key} has no such key; one that is to be added takes a plus, +{key}.NAME=VALUE"
+    node = OmegaConf.select(config, parent) if parent else config
+    if not isinstance(node, DictConfig):
+        return f"there is no key '{key}'; run with --cfg job to see what there is"
+    valid = sorted(str(name) for name in node)
+    where = f"in '{parent}'" if parent else "at the top level"
+    return f"there is no key '{last}' {where}; there are: {', '.join(valid)}"

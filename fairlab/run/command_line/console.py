@@ -1,0 +1,78 @@
+"""The console script: ``fairlab NAME ...`` is ``python -m fairlab.NAME ...``, and some words are its own."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from fairlab import __version__
+from fairlab.run.command_line.docstrings import first_sentence
+from fairlab.run.command_line.pipes import quiet_when_unread
+
+PACKAGE = Path(__file__).parents[2]
+OWN = {
+    "drift": "what moved between two files of scores",
+    "fetch": "bring models into the cache: their weights by pip, or from the hub",
+    "ls": "what there is to choose from, and which runs there are",
+    "version": "the version of fairlab",
+}
+
+
+@quiet_when_unread()
+def main() -> None:
+    """Run what the first word of the command line names."""
+    given = sys.argv[1:]
+    name = given[0] if given else "--help"
+    if name in ("-h", "--help"):
+        print(usage())
+    elif name in ("version", "--version"):
+        print(__version__)
+    elif name == "ls":
+        from fairlab.run.command_line.listing import command
+
+        command(given[1:])
+    elif name == "fetch":
+        from fairlab.run.fetching import command
+
+        command(given[1:])
+    elif name == "drift":
+        from fairlab.run.drifting import command
+
+        command(given[1:])
+    elif name == "complete":  # for the shell, see fairlab/run/completion.py
+        import_module("fairlab.run.completion").command([*entry_points(), *OWN])
+    elif name in entry_points():
+        sys.argv = [f"fairlab.{name}", *given[1:]]
+        import_module(f"fairlab.{name}").command()
+    else:
+        there = ", ".join([*entry_points(), *OWN])
+        print(f"fairlab: there is no command '{name}'; there are: {there}", file=sys.stderr)
+        sys.exit(1)
+
+
+def entry_points() -> dict[str, str]:
+    """What each module that defines ``command`` does, in its own words, by its name."""
+    found = {}
+    for path in sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*/__init__.py")]):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if any(isinstance(node, ast.FunctionDef) and node.name == "command" for node in tree.body):
+            found[path.parent.name if path.stem == "__init__" else path.stem] = first_sentence(
+                ast.get_docstring(tree)
+            ).partition(": ")[2]
+    return found
+
+
+def usage() -> str:
+    """Every command with one line."""
+    rows = entry_points() | OWN
+    lines = [f"  {name:<10} {what}" for name, what in rows.items()]
+    examples = [
+        "  fairlab evaluate model=minilm benchmark=[seat,stsb]",
+        "  fairlab train +experiment=ccd_bert",
+        "  fairlab ls benchmarks",
+    ]
+    return "\n".join(
+        ["fairlab COMMAND ...", "", *lines, "", "Examples", *examples, "", "fairlab COMMAND --help says more."]
+    )

@@ -1,0 +1,108 @@
+"""``fairlab ls``: what there is to choose from with a line each, and the runs below a folder."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fairlab.lexicons import FOLDER, lexicon_axes
+from fairlab.run.command_line import cli
+from fairlab.run.command_line.docstrings import first_sentence
+from fairlab.types import FairlabError
+
+PACKAGE = Path(__file__).parents[2]
+LONGEST = 110  # characters of a line's words
+
+
+def command(arguments: Sequence[str]) -> None:
+    """Print what is asked for; bad input ends in one sentence."""
+    try:
+        print("\n".join(listed(arguments)))
+    except FairlabError as error:
+        cli.stop(str(error))
+
+
+def listed(arguments: Sequence[str]) -> list[str]:
+    """The lines of ``fairlab ls KIND``, or the kinds there are.
+
+    Args:
+        arguments: the kind, such as ``benchmarks``; for ``runs`` also a folder.
+
+    Raises:
+        FairlabError: there is no such kind, or no run in the folder.
+    """
+    kind, *rest = arguments or [""]
+    if kind == "runs":
+        return runs_below(Path(rest[0] if rest else "outputs"))
+    if kind == "axes":
+        return lines_of({axis: comment(FOLDER / f"{axis}.yaml") for axis in lexicon_axes()})
+    kinds = {plural(group): group for group in cli.groups()}
+    if not kind:
+        return [*sorted([*kinds, "axes", "runs"])]
+    group = kinds.get(kind, kind)
+    if group not in kinds.values():
+        raise FairlabError(
+            f"there is nothing to list as '{kind}'; there are: {', '.join(sorted([*kinds, 'axes', 'runs']))}"
+        )
+    folder = Path(cli.conf_dir()) / group
+    return lines_of({name: told(folder / f"{name}.yaml") for name in cli.choices(group)})
+
+
+def plural(group: str) -> str:
+    """The name of several choices of a group: ``benchmarks``; some have none of their own."""
+    return group if group in ("data", "debiasing", "training", "debug") else f"{group}s".replace("chs", "ches")
+
+
+def lines_of(found: Mapping[str, str]) -> list[str]:
+    """Names with their words beside one another."""
+    width = max(map(len, found))
+    return [
+        f"{name:<{width}}  {what if len(what) <= LONGEST else what[:LONGEST].rsplit(' ', 1)[0] + ' ...'}".rstrip()
+        for name, what in found.items()
+    ]
+
+
+def told(file: Path) -> str:
+    """What a choice is: the comment its file begins with, else what the class it names says, or the choice it is."""
+    text = file.read_text(encoding="utf-8")
+    if (named := re.search(r"_target_: ([\w.]+)", text)) and not comment(file):
+        return sentence_of(named[1])
+    if (same := re.search(r"^  - /([\w/]+)@_here_", text, re.MULTILINE)) and not comment(file):
+        return told(Path(cli.conf_dir()) / f"{same[1]}.yaml")
+    return comment(file)
+
+
+def comment(file: Path) -> str:
+    """The first sentence of the comment that a file begins with."""
+    lines = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.removeprefix("#").strip())
+    return first_sentence(" ".join(line for line in lines if not line.startswith("@package")))
+
+
+def sentence_of(name: str) -> str:
+    """The first sentence of the docstring of a class or function of fairlab, which is not imported for it."""
+    module, _, target = name.rpartition(".")
+    file = PACKAGE.parent / Path(*module.split(".")).with_suffix(".py")
+    if not file.is_file():
+        return ""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == target:
+            return first_sentence(ast.get_docstring(node))
+    return ""
+
+
+def runs_below(folder: Path) -> list[str]:
+    """A line for each run: its folder, how it ended, and its first headline reading."""
+    from fairlab.reporting.tables.grouping import records_below
+
+    found = {}
+    for record in records_below(folder):
+        reading = next((one for one in reversed(record.readings) if one.headline), None)
+        shown = f"  {reading.key} {reading.value:.4g} [{reading.low:.4g}, {reading.high:.4g}]" if reading else ""
+        found[str(record.folder)] = f"{record.status}{shown}"
+    return lines_of(found)

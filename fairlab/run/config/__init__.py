@@ -1,0 +1,1 @@
+"""Configuration: composing, checking and building."""

@@ -1,0 +1,48 @@
+"""What the name of a model stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import hydra
+from omegaconf import DictConfig, OmegaConf
+
+from fairlab.backbones.loading import PUBLISHED, find_weights, is_published
+from fairlab.record import Record
+from fairlab.run.command_line import cli
+from fairlab.types import FairlabError
+
+SETTINGS = ("pooling", "normalize", "max_length", "dtype")
+LOAD = "fairlab.backbones.loading.load_backbone"
+FALLBACK = {"pooling": "mean", "normalize": False, "max_length": 128}
+AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
+
+
+def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
+    """The backbone configuration of a model: a named one, that of the run that trained it, or the model's own.
+
+    Args:
+        model: a backbone's name, the folder of a run or of a model, or a name of the hub.
+        settings: some of ``SETTINGS``, to be used instead of the model's own.
+
+    Raises:
+        FairlabError: the run has no model yet.
+    """
+    node: Any
+    if model in cli.choices("backbone"):
+        node = hydra.compose(overrides=[f"+backbone={model}"]).backbone
+    elif (Path(model) / "record.json").is_file():
+        trained = Path(model) / "model"
+        if not trained.is_dir():
+            raise FairlabError(f"the run in {model} has exported no model; let it finish with ckpt={model}")
+        record = Record.load(Path(model))
+        recorded = record.config["backbone"]
+        own = {name: recorded[name] for name in SETTINGS if name in recorded}
+        entries = record.provenance.get("data", {}).get("train_entries")
+        node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
+    else:
+        published = is_published(find_weights(model)) and settings.get("pooling", PUBLISHED) == PUBLISHED
+        node = {"_target_": LOAD, "name": model} | (AS_PUBLISHED if published else FALLBACK)
+    return OmegaConf.create({**node, **settings})

@@ -1,0 +1,81 @@
+"""Configurations composed from Python, by the same files and rules as at the command line."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from fairlab.run import folders as folders  # registers the resolvers that configurations name
+from fairlab.run.command_line import cli
+from fairlab.run.config.backbone_nodes import backbone_node
+from fairlab.types import FairlabError
+
+
+@contextmanager
+def composing() -> Iterator[None]:
+    """Inside, Hydra can compose: as an entry point has set it up, or for the time being."""
+    if GlobalHydra.instance().is_initialized():
+        yield
+        return
+    with initialize_config_dir(cli.conf_dir(), version_base="1.3"):
+        yield
+
+
+def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) -> DictConfig:
+    """The configuration of an entry point.
+
+    Args:
+        entry: name of the entry point, such as ``evaluate``.
+        choices: overrides that choose from groups, as at the command line, such as ``method=ccd``.
+        settings: values by dotted key, such as ``{"method.beta": 0.5}``.
+
+    Raises:
+        FairlabError: there is no such choice or key; the message lists those there are.
+    """
+    overrides = [*choices, *(f"{key}={written(value)}" for key, value in settings.items())]
+    try:
+        with composing(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compose(entry, overrides=overrides)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise FairlabError(cli.explain(error, entry, overrides) or str(error)) from error
+
+
+def from_backbone(config: DictConfig, model: str) -> DictConfig:
+    """The configuration of a training that starts from a model: a backbone's name, a run, a folder or a hub name."""
+    with composing():
+        node = backbone_node(model, {})
+    with open_dict(config):
+        config.backbone = {"stands_for": None, **node}
+    return config
+
+
+def written(value: Any) -> str:
+    r"""A value as Hydra's overrides write it.
+
+    Example:
+        >>> written("it's"), written([1, None, True]), written({"a": 0.5})
+        ("'it\\'s'", '[1,null,true]', '{a:0.5}')
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}:{written(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(written, value)) + "]"
+    # Before a quote, and at the end, Hydra reads a backslash as taking the next character with it.
+    quoted = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + found[2].replace("'", "\\'"), str(value))
+    return f"'{quoted}'"

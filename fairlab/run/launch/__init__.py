@@ -1,0 +1,1 @@
+"""Jobs, sweeps and processes."""

@@ -1,0 +1,245 @@
+"""Commands that are run, each in a process of its own, here or by submitit or Ray; one that fails stops no other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from types import MappingProxyType
+from typing import Any
+
+from filelock import FileLock
+
+from fairlab.files import write_whole
+from fairlab.record import without_secrets
+from fairlab.run.command_line import cli
+from fairlab.run.folders import is_finished
+from fairlab.run.launch.ordering import in_order
+from fairlab.types import FairlabError, missing_extra
+
+_running: set[subprocess.Popen[bytes]] = set()
+_stopping = threading.Event()
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command that leaves a record in a folder.
+
+    Attributes:
+        folder: where the record will be.
+        command: what is run; without ``ckpt``.
+        takes_ckpt: whether the command goes on with an unfinished run by ``ckpt=FOLDER``, not by itself.
+        cwd: where the command is run.
+        environment: variables in addition to those that are there.
+    """
+
+    folder: Path
+    command: list[str]
+    takes_ckpt: bool
+    cwd: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def place(self) -> Path:
+        """The folder from wherever the run is started."""
+        return self.cwd / self.folder
+
+    @property
+    def log(self) -> Path:
+        """What the run printed, in all its attempts."""
+        return self.place.parent / "logs" / f"{self.folder.name}.txt"
+
+    def __call__(self, **environment: str) -> str:
+        """Do the run, or go on with it, after what an earlier attempt left behind; empty, or why it failed."""
+        self.place.mkdir(parents=True, exist_ok=True)
+        self.log.parent.mkdir(exist_ok=True)
+        with FileLock(self.place / ".lock"):
+            pass
+        if is_finished(self.place):
+            return ""
+        resumed = self.takes_ckpt and (self.place / "record.json").is_file()
+        command = [*self.command, *([f"ckpt={self.folder}"] if resumed else [])]
+        env = {name: value for name, value in os.environ.items() if name != cli.FULL_ERROR}
+        env |= self.environment | environment
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(command, cwd=self.cwd, env=env, stdout=log, stderr=log)
+            _running.add(process)
+            try:
+                code = process.wait()
+            finally:
+                process.terminate()  # where this process is told to end; else it has ended
+                process.wait()
+                _running.discard(process)
+        printed = without_secrets(self.log.read_text(encoding="utf-8", errors="replace"))
+        write_whole(self.log, printed)
+        if code < 0:
+            return f"killed by {signal.Signals(-code).name}"
+        last = printed.strip().splitlines()[-1:] or [f"exit code {code}"]
+        return last[0].removeprefix("fairlab: ") if code else ""
+
+    def checkpoint(self) -> Any:
+        """Called by submitit on preemption and before the time limit: take a checkpoint, and be queued again."""
+        from submitit.helpers import DelayedSubmission
+
+        stop_runs()
+        for process in list(_running):  # not wait(): this may be a signal's handler within it
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        return DelayedSubmission(self)
+
+
+Runner = tuple[Callable[[Job], str], int | None]  # what runs a job and gives why it failed; how many at a time
+
+
+def run_jobs(
+    needs: Mapping[str, Sequence[str]],
+    make: Callable[[str], Job],
+    *,
+    over: str,
+    logs: Path,
+    array: Sequence[Job] = (),
+    after: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    **settings: Any,
+) -> Iterator[tuple[str, str]]:
+    """Do jobs as soon as those that they need are done; Ctrl-C and SIGTERM are handed on to them.
+
+    Args:
+        needs: for the name of each job, the names of those that it needs.
+        make: gives the job of a name when it is begun; a FairlabError is why it cannot be done.
+        over: what runs the jobs: ``here``, ``submitit`` or ``ray``.
+        logs: folder for what submitit writes.
+        array: jobs that need no other, which Slurm gets as one array.
+        after: for the name of a job, the names of those that it waits for, also when they fail.
+        settings: of ``over``; see conf/launcher.
+
+    Returns:
+        The names of the jobs as they end, each with why it failed, or nothing. It ends in a KeyboardInterrupt when
+        the jobs were told to end.
+
+    Raises:
+        FairlabError: a setting is wrong, or a package is missing.
+    """
+    try:
+        run, at_once = RUNNERS[over](array, logs, **settings)
+    except ImportError as error:
+        raise missing_extra({"submitit": "slurm"}.get(over, over), "this launcher") from error
+
+    def one(name: str) -> str:
+        if _stopping.is_set():
+            return INTERRUPTED
+        try:
+            job = make(name)
+        except FairlabError as error:
+            return str(error)
+        sentence = run(job)
+        return "" if is_finished(job.place) else sentence or "it left no finished record"
+
+    return _unless_interrupted(in_order(needs, after, one, at_once))
+
+
+def _unless_interrupted(done: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    with stopped_by_signals():
+        yield from done
+    if _stopping.is_set():
+        raise KeyboardInterrupt
+
+
+def own_threads(threads: int | None) -> dict[str, str]:
+    """The variables that give a job so many threads; none leaves the environment's."""
+    return {"OMP_NUM_THREADS": str(threads)} if threads else {}
+
+
+def stop_runs() -> None:
+    """Tell this process's runs to take a checkpoint and end, and begin no other."""
+    _stopping.set()
+    for process in list(_running):
+        process.terminate()
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Hand Ctrl-C and SIGTERM on to the runs as a request to stop."""
+    _stopping.clear()
+    earlier = {number: signal.signal(number, lambda *_: stop_runs()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+
+
+def run_here(array: Sequence[Job], logs: Path, *, n_jobs: int, gpus: Sequence[int] | None) -> Runner:
+    """One or several at a time on this machine; with ``gpus``, each alone on one of them."""
+    if not gpus:
+        return Job.__call__, n_jobs
+    free: SimpleQueue[int] = SimpleQueue()
+    for number in gpus:
+        free.put(number)
+
+    def on_a_gpu(job: Job) -> str:
+        number = free.get()
+        try:
+            return job(CUDA_VISIBLE_DEVICES=str(number))
+        finally:
+            free.put(number)
+
+    return on_a_gpu, len(gpus)
+
+
+def run_by_submitit(
+    array: Sequence[Job], logs: Path, *, cluster: str, n_jobs: int | None, parameters: dict[str, Any]
+) -> Runner:
+    """As submitit's jobs, on this machine or as one array of Slurm."""
+    import submitit
+
+    try:
+        executor = submitit.AutoExecutor(logs / "submitit", cluster=cluster)
+        executor.update_parameters(**parameters)
+    except (RuntimeError, ValueError, NameError, TypeError) as error:
+        raise FairlabError(f"launcher=submitit_{cluster}: {error}") from error
+    queued: dict[Path, Any] = {}
+    if cluster != "local" and array:
+        with executor.batch():
+            queued = {job.folder: executor.submit(job) for job in array}
+
+    def run(job: Job) -> str:
+        one = queued.get(job.folder) or executor.submit(job)
+        while not one.done():
+            if _stopping.wait(1):
+                one.cancel()
+                return INTERRUPTED
+        error = one.exception()
+        return str(one.result()) if error is None else str(error).strip().splitlines()[-1]
+
+    return run, n_jobs
+
+
+def run_by_ray(array: Sequence[Job], logs: Path, *, init: dict[str, Any], task: dict[str, Any]) -> Runner:
+    """As tasks of Ray."""
+    import ray
+
+    if not ray.is_initialized():
+        ray.init(**init)
+    remote = ray.remote(**task)(Job.__call__)
+
+    def run(job: Job) -> str:
+        reference = remote.remote(job)
+        while not ray.wait([reference], timeout=1)[0]:
+            if _stopping.is_set():
+                ray.cancel(reference)
+                return INTERRUPTED
+        try:
+            return str(ray.get(reference))
+        except ray.exceptions.RayError as error:
+            return str(error).strip().splitlines()[-1]
+
+    return run, None
+
+
+RUNNERS: dict[str, Callable[..., Runner]] = {"here": run_here, "submitit": run_by_submitit, "ray": run_by_ray}

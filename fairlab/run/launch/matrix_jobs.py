@@ -1,0 +1,237 @@
+"""The runs of a paper's matrix: their order, their commands, and doing what is missing."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from fairlab.record import Record
+from fairlab.reporting.many_runs.reproduction import Matrix
+from fairlab.run.folders import is_finished
+from fairlab.run.launch.jobs import Job, own_threads, run_jobs
+from fairlab.types import FairlabError
+
+FINISHED, UNFINISHED, MISSING, DAMAGED = "finished", "unfinished", "missing", "damaged"
+# In overrides of a matrix: data that is made first, or the folder of a run that is run first.
+PLACE = re.compile(r"(?<=[=\[,:])(made|runs)/([\w.]+)")
+RunOfSeed = tuple[str, int]  # id of a run, and a seed
+
+
+def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) -> list[RunOfSeed]:
+    """Runs and seeds in the order they are to be done; what a run starts from, or measures, comes first.
+
+    Args:
+        needed: ids of runs.
+        matrix: the paper's.
+        above: ids of runs that need these.
+
+    Raises:
+        FairlabError: runs need one another in a circle, or one that there is not.
+    """
+    jobs: dict[RunOfSeed, None] = {}
+    for seed, run in product(matrix.seeds, needed):
+        if run in above:
+            circle = " > ".join([*above[above.index(run) :], run])
+            raise FairlabError(
+                f"the runs of {matrix.paper} go in a circle: {circle}; let one of them start from no other"
+            )
+        if run not in matrix.runs:
+            raise FairlabError(
+                f"{above[-1]} starts from runs/{run}, which is not among the runs at {matrix.scale} scale"
+            )
+        starts = [name for name, _ in starts_of(run, seed, matrix)]
+        seeds = [seed_of_sources(run, seed, matrix)]
+        jobs |= dict.fromkeys((*jobs_of(starts, replace(matrix, seeds=seeds), (*above, run)), (run, seed)))
+    return list(jobs)
+
+
+def starts_of(run: str, seed: int, matrix: Matrix) -> list[RunOfSeed]:
+    """Runs and seeds that a run takes something from."""
+    return [(name, seed_of_sources(run, seed, matrix)) for name in places("runs", run, matrix)]
+
+
+def seed_of_sources(run: str, seed: int, matrix: Matrix) -> int:
+    """The seed of the runs that a run takes something from: its own to measure them, the first to start from them."""
+    return seed if run in matrix.evaluations else matrix.seeds[0]
+
+
+def run_missing(
+    jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, *, threads: int | None, **launcher: Any
+) -> Iterator[tuple[str, str]]:
+    """Do the runs that have no finished record, several at a time where the launcher says so.
+
+    Data is made once, before the runs that train on it; what a run starts from comes before it, and the run whose
+    readings before training are taken over comes before all other trainings.
+
+    Args:
+        jobs: runs and seeds.
+        matrix: the paper's.
+        output: folder for runs and data.
+        threads: ``OMP_NUM_THREADS`` of each process; None leaves the environment's.
+        launcher: what runs them; see :func:`fairlab.run.launch.jobs.run_jobs`.
+
+    Returns:
+        Names of runs and data as they end, each with why it failed, or nothing.
+    """
+    runs = {job_name(*job): job for job in jobs if state_of(*job, matrix, output) != FINISHED}
+    data = {f"data {name}": name for run, _ in runs.values() for name in missing_data(run, matrix, output)}
+    needs: dict[str, Sequence[str]] = {
+        name: [f"data {one}" for one in ids("made", matrix.made[made]) if f"data {one}" in data]
+        for name, made in data.items()
+    }
+    for name, (run, seed) in runs.items():
+        starts = [job_name(*start) for start in starts_of(run, seed, matrix)]
+        needs[name] = [
+            one
+            for one in (*starts, *(f"data {made}" for made in places("made", run, matrix)))
+            if one in {**runs, **data}
+        ]
+    first = job_name(matrix.before, matrix.seeds[0])
+    ahead = jobs_of([matrix.before], replace(matrix, seeds=matrix.seeds[:1])) if first in runs else []
+    later = [job for job in runs.values() if ahead and job not in ahead and takes_over(job[0], matrix)]
+    after = {job_name(*job): [first] for job in later}
+
+    def make(name: str) -> Job:
+        environment = own_threads(threads)
+        if name in data:
+            command = making_of(data[name], matrix, output)
+            return Job(output / "made" / data[name], command, False, Path.cwd(), environment)
+        folder = folder_of(*runs[name], output)
+        if (folder / "record.json").exists():
+            Record.load(folder)  # one that cannot be read is said, not run over
+        return Job(folder, command_of(*runs[name], matrix, output), True, Path.cwd(), environment)
+
+    return run_jobs(needs, make, after=after, logs=output, **launcher)
+
+
+def takes_over(run: str, matrix: Matrix) -> bool:
+    """Whether a run may take over readings before training.
+
+    Not where it trains nothing, measures none of them, or asks for a backbone or benchmarks that the run which has them
+    does not ask for.
+    """
+    if run in matrix.evaluations or "measure_before=false" in matrix.runs[run]:
+        return False
+    asked, there = (
+        [override for override in matrix.runs[one] if override.startswith(("backbone", "benchmark"))]
+        for one in (run, matrix.before)
+    )
+    return asked == there
+
+
+def job_name(run: str, seed: int) -> str:
+    """What a run of a seed is called."""
+    return f"{run} seed {seed}"
+
+
+def folder_of(run: str, seed: int, output: Path) -> Path:
+    """Where a run of a seed stands."""
+    return output / "runs" / run / f"seed_{seed}"
+
+
+def ids(kind: str, overrides: Sequence[str]) -> list[str]:
+    """Ids of the data (``made``) or of the runs (``runs``) that overrides name."""
+    return [name for found, name in PLACE.findall(" ".join(overrides)) if found == kind]
+
+
+def places(kind: str, run: str, matrix: Matrix) -> list[str]:
+    """Ids of the data (``made``) or of the runs (``runs``) that the overrides of a run name."""
+    return ids(kind, matrix.runs[run])
+
+
+def data_of(run: str, matrix: Matrix) -> list[str]:
+    """Data that a run needs in the order it is made: what other data is made of comes first.
+
+    Raises:
+        FairlabError: data is made of itself, or of data that there is not.
+    """
+    found: dict[str, None] = {}
+
+    def add(names: Sequence[str], above: tuple[str, ...]) -> None:
+        for name in names:
+            if name in above:
+                raise FairlabError(f"the data of {matrix.paper} goes in a circle: {' > '.join([*above, name])}")
+            if name not in matrix.made:
+                raise FairlabError(f"made/{name} is not among the data that {matrix.paper} makes")
+            add(ids("made", matrix.made[name]), (*above, name))
+            found[name] = None
+
+    add(places("made", run, matrix), ())
+    return list(found)
+
+
+def missing_data(run: str, matrix: Matrix, output: Path) -> list[str]:
+    """Data that a run needs and that has not been made, in the order it is made."""
+    return [name for name in data_of(run, matrix) if not is_finished(output / "made" / name)]
+
+
+def commands_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[list[str]]:
+    """The commands that a run still needs, data first; none once it is finished."""
+    state = state_of(run, seed, matrix, output)
+    if state in (FINISHED, DAMAGED):
+        return []
+    going_on = [f"ckpt={folder_of(run, seed, output)}"] if state == UNFINISHED else []
+    making = [making_of(name, matrix, output) for name in missing_data(run, matrix, output)]
+    return [*making, [*command_of(run, seed, matrix, output), *going_on]]
+
+
+def command_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
+    """The command of a run of a seed, without ``ckpt``."""
+    evaluates, folder = run in matrix.evaluations, folder_of(run, seed, output)
+    overrides = overrides_of(run, seed, matrix, output)
+    command = [sys.executable, "-m", f"fairlab.{'evaluate' if evaluates else 'train'}", *overrides]
+    before = folder_of(matrix.before, matrix.seeds[0], output)
+    is_new = not (folder / "record.json").exists()
+    if is_new and matrix.before and folder != before and is_finished(before) and takes_over(run, matrix):
+        command.append(f"before={before}")
+    return command
+
+
+def making_of(name: str, matrix: Matrix, output: Path) -> list[str]:
+    """The command that makes data which runs train on."""
+    placed = [placed_in(output, override) for override in matrix.made[name]]
+    return [sys.executable, "-m", "fairlab.augment", *placed, f"output={output / 'made' / name}"]
+
+
+def placed_in(output: Path, override: str, source: str = "") -> str:
+    """An override with the folders of what it takes from others in their place; ``source`` is the seed of a run."""
+    return PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
+
+
+def overrides_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:
+    """The overrides of a run, with the folders of what it takes from others in their place."""
+    source = f"seed_{seed_of_sources(run, seed, matrix)}"
+    placed = [placed_in(output, override, source) for override in matrix.runs[run]]
+    scale, more = ([], []) if run in matrix.evaluations else ([f"scale={matrix.scale}"], matrix.overrides)
+    return [*placed, *more, f"seed={seed}", *scale, f"hydra.run.dir={folder_of(run, seed, output)}"]
+
+
+def state_of(run: str, seed: int, matrix: Matrix, output: Path) -> str:
+    """Whether a run is finished, unfinished or missing, or its record damaged.
+
+    Raises:
+        FairlabError: it was made by another command.
+    """
+    folder = folder_of(run, seed, output)
+    if not (folder / "record.json").exists():
+        return MISSING
+    try:
+        record = Record.load(folder)
+    except FairlabError:
+        return DAMAGED
+    asked = overrides_of(run, seed, matrix, output)
+    given = shlex.split(record.command)[3:]
+    if sorted(filter(makes_a_run, given)) != sorted(filter(makes_a_run, asked)):
+        raise FairlabError(f"{folder} was made by '{record.command}', which is not what the matrix asks; move it away")
+    return FINISHED if record.status == "finished" else UNFINISHED
+
+
+def makes_a_run(override: str) -> bool:
+    """Whether a run with another such override would be another run: one can be continued, or take readings over."""
+    return not override.startswith(("ckpt=", "before="))

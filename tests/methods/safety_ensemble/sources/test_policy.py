@@ -1,0 +1,74 @@
+"""Similarity with sentences of a policy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import yaml
+
+from fairlab.methods.safety_ensemble.exported.portable import write_sources
+from fairlab.methods.safety_ensemble.exported.trust import read_sources
+from fairlab.methods.safety_ensemble.sources.policy import LISTS, PolicySimilarity, read_policy
+from fairlab.rewriting.identities import Identities
+from fairlab.types import DataUnavailable, FairlabError
+
+HERE = "fairlab.methods.safety_ensemble.sources.policy.PolicySimilarity"
+
+
+def test_the_nearest_sentence_of_a_harm_counts(tiny_folders, tmp_path):
+    (tmp_path / "mine.txt").write_text("# of a garden\ntools: the ladder\nwater: the river\ntools: a boat: old\n")
+    source = PolicySimilarity(encoder=str(tiny_folders["bert"]), path=str(tmp_path / "mine.txt"), name="near")
+    assert (source.name, source.outputs) == ("near", ("tools", "water"))
+    texts = ["a clock", "the river"]
+    vectors = source.backbone.embed([*texts, "the ladder", "a boat: old", "the river"]).double().numpy()
+    of, to = vectors[:2], vectors[2:]
+    expected = [[max(one @ to[0], one @ to[1]), one @ to[2]] for one in of]
+    np.testing.assert_allclose(source.score(texts), expected, atol=1e-6)
+    assert source.score(["the river"])[0, 1] == pytest.approx(1, abs=1e-6)
+    assert source.score([]).shape == (0, 2)
+    (tmp_path / "mine.txt").write_text("tools: the ladder\n")
+    other = PolicySimilarity(encoder=str(tiny_folders["bert"]), path=str(tmp_path / "mine.txt"))
+    assert other.version != source.version
+
+
+def test_the_policy_that_comes_with_fairlab_names_no_group():
+    sentences = read_policy(LISTS / "policy.txt")
+    assert list(sentences) == ["hate", "toxicity", "sexual", "violence", "harmless"]
+    identities = Identities()
+    for some in sentences.values():
+        assert len(some) >= 7
+        assert not [one for one in some if any(list(swap.finder.find(one)) for swap in identities.swaps)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("hate: they\nnothing\n", "line 2 is no sentence of a harm; write HARM: SENTENCE"),
+        ("hate:\n", "line 1 is no sentence of a harm"),
+        ("# a head\n\n", "holds no sentence"),
+    ],
+)
+def test_a_bad_policy_is_named(tmp_path, content, message):
+    (tmp_path / "bad.txt").write_text(content)
+    with pytest.raises(FairlabError, match=message):
+        read_policy(tmp_path / "bad.txt")
+    with pytest.raises(DataUnavailable, match="is no policy"):
+        read_policy(tmp_path / "none.txt")
+
+
+def test_a_moved_folder_takes_its_sentences_along_and_asks_no_hub(tmp_path):
+    (tmp_path / "mine.txt").write_text("hate: they\n")
+    nodes = {
+        "mine": {"_target_": HERE, "encoder": "minilm", "path": str(tmp_path / "mine.txt"), "name": "mine"},
+        "ours": {"_target_": HERE, "encoder": "minilm", "path": "policy"},
+    }
+    (tmp_path / "model").mkdir()
+    write_sources(nodes, tmp_path / "model")
+    (tmp_path / "mine.txt").unlink()
+    found = read_sources(tmp_path / "model", {})
+    assert found["mine"]["path"] == str(tmp_path / "model" / "sources" / "mine" / "mine.txt")
+    assert (found["ours"]["path"], found["ours"]["encoder"]) == ("policy", "minilm")
+    nodes = {"ours": nodes["ours"] | {"encoder": "somebody/model"}}
+    (tmp_path / "model" / "sources.yaml").write_text(yaml.safe_dump(nodes))
+    with pytest.raises(FairlabError, match=r"encoder of ours is no folder here \(somebody/model\)"):
+        read_sources(tmp_path / "model", {})

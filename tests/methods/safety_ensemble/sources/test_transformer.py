@@ -1,0 +1,78 @@
+"""Sequence classifiers and Detoxify checkpoints as sources, on tiny random weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, BertConfig, BertForSequenceClassification
+
+from fairlab.methods.safety_ensemble.sources.transformer import Detoxify, TransformersClassifier
+from fairlab.types import DataUnavailable, FairlabError
+
+TEXTS = ["The boat is late.", "A long sentence about a garden, a river and a bridge.", "Yes."]
+
+
+@pytest.fixture
+def folder(tmp_path, tokenizer):
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=30522,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        id2label={0: "calm", 1: "rude", 2: "grim"},
+        label2id={"calm": 0, "rude": 1, "grim": 2},
+    )
+    BertForSequenceClassification(config).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_classifier_gives_what_it_gives_text_by_text(folder, tokenizer):
+    source = TransformersClassifier(name=str(folder))
+    assert source.outputs == ("calm", "rude", "grim")
+    scores = source.score(TEXTS)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        alone = [model(**tokenizer(text, return_tensors="pt")).logits[0].softmax(-1).numpy() for text in TEXTS]
+    np.testing.assert_allclose(scores, np.stack(alone), atol=1e-6)
+    assert len(source.version) == 64
+    with pytest.raises(DataUnavailable, match="cannot be had"):
+        TransformersClassifier(name=str(folder.parent / "nothing"))
+
+
+def test_classifiers_go_to_the_device_that_is_there(folder, monkeypatch):
+    monkeypatch.setattr("fairlab.methods.safety_ensemble.sources.transformer.device", lambda: "meta")
+    assert TransformersClassifier(name=str(folder)).model.device.type == "meta"
+
+
+@pytest.mark.gpu
+def test_a_gpu_gives_the_scores_of_a_cpu(folder, monkeypatch):
+    source = TransformersClassifier(name=str(folder))
+    assert source.model.device.type == "cuda"
+    scores = source.score(TEXTS)
+    monkeypatch.setattr("fairlab.methods.safety_ensemble.sources.transformer.device", lambda: "cpu")
+    np.testing.assert_allclose(scores, TransformersClassifier(name=str(folder)).score(TEXTS), atol=1e-4)
+
+
+def test_a_detoxify_checkpoint_gives_all_its_outputs(folder, tmp_path):
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    settings = {
+        "arch": {"args": {"num_classes": 3, "model_type": "bert-base-uncased"}},
+        "dataset": {"args": {"classes": ["toxicity", "insult"], "identity_classes": ["female"]}},
+    }
+    file = tmp_path / "toxic.ckpt"
+    torch.save({"config": settings, "state_dict": model.state_dict()}, file)
+    source = Detoxify(checkpoint=str(file), config=str(folder))
+    assert source.outputs == ("toxicity", "insult", "female")
+    with torch.inference_mode():
+        expected = model.eval()(**source.tokenizer(TEXTS[:1], return_tensors="pt")).logits.sigmoid().numpy()
+    np.testing.assert_allclose(source.score(TEXTS)[:1], expected, atol=1e-6)
+    torch.save({"weights": 1}, file)
+    with pytest.raises(FairlabError, match="is no checkpoint of Detoxify"):
+        Detoxify(checkpoint=str(file), config=str(folder))
+    with pytest.raises(DataUnavailable, match="give a checkpoint file"):
+        Detoxify(checkpoint=str(tmp_path / "none.ckpt"))

@@ -1,0 +1,155 @@
+"""The two-pass ensemble: what each pass learns from, folds, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from fairlab.benchmarks.safety import Safety
+from fairlab.methods.safety_ensemble.passes import Trainer, set_shares
+from fairlab.methods.safety_ensemble.views import Views
+from fairlab.metrics.safety import average_counterfactual_variance
+from fairlab.types import FairlabError
+from tests.methods.safety_ensemble.conftest import MUCH, Biased, data, ensemble
+
+NOTHING = {"lambda_safe": 0.0, "lambda_unsafe": 0.0, "beta_safe": 500.0, "beta_unsafe": 500.0}
+
+
+def test_every_text_is_scored_by_models_that_saw_no_version_of_it(fitted):
+    for judged in fitted.judged.values():
+        for part in ("test", "validation"):
+            scores = judged.parts[part].scores["toxicity"]
+            assert scores.shape == (1, len(judged.parts[part].texts))
+            assert ((scores >= 0) & (scores <= 1)).all()
+
+
+def test_lambda_0_gives_the_unweighted_forest_over_sets():
+    texts = data()
+    method = ensemble(NOTHING)
+    method.fit(texts)
+    after = method.judged["after"]
+    for part in ("test", "validation"):
+        np.testing.assert_array_equal(
+            after.parts[part].scores["toxicity"], after.beside["unweighted"].parts[part].scores["toxicity"]
+        )
+    folds = texts.division(0)
+    features = Biased().score([text.text for text in texts.texts])
+    truth = np.array([text.labels["toxicity"] for text in texts.texts])
+    train = (folds != 0) & (folds != 1)
+    keys = [text.key for text, inside in zip(texts.texts, train, strict=True) if inside]
+    state = int(np.random.SeedSequence([0, 0, 0]).generate_state(1)[0]) % 2**31
+    plain = RandomForestClassifier(
+        8, min_weight_fraction_leaf=3 / len(set(keys)), max_samples=len(set(keys)), random_state=state
+    ).fit(features[train], truth[train], sample_weight=[1 / keys.count(key) for key in keys])
+    ours = after.parts["test"].uncalibrated["toxicity"][0, folds == 0]
+    np.testing.assert_allclose(ours, np.clip(plain.predict_proba(features[folds == 0])[:, 1], 1e-6, 1 - 1e-6))
+    counts = next(iter(method.facts()["sampled"].values()))
+    assert sum(counts["safe"].values()) > 0  # sampled in vain
+
+
+def test_a_leaf_holds_seeds_however_many_versions_they_have():
+    """Nine versions of one seed fill no leaf of two seeds; alone among seeds they would."""
+    views = Views(np.array([[float(k)] for k in range(10)] + [[20.0], [21.0]]))
+    truth = np.array([1] * 10 + [0, 0])
+    sets = np.array([0] * 10 + [1, 2])
+    trainer = Trainer("forest", 5, 1)
+    found = trainer.fitted(views.text, truth, set_shares(sets), 0, leaf=2, sets=3)
+    for tree in found[-1].estimators_:
+        leaves = tree.tree_.children_left < 0
+        assert (tree.tree_.weighted_n_node_samples[leaves] >= 2 - 1e-9).all()
+
+
+def test_controls_and_rivals_stand_beside():
+    method = ensemble(MUCH, penalty=1, pairing=[0, 10], rivals=["blind", "average"])
+    method.fit(data())
+    beside = method.judged["after"].beside
+    assert set(beside) == {
+        *("smooth", "unweighted", "forest", "undebiased"),
+        *("paired 0", "paired 10", "blind", "average"),
+    }
+    before = Safety(of="test", threshold=0.5).measure(method.judged["before"])
+    after = Safety(of="test", threshold=0.5).measure(method.judged["after"], before.items)
+    found = {one.quantity: one.value for one in after.readings if one.subset == "toxicity"}
+    assert found["acv_uncalibrated_change_of_paired_10"] < found["acv_uncalibrated_change_of_paired_0"]
+    # The lists that make the versions take the identities away as well.
+    assert found["acv_change_of_blind"] < -50
+    assert found["acv_change_of_average"] < -90
+    share = (1 + found["acv_change"] / 100) / (1 + found["acv_change_of_smooth"] / 100)
+    assert found["acv_change_from_smooth"] == pytest.approx(100 * (share - 1))
+    raw = {
+        phase: average_counterfactual_variance(
+            part.uncalibrated["toxicity"][0], [text.key if text.subgroup else None for text in part.texts]
+        )
+        for phase, part in ((phase, method.judged[phase].parts["test"]) for phase in ("before", "after"))
+    }
+    assert found["acv_uncalibrated_change"] == pytest.approx(100 * (raw["after"] / raw["before"] - 1))
+
+
+def test_versions_in_the_leaves_narrow_the_sets_more_than_smoothing():
+    method = ensemble({"lambda_safe": 0.5, "lambda_unsafe": 0.05, "beta_safe": 10, "beta_unsafe": 10}, trees=40, leaf=6)
+    method.fit(data())
+    before = Safety(of="test", threshold=0.5).measure(method.judged["before"])
+    after = Safety(of="test", threshold=0.5).measure(method.judged["after"], before.items)
+    found = {one.quantity: one.value for one in after.readings if one.subset == "toxicity"}
+    assert found["acv_change"] < 0
+    assert found["acv_change_from_smooth"] < 0
+
+
+def test_a_chosen_setting_is_that_of_the_run_which_has_it_alone():
+    """Chosen by validation texts outside of the test fold; the models of the fold are then those of that setting."""
+    chosen = ensemble(penalty=[None, 10], leaf=[3, 6])
+    chosen.fit(data())
+    facts = chosen.facts()["settings"]["toxicity"]
+    names = ["leaf 3, penalty null", "leaf 3, penalty 10", "leaf 6, penalty null", "leaf 6, penalty 10"]
+    assert [one["name"] for one in facts["validation"]] == names
+    folds = data().division(0)
+    for fold, name in enumerate(facts["by_test_fold"]):
+        setting = chosen.settings["toxicity"][name]
+        alone = ensemble(penalty=setting.penalty, leaf=setting.leaf)
+        alone.fit(data())
+        np.testing.assert_array_equal(
+            chosen.judged["after"].parts["test"].scores["toxicity"][0, folds == fold],
+            alone.judged["after"].parts["test"].scores["toxicity"][0, folds == fold],
+        )
+    assert facts["exported"] in names
+    for other in chosen.judged["after"].beside.values():  # every fold has all controls, whatever its setting
+        assert (other.parts["test"].scores["toxicity"] > 0).all()
+    pipelines = chosen.models["after"]["toxicity"].pipelines
+    assert len(pipelines) == (1 if facts["exported"].endswith("null") else 2)
+
+
+@pytest.mark.parametrize("kind", ["boosting", "logistic"])
+def test_other_models_take_missing_scores_as_well(kind):
+    class Forgetful(Biased):
+        def score(self, texts):
+            scores = super().score(texts)
+            scores[::5, 1] = np.nan
+            return scores
+
+    method = ensemble(kind=kind, sources=[Forgetful()])
+    method.fit(data())
+    assert not np.isnan(method.judged["after"].parts["test"].scores["toxicity"]).any()
+    assert method.facts()["texts_without_a_score"]["biased"] > 0
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(FairlabError, match=r"method\.kind must be forest, boosting, logistic"):
+        ensemble(kind="svm")
+    with pytest.raises(FairlabError, match="no values for hate"):
+        ensemble(harms=["hate"])
+    with pytest.raises(FairlabError, match=r"method\.trees and method\.baseline_leaf must be at least 1"):
+        ensemble(trees=0)
+    with pytest.raises(FairlabError, match=r"method\.leaf must be at least 1, not 0"):
+        ensemble(leaf=[0, 3])
+    with pytest.raises(FairlabError, match=r"method\.penalty must be at least 0"):
+        ensemble(penalty=-1)
+    with pytest.raises(FairlabError, match="no empty lists"):
+        ensemble(penalty=[])
+    with pytest.raises(FairlabError, match=r"method\.rivals may be blind, average, not deaf"):
+        ensemble(rivals=["deaf"])
+    with pytest.raises(FairlabError, match=r"method\.pairing must hold weights of at least 0"):
+        ensemble(pairing=[-1])
+    one_label = ensemble(harms=["hate"], reweighting={"hate": MUCH})
+    with pytest.raises(FairlabError, match="fewer than two labels for hate"):
+        one_label.fit(data())

@@ -1,0 +1,25 @@
+"""A harm's model: the mean of logits, and a forest's probabilities as scikit-learn gives them."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from fairlab.methods.safety_ensemble.model import HarmModel, logits
+
+
+def test_logits_are_the_mean_of_those_that_scikit_learn_gives():
+    rng = np.random.default_rng(0)
+    features = rng.random((60, 3))
+    features[::7, 1] = np.nan
+    truth = (rng.random(60) > 0.5).astype(int)
+    forest = make_pipeline(SimpleImputer(), RandomForestClassifier(7, min_samples_leaf=8, random_state=0))
+    line = make_pipeline(SimpleImputer(), LogisticRegression())
+    both = [forest.fit(features, truth), line.fit(features, truth)]
+    odds = [np.log(one.predict_proba(features)[:, 1] / one.predict_proba(features)[:, 0]) for one in both]
+    np.testing.assert_allclose(logits(both, features), np.mean(odds, axis=0), rtol=1e-12)
+    scores = HarmModel(both, 2.0, -1.0).score(features)
+    np.testing.assert_allclose(scores, 1 / (1 + np.exp(1 - np.sum(odds, axis=0))))

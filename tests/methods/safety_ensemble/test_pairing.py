@@ -1,0 +1,63 @@
+"""The variance penalty: its optimum, and what it does to sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from fairlab.methods.safety_ensemble.pairing import RIDGE, covariance_within, paired_logistic
+from fairlab.methods.safety_ensemble.passes import set_shares
+
+SETS = np.repeat(np.arange(30), 3)
+
+
+def example():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(rng.integers(0, 2, 30), 3)
+    identity = np.tile([0.0, 1.0, 2.0], 30)
+    return np.stack([truth + rng.normal(size=90), identity + truth, rng.normal(size=90)], axis=1), truth
+
+
+def test_it_is_the_minimum_of_loss_and_variance():
+    features, truth = example()
+    share = set_shares(SETS)
+    pipeline = paired_logistic(features, truth, SETS, share, 2.0)
+    values = pipeline[:-1].transform(features)
+    within = covariance_within(values, SETS)
+
+    sign = 2 * truth - 1
+    penalty = 2.0 * within + RIDGE * np.eye(values.shape[1])
+
+    def objective(weights):
+        logits = values @ weights[:-1] + weights[-1]
+        loss = (share * np.logaddexp(0, -sign * logits)).sum() / share.sum()
+        pull = -share * sign / (1 + np.exp(sign * logits)) / share.sum()
+        slope = np.r_[values.T @ pull + 2 * penalty @ weights[:-1], pull.sum()]
+        return loss + weights[:-1] @ penalty @ weights[:-1], slope
+
+    best = minimize(objective, np.zeros(values.shape[1] + 1), jac=True, tol=1e-12)
+    model = pipeline[-1]
+    assert objective(np.r_[model.coef_[0], model.intercept_])[0] == pytest.approx(best.fun, abs=1e-5)
+
+
+def test_the_penalty_is_the_mean_variance_of_logits():
+    features, truth = example()
+    pipeline = paired_logistic(features, truth, SETS, set_shares(SETS), 0.5)
+    logits = pipeline.decision_function(features).reshape(30, 3)
+    weights = pipeline[-1].coef_[0]
+    within = covariance_within(pipeline[:-1].transform(features), SETS)
+    np.testing.assert_allclose(weights @ within @ weights, logits.var(axis=1).mean())
+
+
+def test_a_larger_weight_narrows_the_sets():
+    features, truth = example()
+    spread = [
+        paired_logistic(features, truth, SETS, set_shares(SETS), weight)
+        .decision_function(features)
+        .reshape(30, 3)
+        .var(axis=1)
+        .mean()
+        for weight in (0.0, 1.0, 100.0)
+    ]
+    assert spread[0] > 2 * spread[1] > 4 * spread[2]

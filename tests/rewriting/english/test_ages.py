@@ -1,0 +1,45 @@
+import pytest
+
+from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age, written_like
+from fairlab.text.pipeline import parse
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The man is 13 years old.", ["13"]),
+        ("A 29-year-old and a forty-seven-year-old met.", ["29", "forty-seven"]),
+        ("He died at the age of 81, aged 81.", ["81", "81"]),
+        ("Maria Jones, 40, said so.", ["40"]),
+        ("I would be eleven years old in March.", ["eleven"]),
+        ("It cost $13 and took 13 years.", []),
+        ("Aged 24 months, it costs 1,200 years of work.", []),
+    ],
+)
+def test_ages_are_found(text, expected):
+    assert [text[start:end] for start, end in find_ages(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The 15-year-old boy rode a horse.", "boy"),
+        ("She was 72 years old.", "She"),
+        ("He became king at the age of 21.", "He"),
+        ("The victim, aged 81, died in hospital.", "victim"),
+        ("The 90-year-old abbey burned down.", None),
+        ("The company is 30 years old.", None),
+    ],
+)
+def test_an_age_is_somebody_s(text, expected):
+    (doc,) = parse([text])
+    ((start, _),) = find_ages(text)
+    owner = whose_age(next(token for token in doc if token.idx == start))
+    assert (owner.text if owner is not None else None) == expected
+
+
+def test_ages_are_written_as_they_were():
+    assert [age_in_years(found) for found in ("13", "eleven", "Forty-seven", "twenty one")] == [13, 11, 47, 21]
+    assert written_like("13", 70) == "70"
+    assert written_like("eleven", 18) == "eighteen"
+    assert written_like("Eleven", 72) == "Seventy-two"

@@ -1,0 +1,30 @@
+import pytest
+
+from fairlab.rewriting.english.coreference import Coreference
+from fairlab.text.pipeline import parse
+
+MARKED = {"he": "man", "him": "man", "his": "man", "John": "man", "Peter": "man", "man": "man"}
+MARKED |= {"she": "woman", "her": "woman", "She": "woman", "Mary": "woman", "woman": "woman", "mother": "woman"}
+
+
+def chain(text, word):
+    doc = next(parse([text]))
+    marked = [(t.idx, t.idx + len(t), MARKED[t.text]) for t in doc if t.text in MARKED]
+    return [
+        text[start:].split()[0].strip(".,") for start in sorted(Coreference(doc, marked).marked_with(text.index(word)))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "expected"),
+    [
+        ("John told Mary that he had seen her.", "John", ["John", "he"]),
+        ("John told Mary that he had seen her.", "Mary", ["Mary", "her"]),
+        ("Mary sat down. She was a mother.", "Mary", ["Mary", "She", "mother"]),
+        ("John Smith met Peter. Later Smith said he was tired.", "John", ["John", "he"]),
+        ("The man left and he cried.", "man", ["man", "he"]),
+        ("A woman saw a man. The woman waved.", "woman", ["woman", "woman"]),
+    ],
+)
+def test_chains(text, word, expected):
+    assert chain(text, word) == expected

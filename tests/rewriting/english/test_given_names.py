@@ -1,0 +1,22 @@
+import pytest
+
+from fairlab.rewriting.english.given_names import Neighbours, is_first_name
+
+
+@pytest.mark.parametrize(
+    ("before", "gap", "after", "other", "known", "expected"),
+    [
+        ("", "", "said", False, False, True),
+        ("Mr", ". ", "said", False, False, False),  # Mr. James said
+        ("Mr", ". ", "Smith", False, False, True),
+        ("Uncle", " ", "said", False, False, True),
+        ("LeBron", " ", "played", False, False, False),
+        ("When", " ", "Smith", False, False, True),
+        ("Sarah", " ", "Parker", False, True, True),  # a middle name
+        ("in", " ", "was", True, False, False),  # in Paris was
+        ("in", " ", "Hilton", True, False, True),
+    ],
+)
+def test_first_names(before, gap, after, other, known, expected):
+    beside = Neighbours(before, gap, after, " ")
+    assert is_first_name(beside, other_sense=other, before_is_first=known) is expected

@@ -1,0 +1,121 @@
+"""Whether a person can be turned as a whole, by hand."""
+
+import pytest
+
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.rules import RuleRewriter
+from fairlab.rewriting.perturbable_words import PerturbableWords
+
+WORDS = PerturbableWords([load_lexicon("gender")])
+REWRITER = RuleRewriter(load_lexicon("gender"))
+
+
+def chosen(text):
+    return {one.word for one in WORDS.selections([text])[0]}
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Dick was an idea guy and a people guy.", "guy"),  # Dick would stay
+        ("If mr . Zhang's subject is American , his approach is not .", "his"),  # and so would mr
+        ("James Madison was an American statesman and Founding Father.", "James"),
+        ("His daughters, Margaret and Martha, live in Ohio.", "Martha"),  # daughters would stay
+        ("Jonah Hex volume 2 was canceled and Jonah left.", "Jonah"),
+        ("The William Bryant Homestead, his boyhood home, is now a museum.", "his"),
+        ("Hedwig Eva Maria Kiesler was born in Vienna.", "Maria"),  # Eva would stay
+        ("Natalie Clifford Barney was a poet.", "Clifford"),  # a woman's middle name
+        ("Also memorable are scenes of Lloyd waiting for his truck.", "his"),  # Lloyd would stay
+        ("The actors and actresses are beautiful.", "actresses"),  # actors and actors
+    ],
+)
+def test_nobody_is_chosen_of_whom_something_would_stay(text, word):
+    assert word not in chosen(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Everyone who knows either Susan or Laura likes her.", "Susan"),
+        ("His granddaughter Susan Foreman (Carole Ann Ford) loved her teachers.", "Carole"),
+        ("Danny Kennedy said that in the Scott Parkin case they must prove that he is a danger.", "he"),
+        ('Eminem names Ace in his book, saying, "his thoughts were vivid".', "his"),
+        ("My cousin sent him a photo because he admires him.", "he"),
+    ],
+)
+def test_nobody_is_chosen_where_a_pronoun_may_mean_another(text, word):
+    assert word not in chosen(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("A man in a pink shirt holds a flag behind him.", {"man", "him"}),
+        ("John told Mary that he had seen her.", {"John", "Mary", "he", "her"}),
+        ("Her aunt left early.", {"Her", "aunt"}),  # nobody is their own aunt
+        ("Austin Nichols is an actor known for his role as Julian Baker.", {"Austin", "his", "Julian"}),
+        ("Margaret Wayne sings.", {"Margaret"}),  # a surname may stay
+        ("A man met Queen Victoria.", {"man"}),
+    ],
+)
+def test_people_who_can_be_turned_as_a_whole_are_chosen(text, words):
+    assert chosen(text) == words
+
+
+def test_words_of_other_senses_do_not_keep_people_of_other_axes_from_being_turned():
+    words = PerturbableWords([load_lexicon("race"), load_lexicon("age")])
+    (found,) = words.selections(["A white man with white hair sat in an old house with an old friend."])
+    assert {(one.word, one.axis) for one in found} == {("white", "race")}
+    (found,) = words.selections(["An old man lives in that old house."])
+    assert {(one.word, one.axis) for one in found} == {("old man", "age")}
+
+
+def test_a_name_at_birth_is_turned_with_the_other():
+    made = REWRITER.rewrite_entity("Alan Gifford, born John Lennox, was an actor.", "John", "woman")
+    assert "Alan" not in made
+    assert "John" not in made
+
+
+def test_who_speaks_is_nobody_in_the_quotation():
+    text = '"A marriage of a man and a woman," he said.'
+    assert REWRITER.rewrite_entity(text, "he", "woman") == '"A marriage of a man and a woman," she said.'
+
+
+def test_a_name_after_and_begins_another_clause():
+    text = "Bugs is still his rascally self, and Elmer is funny."
+    assert REWRITER.rewrite_entity(text, "his", "woman") == "Bugs is still her rascally self, and Elmer is funny."
+
+
+def test_nobody_is_given_a_name_that_the_text_holds():
+    made = REWRITER.rewrite_entity("John said that Joan saw somebody.", "Joan", "man")
+    assert made.count("John") == 1
+    assert "Joan" not in made
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fred Meyer is a chain of stores.",
+        "We heard of Justine Bateman Designs.",
+        "They read Harry Potter and the Deathly Hallows.",
+        "The King and I is based on a novel.",
+        "Girl is written by somebody.",
+        "The court of the Duke of Brunswick moved.",
+        "It ran in the comedy His Girl Friday.",
+        "They liked Mr. Holland's Opus.",
+        "It is known from the series Monk.",
+        "Both were destroyed by Norman invaders.",
+        "It was made by the company Adam & Eve.",
+        "The mine lies near Alice Springs.",
+        "Nelson , 27 , is being tried.",
+        "They were hit by cyclone Monica and cyclone Tracy.",
+    ],
+)
+def test_works_firms_places_and_surnames_are_nobody(text):
+    assert chosen(text) == set()
+
+
+def test_a_field_begins_like_a_sentence():
+    text = "Two men make tea. <SEP> Men in matching shirts work."
+    made = "Two women make tea. <SEP> Women in matching shirts work."
+    assert REWRITER.rewrite_entity(text, "men", "woman") == made

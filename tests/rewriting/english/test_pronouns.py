@@ -1,0 +1,43 @@
+import re
+
+import pytest
+
+from fairlab.rewriting.english.pronouns import case_by_neighbours, case_by_syntax
+from fairlab.text.pipeline import parse
+
+CASES = [
+    ("I saw her.", "her", "object"),
+    ("I saw her yesterday.", "her", "object"),
+    ("I gave her the book.", "her", "object"),
+    ("We told her that it rained.", "her", "object"),
+    ("They walked with her to school.", "her", "object"),
+    ("I saw her dog.", "her", "possessive"),
+    ("Her old car broke down.", "her", "possessive"),
+    ("I asked her sister.", "her", "possessive"),
+    ("She broke her left arm.", "her", "possessive"),
+    ("His car is red.", "his", "possessive"),
+    ("His and her towels are wet.", "his", "possessive"),
+    ("The car is his.", "his", "independent"),
+    ("A friend of his, Bob, came.", "his", "independent"),
+    ("His is the red one.", "his", "independent"),
+    ("It was his own fault.", "his", "possessive"),
+]
+
+
+def following(text, pronoun):
+    match = re.search(rf"(?i)\b{pronoun}\b(\W*)(\w*)\W*(\w*)", text)
+    return match[1], match[2].lower(), match[3].lower()
+
+
+@pytest.mark.parametrize(("text", "pronoun", "case"), CASES)
+def test_neighbours(text, pronoun, case):
+    assert case_by_neighbours(pronoun, *following(text, pronoun)) == case
+
+
+@pytest.mark.parametrize(
+    ("text", "pronoun", "case"), [*CASES, ("I saw her leave.", "her", "object"), ("Let her go.", "her", "object")]
+)
+def test_syntax(text, pronoun, case):
+    doc = next(parse([text]))
+    token = next(token for token in doc if token.lower_ == pronoun)
+    assert case_by_syntax(token) == case

@@ -1,0 +1,31 @@
+import pytest
+
+from fairlab.rewriting.english.protected import protected_spans
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see https://x.org/his-page now", ["https://x.org/his-page"]),
+        ("run `he = 1` here", ["`he = 1`"]),
+        ("mail her@home.org", ["her@home.org"]),
+        ("@she said #MeToo", ["@she", "#MeToo"]),
+        ("<b class='his'>he</b>", ["<b class='his'>", "</b>"]),
+        ("his_value and her()", ["his_value", "her()"]),
+        ("open /home/her/file.txt", ["/home/her/file.txt"]),
+        ("called it ``one note''. He left ``soon''.", []),
+        ("either/or, his/her", []),
+        ("plain text", []),
+        ("“She left,” he said of “The Man Who Left” and ``Dear Mary''", ["“The Man Who Left”", "``Dear Mary''"]),
+        ('the pronoun "he" and her "husband"', ['"he"']),
+        ('"Mary," "HE IS HERE"', []),
+    ],
+)
+def test_spans(text, expected):
+    assert [text[start:end] for start, end in protected_spans(text)] == expected
+
+
+def test_all_quotations():
+    text = "“She left,” he said; ``so'' it is, a 5\" screen and 'his' \"own\""
+    spans = protected_spans(text, quotations=True)
+    assert [text[start:end] for start, end in spans] == ["“She left,”", "``so''", '"own"']

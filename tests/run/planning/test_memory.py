@@ -1,0 +1,74 @@
+"""The memory of training by formula: by hand, and beside what a training step really held."""
+
+import subprocess
+import sys
+
+import pytest
+
+from fairlab.run.planning.memory import training_memory
+from fairlab.run.planning.sizes import ModelSize
+
+TOY = ModelSize("toy", 1000, 200, 2, 8, 2, 32, 50, 4000, None, "")
+
+MEASURE = """
+import gc, sys, torch
+from transformers import BertConfig, BertModel
+from fairlab.benchmarks.stages import _forget_peaks, _peak
+
+layers, width, texts, length = map(int, sys.argv[1:])
+torch.manual_seed(0)
+def step(model, optimiser, texts, length):
+    words = torch.randint(0, 100, (texts, length))
+    model(input_ids=words, attention_mask=torch.ones_like(words)).last_hidden_state.mean().backward()
+    optimiser.step()
+    optimiser.zero_grad()
+small = BertModel(BertConfig(vocab_size=100, hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
+                             intermediate_size=64)).train()
+step(small, torch.optim.AdamW(small.parameters()), 2, 8)  # what libraries take at first is not the model's
+gc.collect()
+_forget_peaks()
+before = _peak()
+config = BertConfig(vocab_size=1000, hidden_size=width, num_hidden_layers=layers, num_attention_heads=width // 64,
+                    intermediate_size=4 * width, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+model = BertModel(config).train()
+optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
+for _ in range(2):
+    step(model, optimiser, texts, length)
+print(sum(weight.numel() for weight in model.parameters()), _peak() - before)
+"""
+
+
+def test_every_share_by_hand():
+    found = training_memory(TOY, texts=3, length=10, trained=1000)
+    assert (found.weights, found.gradients, found.optimiser) == (4000, 4000, 8000)
+    # 30 tokens; a layer keeps 8 x 8 + 2 x 32 = 128 values of 4 bytes and two masks of 8; embeddings 3 x 8 values.
+    assert found.activations == 30 * (2 * (128 * 4 + 16) + 3 * 8 * 4)
+    assert found.total == 16000 + found.activations
+
+
+def test_what_saves_memory_does():
+    plain = training_memory(TOY, texts=3, length=10, trained=1000)
+    adapters = training_memory(TOY, texts=3, length=10, trained=10, weight_bytes=0.5)
+    assert (adapters.weights, adapters.gradients, adapters.optimiser) == (500, 40, 80)
+    again = training_memory(TOY, texts=3, length=10, trained=1000, checkpointing=True)
+    # the inputs of two layers, one layer's values, embeddings
+    assert again.activations == 30 * (2 * 8 * 4 + (128 * 4 + 16) + 3 * 8 * 4) < plain.activations
+    half = training_memory(TOY, texts=3, length=10, trained=1000, activation_bytes=2, dropout=False)
+    assert half.activations == 30 * (2 * 128 * 2 + 3 * 8 * 2)
+    words = training_memory(TOY, texts=3, length=10, trained=1000, logits=1.0)
+    assert words.activations - plain.activations == 30 * 3 * 50 * 4
+    masked = training_memory(TOY, texts=3, length=10, trained=1000, logits=0.1)
+    assert masked.activations - plain.activations == 3 * 3 * 50 * 4
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize(("layers", "width", "texts", "length"), [(6, 384, 32, 128), (4, 768, 32, 64)])
+def test_the_formula_is_within_a_fifth_of_the_measured_peak(layers, width, texts, length):
+    command = [sys.executable, "-c", MEASURE, *map(str, (layers, width, texts, length))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    parameters, peak = map(int, done.stdout.split())
+    size = ModelSize("", parameters, 0, layers, width, width // 64, 4 * width, 1000, 0, None, "")
+    estimated = training_memory(size, texts=texts, length=length, trained=parameters, dropout=False).total
+    print(f"{layers} layers, {width} wide: {estimated / 1e6:.0f} MB by formula, {peak / 1e6:.0f} MB measured")
+    assert abs(estimated - peak) < 0.2 * peak

@@ -1,0 +1,261 @@
+"""What a plan says of sizes, work, hours and calls, against values known beforehand."""
+
+import pytest
+
+from fairlab.run.planning.calls import calls_of
+from fairlab.run.planning.hours import Device, gpus, matmul_rate, refuse_unsteady, slower_bfloat16
+from fairlab.run.planning.measuring import head_of, phases, tokens_read
+from fairlab.run.planning.needs import needs_of
+from fairlab.run.planning.plan import Measuring, RunPlan, plan_of_run, plan_text
+from fairlab.run.planning.sizes import model_size
+from fairlab.run.planning.work import Work, reading_flops, tokens_in, training_flops, training_work
+from fairlab.types import FairlabError
+
+GPU = Device("G", 1e12, 1e13, 24e9, (0.1, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [  # as their authors and the hub's pages state them
+        ("google-bert/bert-large-uncased", 335_141_888),
+        ("google-bert/bert-base-uncased", 109_482_240),
+        ("FacebookAI/roberta-base", 124_645_632),
+        ("distilbert/distilbert-base-uncased", 66_362_880),
+        ("facebook/bart-large", 406_291_456),
+        ("meta-llama/Llama-2-13b-chat-hf", 13_015_864_320),
+        ("HuggingFaceTB/SmolLM2-135M-Instruct", 134_515_008),
+    ],
+)
+def test_parameters_of_known_models_are_counted_from_their_configuration(name, parameters):
+    assert model_size({"name": name}).parameters == parameters
+
+
+def test_a_folder_is_counted_by_its_own_configuration(tiny_folders):
+    from transformers import AutoModel
+
+    found = model_size({"name": str(tiny_folders["bert"])})
+    model = AutoModel.from_pretrained(tiny_folders["bert"])
+    assert found.parameters == model.num_parameters()
+    assert found.embeddings == (30522 + 64 + 2) * 32
+    assert found.folder == tiny_folders["bert"]
+    assert found.stored == (tiny_folders["bert"] / "model.safetensors").stat().st_size
+
+
+def test_an_unknown_model_has_no_size():
+    assert model_size({"name": "nobody/nothing"}) is None
+
+
+def test_flops():
+    assert training_flops(1000, 50, adapters=False) == 300_000
+    assert training_flops(1000, 50, adapters=True) == 200_000
+    assert reading_flops(1000, 50) == 100_000
+
+
+def test_hours_are_a_range_of_shares_of_the_peak():
+    assert GPU.hours(3.6e15, mixed=False) == (2.0, 10.0)
+    assert GPU.hours(3.6e15, mixed=True) == (0.2, 1.0)
+    assert {gpu.name for gpu in gpus()} == {"NVIDIA L4", "NVIDIA A100", "NVIDIA H100"}
+
+
+def test_a_disturbed_calibration_is_refused():
+    refuse_unsteady(100e9, 71e9)
+    with pytest.raises(FairlabError, match=r"the machine is busy: .* gave 100 and 69 GFLOP/s; try again when"):
+        refuse_unsteady(100e9, 69e9)
+
+
+def test_the_rate_of_products_is_their_flops_by_the_clock(monkeypatch):
+    clock = iter([10.0, 10.5, 11.0, 11.5])  # half a second a product, until one second has passed
+    monkeypatch.setattr("fairlab.run.planning.hours.time.perf_counter", lambda: next(clock))
+    assert matmul_rate(1.0, "bfloat16", side=8) == 2 * 8**3 / 0.5
+
+
+def test_bfloat16_is_slower_by_the_best_of_two_rates_each(monkeypatch):
+    rates = iter([100e9, 40e9, 90e9, 50e9])
+    monkeypatch.setattr("fairlab.run.planning.hours.matmul_rate", lambda *_: next(rates))
+    assert slower_bfloat16() == 2.0
+
+
+def config_of(tmp_path, **data):
+    (tmp_path / "groups.jsonl").write_text("{}\n" * 330)
+    target = "fairlab.data.counterfactual.CounterfactualData"
+    return {
+        "data": {"_target_": target, "path": str(tmp_path / "groups.jsonl"), "batch_size": 32, **data},
+        "method": {"epochs": 2},
+        "trainer": {},
+    }
+
+
+def test_work_of_a_file_of_groups(tmp_path):
+    found = training_work(config_of(tmp_path, validation=30))
+    assert (found.items, found.texts, found.steps) == (330, 3, 2 * 10)  # 300 groups are ten batches, 9.4 of 32
+    assert found.read == 20 * 32 * 90
+    assert training_work(config_of(tmp_path, validation=0.1, limit=66)).steps == 2 * 3  # 66 of 297
+    bounded = config_of(tmp_path, validation=30) | {"trainer": {"max_steps": 7}}
+    assert training_work(bounded).steps == 7
+
+
+def test_work_of_groups_with_others_beside_them():
+    data = {"_target_": "fairlab.data.counterfactual.CounterfactualData", "path": "embedded/people", "batch_size": 16}
+    config = {"method": {"epochs": 1}, "data": data | {"more": ["embedded/names", "embedded/terms"]}, "trainer": {}}
+    work = training_work(config)
+    assert (work.items, work.steps) == (1440 + 192 + 200, 115)
+
+
+def test_work_of_sentences_that_come_with_fairlab():
+    """Runs of DPCE and ADEPT took 111 steps (experiments/ccd/records/study); a kind's last sentences fill no batch."""
+    data = {"paths": ["embedded/people"], "validation": 0.1, "batch_size": 16, "axis": "gender", "lists": None}
+    target = {"_target_": "fairlab.data.attribute_sentences.AttributeSentences"}
+    for mixed in ("drop", "keep"):
+        work = training_work({"method": {}, "data": data | target | {"mixed": mixed}, "trainer": {}})
+        assert (work.items, work.steps) == (3 * 660, 112)
+    listed = data | target | {"mixed": "drop", "lists": {"neutral": "n.txt"}}
+    assert training_work({"method": {}, "data": listed, "trainer": {}}).items is None
+    corpus = data | {"_target_": "fairlab.data.corpus.Corpus", "windows": [0]}
+    assert training_work({"method": {}, "data": corpus, "trainer": {}}).items == 5_739
+
+
+def test_work_of_data_that_the_run_makes_of_a_file(tmp_path):
+    """Validation and test come off it; what the path of the experiment names is not read."""
+    (tmp_path / "texts.txt").write_text("She left.\n" * 100)
+    settings = {"path": "embedded/people", "input": str(tmp_path / "texts.txt"), "validation": 0.1, "batch_size": 10}
+    config = {"data": {"_target_": ".CounterfactualData", **settings}, "method": {}, "trainer": {}}
+    work = training_work(config)
+    assert (work.items, work.steps) == (100, 8)
+    assert [need.name for need in needs_of(config)] == [str(tmp_path / "texts.txt")]
+    config["data"]["test"] = 0.3
+    assert training_work(config).steps == 6
+
+
+def test_work_of_entries():
+    """Others are held out; a model of the biasers' controls takes 200 steps on 25,600 tokens."""
+    settings = {"_target_": ".Entries", "path": "nowhere", "block": 128, "batch_size": 1, "validation": 100}
+    config = {"data": settings | {"tokens": 25_600}, "method": {}, "trainer": {}}
+    work = training_work(config)
+    assert (work.items, work.steps, work.tokens) == (200, 200, 128)
+    config["data"] |= {"tokens": None, "limit": 500, "batch_size": 8}
+    assert training_work(config).steps == 13  # of sentences; experiments/biasers/records/llm_b took as many
+
+
+def test_work_of_all_that_a_papers_sample_becomes(monkeypatch):
+    monkeypatch.delenv("FAIRLAB_DATA", raising=False)
+    settings = {"_target_": ".Entries", "path": "government_reports", "block": 512, "batch_size": 16, "limit": None}
+    method, biasers = {"epochs": 1}, {"_target_": "fairlab.Biasers"}
+    config = {"data": settings | {"sample": 10}, "method": method, "trainer": {}, "augmentation": biasers}
+    work = training_work(config)
+    assert work.items == 38_141  # 1,641 entries of 11,900 tokens, by 512: 38,140.4
+    assert work.steps == 2_384
+    assert "1,641 entries" in work.source
+    assert "not counted" not in work.source
+    assert training_work(config | {"data": settings | {"sample": 7}}).items is None
+    (need,) = (one for one in needs_of(config | {"models": []}) if one.name == "government_reports")
+    assert "GovReport" in need.remedy
+
+
+def test_work_of_running_text(tmp_path):
+    """FairBERTa's 4.4 million characters of novels were 8,000 blocks (experiments/perturbation/records)."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text("word " * 8_800)
+    settings = {"_target_": ".PackedText", "batch_size": 10, "block": 100, "validation": 0.1}
+    config = {"data": settings | {"paths": [str(tmp_path)]}, "method": {}, "trainer": {}}
+    work = training_work(config)
+    assert (work.items, work.steps, work.tokens) == (200, 18, 100)
+    config["data"] |= {"limit_characters": 44_000}
+    assert training_work(config).items == 100
+    config["data"]["paths"].append("nowhere")
+    assert training_work(config).items is None
+
+
+@pytest.mark.data
+def test_tokens_of_examples_are_counted_by_their_words():
+    """MiniLM's tokenizer gives 46.0 and three special ones for the mixture's first pairs, 67.6 for RTE's."""
+    assert tokens_in("He's here.") == pytest.approx(1.06 * 5 + 2)
+    assert tokens_in("One, two", "three") == pytest.approx(1.06 * 4 + 3)
+    mixture = {"_target_": ".LabelledTexts", "task": "fool_me_twice+vitaminc_two_way+mnli_two_way", "batch_size": 16}
+    config = {"data": mixture | {"path": "outputs/made/rules"}, "method": {"epochs": 8, "steps": 600}, "trainer": {}}
+    work = training_work(config)
+    assert (work.items, work.steps) == (6_719, 600)
+    assert work.tokens == pytest.approx(43, rel=0.05)  # as experiments/razor/records/claims measured
+
+
+def test_work_of_data_that_is_not_at_hand(tmp_path):
+    found = training_work(config_of(tmp_path, path="outputs/made/gemini", validation=1000))
+    assert (found.items, found.steps) == (43_221, 2 * 1320)
+    unknown = training_work(config_of(tmp_path, path="nowhere.jsonl"))
+    assert (unknown.items, unknown.steps, unknown.read) == (None, None, None)
+
+
+def test_calls_and_price_of_a_language_model():
+    llm = {"model": "m", "api_key_env": "KEY", "price": {"input": 1.0, "output": 2.0}}
+    rewriter = {"prompt": "counterfactual_group"}
+    found = calls_of({"llm": llm, "rewriter": rewriter, "search": {"rounds": 10}}, 500)
+    assert found.calls == 500 * 11
+    assert found.dollars == pytest.approx((found.prompt_tokens + 2 * found.completion_tokens) / 1e6)
+    razor = {"_target_": "fairlab.augmentation.razor.Razor", "k": 50, "candidates": 2, "rounds": 10}
+    unpaid = calls_of({"llm": llm | {"price": None}, "augmentation": razor}, None)
+    assert (unpaid.calls, unpaid.dollars, unpaid.free) == (2000, None, False)
+    assert calls_of({"llm": {}}, 5) is None
+
+
+def test_the_sum_counts_every_seed_and_says_what_is_not_in_it():
+    work = Work(320, 32, 1, 10, 5.0, "given")
+    known = RunPlan("a", work=work, flops=3.6e15, times=3)
+    unknown = RunPlan("b", work=Work(None, 32, 1, None, 5.0, "not known"))
+    text = plan_text("Plan", [known, unknown], [GPU], {"c": "not public", "d": "not public"})
+    assert "a, 3 seeds\n    training: 320 items (given), 10 steps of 32" in text
+    assert "  training: 1.1e+16 FLOP in 3 runs\n    on G, one after the other: 6 to 30 hours" in text
+    assert "1 more runs train on a number of items that is not known, and are not in the sum" in text
+    assert "  c, d: not public" in text
+
+
+def test_runs_of_which_the_same_is_to_be_said_are_said_together():
+    work = Work(320, 32, 1, 10, 5.0, "given")
+    text = plan_text("Plan", [RunPlan("a", work=work, times=2), RunPlan("b", work=work, times=2)], [])
+    assert "a, b, 2 seeds each\n" in text
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "said"),
+    [
+        ("ccd_linear.CCDLinear", "sentence-transformers/all-MiniLM-L6-v2", "no network is trained by gradients"),
+        ("ccd.CCD", "nobody/nothing", "nobody/nothing is neither here nor listed"),
+    ],
+)
+def test_what_a_training_takes_is_not_made_up(method, name, said):
+    config = {
+        "method": {"_target_": f"fairlab.methods.{method}", "epochs": 15},
+        "backbone": {"_target_": "fairlab.backbones.loading.load_backbone", "name": name},
+    }
+    plan = plan_of_run("one", config)
+    assert plan.flops is None
+    assert f"    {said}; what training takes is not estimated" in plan_text("t", [plan], [GPU]).splitlines()
+
+
+def test_benchmarks_read_what_their_limit_and_the_models_head_leave():
+    whole = {"benchmark": {"stsb": {}, "winobias": {"limit": None}, "mb_index": {}}}
+    assert tokens_read(whole, "") == (1500 * 33, ["mb_index"])
+    assert tokens_read(whole, "masked")[0] == 1500 * 33 + 1565 * 17
+    assert tokens_read(whole | {"limit": 100}, "causal")[0] == 100 * 33 + 200 * 29
+    descriptors = {"benchmark": {"holistic_bias": {"limit": 8, "templates": 2}}}
+    assert tokens_read(descriptors, "causal")[0] == 3 * 8 * 2 * 326
+
+
+def test_heads_are_those_that_the_weights_bring():
+    assert head_of({"name": "sentence-transformers/all-MiniLM-L6-v2"}) == ""
+    assert head_of({"name": "sentence-transformers/all-MiniLM-L6-v2", "adapters": "minilm_mlm"}) == "masked"
+    assert head_of({"name": "HuggingFaceTB/SmolLM2-135M-Instruct"}) == "causal"
+
+
+def test_a_training_is_measured_before_unless_it_takes_readings_over():
+    assert phases({"measure_before": True, "before": None}) == 2
+    assert phases({"measure_before": True, "before": "outputs/first"}) == 1
+    assert phases({"measure_before": False, "before": None}) == 1
+
+
+def test_hours_of_measuring_are_said_and_summed_up():
+    runs = [
+        RunPlan(name, measured=Measuring(2e6, 1.8e15, ["mb_index"]), times=times)
+        for name, times in zip("ab", (1, 2), strict=True)
+    ]
+    text = plan_text("Plan", runs, [GPU])
+    assert "measuring reads about 2 million tokens, besides mb_index: G 1 to 5 hours" in text
+    assert "  measuring: 5.4e+15 FLOP\n    on G, one after the other: 3 to 15 hours" in text

@@ -1,0 +1,189 @@
+"""Moderation requests are answered as OpenAI documents it, whatever else comes; the server goes on."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from fairlab.serve.server import Moderations, ServerBounds
+
+
+class Scorer:
+    """Scores by length; waits where it is told to, and fails on a word."""
+
+    def __init__(self):
+        self.go, self.called = threading.Event(), []
+        self.go.set()
+
+    def __call__(self, texts):
+        self.go.wait(10)
+        self.called.append(len(texts))
+        if "fail" in texts:
+            raise ValueError("no")
+        return [{"hate": len(text) / 10, "violence": 0.2, "hate_label": 0} for text in texts]
+
+
+@pytest.fixture
+def serving():
+    scorer = Scorer()
+    bounds = ServerBounds(body=1000, waiting=2, connections=8, seconds=1)
+    server = Moderations(scorer, {"hate": 0.5, "violence": 0.5}, "mine", 0, bounds)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    scorer.go.set()
+    server.shutdown()
+    thread.join()
+    server.end()
+
+
+def ask(server, body=b'{"input": "abcdef"}', path="/v1/moderations", method="POST", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection.request(method, path, body, headers)
+    reply = connection.getresponse()
+    content = reply.read()
+    connection.close()
+    return reply, json.loads(content)
+
+
+def test_a_reply_is_as_documented(serving):
+    reply, content = ask(serving, b'{"input": ["abc", "abcdef"], "model": "omni-moderation-latest"}')
+    assert (reply.status, reply.headers["Content-Type"]) == (200, "application/json")
+    assert set(content) == {"id", "model", "results"}
+    assert (content["id"][:5], content["model"]) == ("modr-", "mine")
+    assert content["results"] == [
+        {
+            "flagged": flagged,
+            "categories": {"hate": flagged, "violence": False},
+            "category_scores": {"hate": score, "violence": 0.2},
+            "category_applied_input_types": {"hate": ["text"], "violence": ["text"]},
+        }
+        for flagged, score in ((False, 0.3), (True, 0.6))
+    ]
+    assert ask(serving)[1]["results"] == content["results"][1:]
+    assert ask(serving, None, "/health", "GET")[1] == {"status": "ok", "model": "mine", "harms": ["hate", "violence"]}
+
+
+def test_the_openai_client_reads_it(serving):
+    openai = pytest.importorskip("openai", reason="the openai client is not installed")
+    client = openai.OpenAI(base_url=f"http://127.0.0.1:{serving.server_port}/v1", api_key="none", max_retries=0)
+    (result,) = client.moderations.create(input="abcdef").results
+    assert result.flagged
+    assert result.category_scores.hate == 0.6
+    with pytest.raises(openai.BadRequestError, match="at least one"):
+        client.moderations.create(input=[])
+
+
+WRONG = {
+    "no JSON": (b"input=text", "the body is no JSON"),
+    "no UTF-8": (b'{"input": "\xe9"}', "the body is no JSON"),
+    "nested": (b"[" * 999, "the body is no JSON (nested too deeply)"),
+    "nothing": (b"", "the body is no JSON"),
+    "a list": (b'["text"]', "the body must be an object with 'input'"),
+    "no input": (b'{"texts": "a"}', "the body must be an object with 'input'"),
+    "a number": (b'{"input": 5}', "'input' must be a text or a list of texts"),
+    "numbers": (b'{"input": ["a", 5]}', "'input' must be a text or a list of texts"),
+    "no text": (b'{"input": []}', "at least one"),
+    "another model": (b'{"input": "a", "model": 5}', "'model' must be a text"),
+    "half a pair": (b'{"input": "\\ud800"}', "half a surrogate pair"),
+}
+
+
+@pytest.mark.parametrize(("body", "sentence"), WRONG.values(), ids=WRONG)
+def test_a_wrong_body_is_a_bad_request(serving, body, sentence):
+    reply, content = ask(serving, body)
+    assert reply.status == 400
+    assert sentence in content["error"]["message"]
+    assert set(content["error"]) == {"message", "type", "param", "code"}
+    assert ask(serving)[0].status == 200
+
+
+def test_other_places_methods_and_hosts_are_refused(serving):
+    assert ask(serving, path="/v1/chat/completions")[0].status == 404
+    reply, _ = ask(serving, None, method="GET")
+    assert (reply.status, reply.headers["Allow"]) == (405, "POST")
+    assert ask(serving, method="DELETE")[0].status == 405
+    assert ask(serving, Host="elsewhere.example:80")[0].status == 403
+    assert ask(serving, method="BREW")[0].status == 501
+    assert ask(serving)[0].status == 200
+
+
+def test_a_body_that_is_too_large_is_refused_whatever_comes_of_it(serving):
+    reply, content = ask(serving, b"x" * 100_000_000)
+    assert (reply.status, content["error"]["message"]) == (413, "the body is longer than 1,000 bytes")
+    assert ask(serving, b"", **{"Content-Length": "100000000", "Expect": "100-continue"})[0].status == 413
+    assert ask(serving, b"", **{"Content-Length": "-5"})[0].status == 400
+    assert ask(serving, iter([b"{}"]), **{"Transfer-Encoding": "chunked"})[0].status == 411
+    assert ask(serving)[0].status == 200
+
+
+def test_a_body_that_does_not_come_ends_in_time(serving):
+    with socket.create_connection(("127.0.0.1", serving.server_port), timeout=10) as one:
+        host = f"Host: 127.0.0.1:{serving.server_port}"
+        one.sendall(f"POST /v1/moderations HTTP/1.1\r\n{host}\r\nContent-Length: 50\r\n\r\n{{".encode())
+        assert one.recv(100).startswith(b"HTTP/1.1 408 ")
+    with socket.create_connection(("127.0.0.1", serving.server_port), timeout=10) as one:
+        one.sendall(b"\x16\x03\x01\r\n\r\n")
+        assert b"Bad request syntax" in one.recv(100)
+    assert ask(serving)[0].status == 200
+
+
+def wait_until(happened):
+    deadline = time.monotonic() + 5
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_line_is_bounded_and_what_waits_is_scored_together(serving):
+    scorer = serving.line.scorer
+    scorer.go.clear()
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(ask, serving)
+        wait_until(lambda: serving.answering == 1 and serving.line.waiting.empty())
+        others = [pool.submit(ask, serving, b'{"input": ["a", "b"]}') for _ in range(2)]
+        wait_until(lambda: serving.line.waiting.full())
+        reply, _ = ask(serving)
+        assert (reply.status, reply.headers["Retry-After"]) == (503, "1")
+        scorer.go.set()
+        assert [one.result()[0].status for one in (first, *others)] == [200] * 3
+    assert scorer.called == [1, 4]
+    scorer.go.clear()
+    assert ask(serving)[0].status == 504
+    scorer.go.set()
+    assert ask(serving)[0].status == 200
+
+
+def test_one_that_fails_takes_no_other_with_it(serving, caplog):
+    scorer = serving.line.scorer
+    scorer.go.clear()
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(ask, serving)
+        wait_until(lambda: serving.answering == 1 and serving.line.waiting.empty())
+        others = [pool.submit(ask, serving, body) for body in (b'{"input": "fail"}', b'{"input": "abcdef"}')]
+        wait_until(lambda: serving.line.waiting.full())
+        scorer.go.set()
+        assert [one.result()[0].status for one in (first, *others)] == [200, 500, 200]
+
+
+def test_connections_are_bounded(serving):
+    held = [socket.create_connection(("127.0.0.1", serving.server_port)) for _ in range(8)]
+    time.sleep(0.2)
+    with socket.create_connection(("127.0.0.1", serving.server_port)) as one_more:
+        assert one_more.recv(100).startswith(b"HTTP/1.1 503 ")
+    for one in held:
+        one.close()
+
+    def answers():
+        try:
+            return ask(serving)[0].status == 200
+        except ConnectionError:  # refused before the request was sent whole
+            return False
+
+    wait_until(answers)
