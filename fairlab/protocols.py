@@ -260,10 +260,12 @@ class Benchmark(Protocol):
     """A measurement of models.
 
     Attributes:
-        name: under which its readings stand.
+        name: name of the benchmark in the keys of its readings.
+        version: version of the benchmark's definition; it rises with every change of a value or an interval.
     """
 
     name: str
+    version: ClassVar[int]
 
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
         """Measure a model; ``before`` holds the ``items`` of an earlier measurement, for paired comparisons."""
@@ -275,11 +277,13 @@ class DataBenchmark(Protocol):
     """A measurement of data.
 
     Attributes:
-        name: under which its readings stand.
+        name: name of the benchmark in the keys of its readings.
+        version: version of the benchmark's definition; it rises with every change of a value or an interval.
         vectors: what embeds the texts: a backbone's name, a run or model folder, or ``spacy:NAME``; None embeds none.
     """
 
     name: str
+    version: ClassVar[int]
     vectors: str | None
 
     def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:

@@ -55,6 +55,7 @@ class Reading:
         p_holm: ``p`` adjusted for the benchmark's other tests of the kind, by Holm's method; None where it has none.
         phase: model or data that was measured: ``before``, ``after``, ``data``, or the label of a model.
         seed: seed of the run.
+        version: version of the benchmark's definition that gave the value; 0 in records older than versions.
 
     Raises:
         ValueError: the value or a bound is infinite or no number; what has no interval is a :class:`NotRun`.
@@ -74,6 +75,7 @@ class Reading:
     p_holm: float | None = None
     phase: str = ""
     seed: int | None = None
+    version: int = 0
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(number) for number in (self.value, self.low, self.high)):

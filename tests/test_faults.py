@@ -46,6 +46,8 @@ class Counted:
     def __init__(self):
         self.times = 0
 
+    version = 1
+
     def measure(self, backbone, before):
         self.times += 1
         reading = Reading(self.name, EVERYTHING, "n", 1.0, "u", 0.0, 3, 0.0, 2.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -66,6 +66,8 @@ class BiasIR:
             documents are of both genders.
         limit: most queries of each category, spread evenly over its file; None takes all.
     """
+
+    version: ClassVar[int] = 1
 
     measured_axes = OF_GENDER
 

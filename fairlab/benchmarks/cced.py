@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -52,6 +53,8 @@ class CCED:
     Attributes:
         own: further sets, groups by name.
     """
+
+    version: ClassVar[int] = 1
 
     name = "cced"
 

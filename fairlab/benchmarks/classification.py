@@ -6,6 +6,7 @@ Source: Wang et al. 2019, "GLUE", section 3, and the task of each name.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,8 @@ class Classification:
     Raises:
         FairlabError: there is no such task or split.
     """
+
+    version: ClassVar[int] = 1
 
     def __init__(
         self, task: str, path: str | None = None, splits: Sequence[str] | None = None, limit: int | None = None

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,8 @@ class CrowSPairs:
     Raises:
         FairlabError: a setting has no such value.
     """
+
+    version: ClassVar[int] = 1
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,8 @@ class DBIndexBenchmark:
         seed: seed of samples, starts of the clustering, draws and bootstrap.
         limit: most entries of the data set, from the first; None takes all.
     """
+
+    version: ClassVar[int] = 1
 
     name = NAME
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,8 @@ class Fairscore:
     Raises:
         FairlabError: the task is one of scores, or a value is wrong.
     """
+
+    version: ClassVar[int] = 1
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,8 @@ class HolisticBias:
         FairlabError: the version, an axis or the score is not known, or a number is not positive.
     """
 
+    version: ClassVar[int] = 1
+
     def __init__(
         self,
         version: str | float,
@@ -101,7 +103,7 @@ class HolisticBias:
             raise FairlabError(f"holistic_bias.axes must be some of {', '.join(AXES)}, not {sorted(unknown)}")
         if min(templates or 1, sentences or 1) < 1 or 0 in (templates, sentences):
             raise FairlabError("holistic_bias.templates and holistic_bias.sentences must be above 0, or null for all")
-        self.version = str(version)
+        self.data_version = str(version)
         self.axes = list(dict.fromkeys(axes or AXES))
         self.measured_axes = {"": frozenset(self.axes)}
         self.templates = templates
@@ -112,7 +114,7 @@ class HolisticBias:
     @property
     def name(self) -> str:
         """``holistic_bias``, with what is not the default protocol after an ``@``."""
-        changed = [] if self.version == "1.1" else [self.version]
+        changed = [] if self.data_version == "1.1" else [self.data_version]
         changed += [] if self.score is None else [self.score]
         return "@".join(["holistic_bias", "_".join(changed)]) if changed else "holistic_bias"
 
@@ -120,11 +122,11 @@ class HolisticBias:
         """Measure every axis; ``before`` holds the ``items`` of an earlier measurement."""
         scorer = likelihood(backbone)
         score = self._score(scorer)
-        data = read_holistic_bias(locate_holistic_bias(self.version))
+        data = read_holistic_bias(locate_holistic_bias(self.data_version))
         templates = drawn_descriptors(data.templates, self.templates, [self.seed])
         comparable = data.comparable()
         not_run = [
-            NotRun(self.name, axis, f"HolisticBias {self.version} has no axis {axis}")
+            NotRun(self.name, axis, f"HolisticBias {self.data_version} has no axis {axis}")
             for axis in self.axes
             if axis not in comparable
         ]
@@ -188,8 +190,9 @@ class HolisticBias:
     def _notes(self, scores: Items, score: Score, templates: int) -> list[Note]:
         """What was scored and how, and axes on which nothing could differ."""
         used = sum(found.size for found in scores.values())
-        text = f"{used:,} of the {PUBLISHED[self.version]:,} sentences of HolisticBias {self.version} scored by {score}"
-        if used < PUBLISHED[self.version]:
+        published = PUBLISHED[self.data_version]
+        text = f"{used:,} of the {published:,} sentences of HolisticBias {self.data_version} scored by {score}"
+        if used < published:
             taken = ", ".join(f"{len(found)} descriptors of {axis}" for axis, found in scores.items())
             text += f": {next(iter(scores.values())).shape[1]} of {templates} templates, {taken}; seed {self.seed}"
         notes = [Note(self.name, text)]

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,8 @@ class LikelihoodPairs:
     Raises:
         FairlabError: there is no such protocol, or two sets have one name.
     """
+
+    version: ClassVar[int] = 1
 
     def __init__(
         self, sets: Sequence[str] = (), protocol: Literal["nangia", "meade"] = "nangia", limit: int | None = None

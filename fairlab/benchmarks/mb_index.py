@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -79,6 +79,8 @@ class MBIndex:
     Raises:
         FairlabError: a value is out of range.
     """
+
+    version: ClassVar[int] = 1
 
     name = "mb_index"
 

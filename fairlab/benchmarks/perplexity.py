@@ -6,6 +6,7 @@ Source: Salazar et al. 2020, "Masked Language Model Scoring", section 2.3 (pseud
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,8 @@ class Perplexity:
         seed: seed of the drawn lines.
         limit: most of these lines, spread evenly over them; None takes all.
     """
+
+    version: ClassVar[int] = 1
 
     name = "perplexity"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from random import Random
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -58,6 +59,8 @@ class PerturberQuality:
         FairlabError: neither ``path`` nor ``paths`` nor ``test_of`` with a share is given, or a package is not
             installed.
     """
+
+    version: ClassVar[int] = 1
 
     name = "perturber"
 

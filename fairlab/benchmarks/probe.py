@@ -6,6 +6,7 @@ Source: Conneau and Kiela 2018, "SentEval" (features of pairs, logistic regressi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,8 @@ class Probe:
             least. None takes all.
         seed: seed of the drawn training examples.
     """
+
+    version: ClassVar[int] = 1
 
     def __init__(self, task: str, limit: int | None = None, seed: int = 0) -> None:
         if not find_task(task).labels or find_task(task).options:

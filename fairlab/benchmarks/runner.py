@@ -144,7 +144,10 @@ def measure_data(
         record: the run's record, which takes readings, notes and what was not run; per-item values go into files beside
             it.
     """
-    measuring = partial(benchmark.measure_data, dataset, field, embed, record.folder)
+
+    def measuring() -> Outcome:
+        return _versioned(benchmark.measure_data(dataset, field, embed, record.folder), benchmark)
+
     _keep({benchmark.name: measuring}, phase, record)
 
 
@@ -183,6 +186,12 @@ def _beside(
     outcome = _measured_on(benchmark, backbone, before, trained_on)
     if outcome.readings and (note := validity().note):
         outcome.notes.append(Note(benchmark.name, note))
+    return _versioned(outcome, benchmark)
+
+
+def _versioned(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outcome:
+    """Write the version of the benchmark's definition into every reading."""
+    outcome.readings = [replace(reading, version=benchmark.version) for reading in outcome.readings]
     return outcome
 
 

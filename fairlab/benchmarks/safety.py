@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,8 @@ class Safety:
     Raises:
         FairlabError: the threshold is no probability; in ``measure``, when the model scored no such texts.
     """
+
+    version: ClassVar[int] = 1
 
     def __init__(self, *, of: str, threshold: float, limit: int | None = None) -> None:
         self.limit = limit

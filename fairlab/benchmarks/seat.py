@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,8 @@ class SEAT:
     Raises:
         FairlabError: there is no such test, none is given, or a file of one's own is no such file.
     """
+
+    version: ClassVar[int] = 2  # 2: intervals resample the targets' words, not their sentences
 
     name = "seat"
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,8 @@ class Shortcuts:
     Raises:
         FairlabError: a value is wrong.
     """
+
+    version: ClassVar[int] = 1
 
     name = NAME
     vectors = None

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,6 +120,8 @@ class StereoSet:
     Raises:
         FairlabError: a setting has no such value.
     """
+
+    version: ClassVar[int] = 1
 
     def __init__(
         self,

@@ -5,6 +5,8 @@ Source: Cer et al. 2017, "SemEval-2017 Task 1"; the zero-shot protocol usual for
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -25,6 +27,8 @@ class STSB:
         path: path of ``dev.tsv``; None takes ``FAIRLAB_DATA`` or a download.
         limit: most pairs, spread evenly over the file; None takes all.
     """
+
+    version: ClassVar[int] = 1
 
     name = "stsb"
 

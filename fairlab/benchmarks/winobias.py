@@ -8,6 +8,7 @@ what is asked here of a language model, which of the two sentences it finds like
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class WinoBias:
     Args:
         limit: most pairs of each type, spread evenly over its files; None takes all.
     """
+
+    version: ClassVar[int] = 1
 
     name = "winobias"
     measured_axes = OF_GENDER

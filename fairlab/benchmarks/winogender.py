@@ -8,6 +8,7 @@ which pronoun it expects, is this project's. Like theirs, it is set against the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,8 @@ class Winogender:
     Args:
         limit: most occupations, spread evenly over the file, each with its four schemas; None takes all.
     """
+
+    version: ClassVar[int] = 1
 
     name = "winogender"
     measured_axes = OF_GENDER

@@ -100,6 +100,8 @@ class Lengths:
 
     name = "lengths"
 
+    version = 1
+
     def measure(self, backbone, before=None):
         from fairlab.benchmarks.readings import outcome, quantity
         from fairlab.metrics.bootstrap import mean

@@ -67,6 +67,8 @@ def test_every_benchmark_of_every_phase_is_a_stage(record, tiny):
     class Slow:
         name = "slow"
 
+        version = 1
+
         def measure(self, backbone, before):
             time.sleep(0.05)
             return Outcome()

@@ -21,6 +21,8 @@ class Counted:
     def __init__(self, name):
         self.name, self.asked = name, 0
 
+    version = 1
+
     def measure(self, backbone, before=None):
         self.asked += 1
         reading = Reading(self.name, "all", "gap", 0.1, "points", 0.0, 8, 0.0, 0.2, headline=True)
