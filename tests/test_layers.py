@@ -23,10 +23,10 @@ LAYERS = [
     {"rewriting"},
     {"augmentation"},
     {"data"},
-    {"methods", "benchmarks"},
+    {"methods", "benchmarks", "judge"},
     {"reporting"},
     {"run"},
-    {"train", "evaluate", "augment", "report", "reproduce", "score", "serve", "view"},
+    {"train", "evaluate", "augment", "compare", "report", "reproduce", "score", "serve", "view"},
     {"api"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

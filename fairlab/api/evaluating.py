@@ -6,12 +6,14 @@ import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fairlab.api.debiasing import Run
 from fairlab.api.loading import loaded_with_facts, model_name
 from fairlab.api.results import Changes, Results
 from fairlab.evaluate import measure_named
+from fairlab.judge.reading import read_runs
+from fairlab.judge.verdicts import Judgement, judge
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
 from fairlab.reporting.tables.comparing import Side, compare_sides, only_side
@@ -94,18 +96,30 @@ def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[st
     return shlex.join(["python", "-m", "fairlab.evaluate", f"model={model}", f"benchmark=[{benchmarks}]", *given])
 
 
-def compare(before: Any, after: Any) -> Changes:
-    """What differs between two measurements, paired item by item, with p-values adjusted as in a run's record.
+def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: float | None = None) -> Changes | Judgement:
+    """Compare measurements item by item: two of fairlab, or any number of another evaluation tool.
 
     Args:
-        before: the earlier or the baseline: :class:`Results`, what :func:`fairlab.debias` gave, a record, or the folder
-            of a run; of a training, the trained model.
-        after: the other, the same kinds; differences are ``after`` less ``before``.
+        measured: the baseline first. Of fairlab: :class:`Results`, what :func:`fairlab.debias` gave, a record, or the
+            folder of a run (of a training, the trained model is compared). Of other tools: files or folders that
+            :func:`fairlab.judge.reading.read_runs` can read, such as the results of lm-evaluation-harness or a log of
+            inspect.
+        adjust: method that adjusts the p-values of other tools' results: ``holm`` or ``bh`` (Benjamini-Hochberg).
+        margin: largest difference of other tools' results that counts as equal; None tests no equivalence.
+
+    Returns:
+        :class:`Changes` for two measurements of fairlab, :class:`fairlab.judge.verdicts.Judgement` for other tools.
+        Differences are later less earlier arguments.
 
     Raises:
-        FairlabError: one measured several models, or they share no reading over the same items.
+        FairlabError: a measurement is of several models, or they share no reading over the same items.
     """
-    return Changes(compare_sides(side(before), side(after)))
+    if all(isinstance(one, str | Path) and not (Path(one) / "record.json").is_file() for one in measured):
+        runs = [run for one in measured for run in read_runs(one)]
+        return judge(runs, adjust=adjust, margin=margin)
+    if len(measured) != 2:
+        raise FairlabError(f"runs of fairlab are compared two at a time, not {len(measured)}; give two")
+    return Changes(compare_sides(*map(side, measured)))
 
 
 def side(measured: Any) -> Side:

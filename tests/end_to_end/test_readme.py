@@ -113,6 +113,8 @@ def test_the_other_commands_of_the_readme_exist():
     for command in others:
         if command.startswith("python -m fairlab.view"):
             assert (ROOT / "fairlab" / "view.py").is_file()  # run by tests/reporting/view/test_browsing.py
+        elif command.startswith("python -m fairlab.compare"):
+            assert (ROOT / "fairlab" / "compare.py").is_file()  # run by tests/end_to_end/test_compare.py
         elif command.startswith("make "):
             subprocess.run(["make", "--dry-run", command.split()[1]], cwd=ROOT, check=True, capture_output=True)
         else:
