@@ -13,7 +13,7 @@ LARGEST = 1 << 30  # bytes of a file that is read whole
 LONGEST_LINE = 64 << 20
 
 
-def read_object(path: Path) -> dict[str, Any]:
+def json_object(path: Path) -> dict[str, Any]:
     """Return the JSON object that a file holds.
 
     Raises:
@@ -37,7 +37,7 @@ def checked_object(text: str, path: Path) -> dict[str, Any]:
     return content
 
 
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+def json_objects(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the JSON object of each line.
 
     Raises:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import head_of, number, read_lines, read_object
+from fairlab.judge.opening import head_of, number, json_objects, json_object
 from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -29,12 +29,12 @@ def read(path: Path) -> ToolRun:
     Raises:
         FairlabError: the record has no file of samples, or lacks what its schema requires.
     """
-    content = read_object(path)
+    content = json_object(path)
     samples = path.with_name(f"{path.stem}_samples.jsonl")
     if not samples.is_file():
         raise FairlabError(f"{path} has no file of samples next to it ({samples.name}), so no items can be compared")
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
-    for place, sample in enumerate(read_lines(samples), 1):
+    for place, sample in enumerate(json_objects(samples), 1):
         value = number((sample.get("evaluation") or {}).get("score"))
         if value is None or "sample_id" not in sample:
             raise FairlabError(f"{samples}, line {place} has no sample_id or no score; convert the results again")

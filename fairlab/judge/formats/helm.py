@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import LARGEST, number, read_object
+from fairlab.judge.opening import LARGEST, number, json_object
 from fairlab.judge.scores import ToolRun, item_scores, text_hash
 from fairlab.text.json_text import from_json
 from fairlab.types import FairlabError
@@ -27,7 +27,7 @@ def read(path: Path) -> ToolRun:
     Raises:
         FairlabError: the files are not as HELM writes them.
     """
-    spec = read_object(path.with_name(SPEC))
+    spec = json_object(path.with_name(SPEC))
     adapter = spec.get("adapter_spec") or {}
     texts = _texts(path.with_name(STATE))
     rows: dict[str, list[tuple[str, float, str, str]]] = {}
@@ -57,7 +57,7 @@ def _texts(state: Path) -> dict[str, str]:
     if not state.is_file() or state.stat().st_size > LARGEST:
         return {}
     found = {}
-    for request in read_object(state).get("request_states") or []:
+    for request in json_object(state).get("request_states") or []:
         instance = request.get("instance") or {}
         found[str(instance.get("id"))] = text_hash(str((instance.get("input") or {}).get("text")))
     return found

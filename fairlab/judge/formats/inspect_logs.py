@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import LARGEST, checked_object, head_of, number, read_object
+from fairlab.judge.opening import LARGEST, checked_object, head_of, number, json_object
 from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -94,7 +94,7 @@ def _group(sample: Mapping[str, Any]) -> str:
 
 
 def _whole(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
-    content = read_object(path)
+    content = json_object(path)
     return content, iter(content.get("samples") or [])
 
 

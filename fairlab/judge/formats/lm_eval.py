@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import head_of, number, read_lines, read_object
+from fairlab.judge.opening import head_of, number, json_objects, json_object
 from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -29,7 +29,7 @@ def read(path: Path) -> ToolRun:
     Raises:
         FairlabError: the file is not as version 0.4 writes it, or the run kept no samples.
     """
-    content = read_object(path)
+    content = json_object(path)
     results, configs = content.get("results"), content.get("configs")
     if not isinstance(results, dict) or not isinstance(configs, dict):
         raise FairlabError(f"{path} is not as lm-evaluation-harness 0.4 writes it: it has no 'results' and 'configs'")
@@ -51,7 +51,7 @@ def read(path: Path) -> ToolRun:
 def _task(task: str, samples: Path, content: Mapping[str, Any]) -> list[TaskScores]:
     """Return the scores of a task, one entry per metric and filter."""
     rows: dict[tuple[str, str], list[tuple[str, float, str, str]]] = {}
-    for place, sample in enumerate(read_lines(samples), 1):
+    for place, sample in enumerate(json_objects(samples), 1):
         metrics = sample.get("metrics")
         if not isinstance(metrics, list):
             raise FairlabError(f"{samples}, line {place} has no list 'metrics'; lm-evaluation-harness 0.4.5 writes one")

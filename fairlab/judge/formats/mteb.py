@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlab.judge.opening import head_of, number, read_object
+from fairlab.judge.opening import head_of, number, json_object
 from fairlab.judge.scores import ToolRun, item_scores
 from fairlab.types import FairlabError
 
@@ -30,11 +30,11 @@ def read(path: Path) -> ToolRun:
     Raises:
         FairlabError: a file is damaged, or holds no main score.
     """
-    meta = read_object(path)
+    meta = json_object(path)
     rows, versions = [], set()
     for file in sorted(path.parent.glob("*.json")):
         if _is_task(file):
-            content = read_object(file)
+            content = json_object(file)
             versions.add(str(content.get("mteb_version")))
             rows.append((str(content.get("task_name")), _main_score(content, file), "", ""))
     scores = item_scores("tasks of MTEB", "main score", rows, higher_is_better=True)
