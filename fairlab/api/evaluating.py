@@ -12,7 +12,7 @@ from fairlab.api.debiasing import Run
 from fairlab.api.loading import loaded_with_facts, model_name
 from fairlab.api.results import Changes, Results
 from fairlab.evaluate import measure_named
-from fairlab.judge.reading import read_runs
+from fairlab.judge.reading import read_tool_runs
 from fairlab.judge.verdicts import Judgement, judge
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
@@ -102,7 +102,7 @@ def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: floa
     Args:
         measured: the baseline first. Of fairlab: :class:`Results`, what :func:`fairlab.debias` gave, a record, or the
             folder of a run (of a training, the trained model is compared). Of other tools: files or folders that
-            :func:`fairlab.judge.reading.read_runs` can read, such as the results of lm-evaluation-harness or a log of
+            :func:`fairlab.judge.reading.read_tool_runs` can read, such as the results of lm-evaluation-harness or a log of
             inspect.
         adjust: method that adjusts the p-values of other tools' results: ``holm`` or ``bh`` (Benjamini-Hochberg).
         margin: largest difference of other tools' results that counts as equal; None tests no equivalence.
@@ -115,7 +115,7 @@ def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: floa
         FairlabError: a measurement is of several models, or they share no reading over the same items.
     """
     if all(isinstance(one, str | Path) and not (Path(one) / "record.json").is_file() for one in measured):
-        runs = [run for one in measured for run in read_runs(one)]
+        runs = [run for one in measured for run in read_tool_runs(one)]
         return judge(runs, adjust=adjust, margin=margin)
     if len(measured) != 2:
         raise FairlabError(f"runs of fairlab are compared two at a time, not {len(measured)}; give two")

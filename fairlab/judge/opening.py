@@ -59,7 +59,7 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
                 yield content
 
 
-def head_of(path: Path, characters: int = 4096) -> str:
+def beginning(path: Path, characters: int = 4096) -> str:
     """Return the beginning of a text file; empty if it is no text."""
     try:
         with path.open(encoding="utf-8-sig") as file:

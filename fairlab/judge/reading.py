@@ -20,20 +20,20 @@ def readers() -> list[ModuleType]:
     return [import_module(f"{formats.__name__}.{found.name}") for found in pkgutil.iter_modules(formats.__path__)]
 
 
-def read_run(place: str | Path) -> ToolRun:
+def read_tool_run(place: str | Path) -> ToolRun:
     """Return the one run that a file or a folder holds.
 
     Raises:
         FairlabError: there is no such place, it holds no run of a known tool, or several.
     """
-    runs = read_runs(place)
+    runs = read_tool_runs(place)
     if len(runs) > 1:
         files = ", ".join(run.place.name for run in runs[:3])
         raise FairlabError(f"{place} holds {len(runs)} runs ({files}, ...); give one of these files")
     return runs[0]
 
 
-def read_runs(place: str | Path) -> list[ToolRun]:
+def read_tool_runs(place: str | Path) -> list[ToolRun]:
     """Return all runs in a file or below a folder, in order of their files.
 
     Raises:

@@ -27,7 +27,7 @@ ADJUSTMENTS: dict[str, tuple[str, Callable[[Sequence[float]], Array]]] = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PairVerdict:
     """Two runs compared on one task by one metric.
 
     Attributes:
@@ -111,7 +111,7 @@ class Judgement:
     """
 
     runs: Sequence[ToolRun]
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[PairVerdict]
     adjustment: str
     skipped: Sequence[str]
 
@@ -181,11 +181,11 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
 
 def _verdict(
     first: ToolRun, second: ToolRun, mine: TaskScores, theirs: TaskScores, margin: float | None, seed: int
-) -> Verdict:
+) -> PairVerdict:
     pairing = pair_items(mine, theirs)
     a, b = mine.values[pairing.first], theirs.values[pairing.second]
     clusters = [mine.clusters[k] for k in pairing.first] if mine.clusters else []
-    return Verdict(
+    return PairVerdict(
         mine.task,
         mine.metric,
         first.name,
@@ -233,7 +233,7 @@ def _shown(value: str | None) -> str:
     return repr(value if len(value) <= 60 else f"{value[:57]}...")
 
 
-def _row(verdict: Verdict) -> dict[str, object]:
+def _row(verdict: PairVerdict) -> dict[str, object]:
     found, pairing = verdict.found, verdict.pairing
     return {
         "task": verdict.task,
@@ -290,7 +290,7 @@ def _letters(place: int) -> str:
     return (_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
 
 
-def _warnings(verdict: Verdict, letter: Mapping[str, str]) -> list[str]:
+def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:
     pairing, pair = verdict.pairing, f"{letter[verdict.first]} and {letter[verdict.second]}, {verdict.task}"
     warned = [f"different settings of {pair}: {differing}" for differing in verdict.differing]
     if pairing.only_first or pairing.only_second:

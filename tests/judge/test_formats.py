@@ -8,14 +8,14 @@ import numpy as np
 import pandas
 import pytest
 
-from fairlab.judge.reading import read_run, read_runs
+from fairlab.judge.reading import read_tool_run, read_tool_runs
 from fairlab.types import FairlabError
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
 def scores(place, metric):
-    return next(one for one in read_run(place).tasks if one.metric == metric)
+    return next(one for one in read_tool_run(place).tasks if one.metric == metric)
 
 
 @pytest.mark.parametrize("name", ["tiny_a", "tiny_b"])
@@ -42,7 +42,7 @@ def test_every_eval_ever_has_the_scores_of_the_tool_it_was_converted_from(name):
     assert converted.ids == original.ids
     assert np.array_equal(converted.values, original.values)
     assert converted.mean == pytest.approx(converted.reported)
-    assert read_run(FIXTURES / "every_eval_ever" / f"{name}.json").name == f"lab/{name}"
+    assert read_tool_run(FIXTURES / "every_eval_ever" / f"{name}.json").name == f"lab/{name}"
 
 
 def helm_run(folder, values):
@@ -62,7 +62,7 @@ def helm_run(folder, values):
 
 
 def test_helm_without_perturbed_instances(tmp_path):
-    run = read_run(helm_run(tmp_path / "helm", [1.0, 0.0, 1.0]))
+    run = read_tool_run(helm_run(tmp_path / "helm", [1.0, 0.0, 1.0]))
     (found,) = run.tasks
     assert (run.name, found.task, found.metric) == ("lab/a", "sums", "exact_match")
     assert found.values.tolist() == [1.0, 0.0, 1.0]
@@ -76,7 +76,7 @@ def test_mteb_has_its_tasks_as_items(tmp_path):
         entries = [{"main_score": value, "hf_subset": "en"} for value in values]
         content = {"task_name": task, "mteb_version": "2.1.0", "scores": {"test": entries}}
         (tmp_path / f"{task}.json").write_text(json.dumps(content))
-    (found,) = read_run(tmp_path).tasks
+    (found,) = read_tool_run(tmp_path).tasks
     assert dict(zip(found.ids, found.values, strict=True)) == {"Pairs": 0.5, "STS": pytest.approx(0.7)}
 
 
@@ -85,7 +85,7 @@ def test_a_table_of_items_in_every_format(tmp_path):
     table.to_csv(tmp_path / "a.csv", index=False)
     table.to_parquet(tmp_path / "b.parquet")
     table.to_json(tmp_path / "c.jsonl", orient="records", lines=True)
-    for run in read_runs(tmp_path):
+    for run in read_tool_runs(tmp_path):
         (found,) = run.tasks
         assert (found.ids, found.values.tolist()) == (("x", "y", "z"), [1.0, 0.5, 0.0])
         assert found.clusters == ("p", "p", "q")
@@ -93,7 +93,7 @@ def test_a_table_of_items_in_every_format(tmp_path):
 
 def test_answers_to_one_item_are_averaged(tmp_path):
     (tmp_path / "a.csv").write_text("id,score\nx,1\nx,0\ny,1\n")
-    (found,) = read_run(tmp_path / "a.csv").tasks
+    (found,) = read_tool_run(tmp_path / "a.csv").tasks
     assert dict(zip(found.ids, found.values, strict=True)) == {"x": 0.5, "y": 1.0}
 
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, name, old, new, message):
     file = changed(tmp_path, name, old, new)
     file = file.with_name("tiny_a.json") if name.startswith("every") else file
     with pytest.raises(FairlabError, match=message) as error:
-        read_run(file if file.suffix == ".json" else file.parent)
+        read_tool_run(file if file.suffix == ".json" else file.parent)
     assert "\n" not in str(error.value)
 
 
@@ -131,36 +131,36 @@ def test_a_log_that_is_cut_off(tmp_path):
     file = tmp_path / "a.eval"
     file.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(FairlabError, match="holds no results that can be read"):
-        read_run(file)
+        read_tool_run(file)
     damaged = bytearray(whole)
     middle = whole.find(b"header.json") + 60
     damaged[middle : middle + 40] = bytes(40)
     file.write_bytes(bytes(damaged))
     with pytest.raises(FairlabError, match="is cut off or damaged"):
-        read_run(file)
+        read_tool_run(file)
 
 
 def test_runs_without_items_and_other_files(tmp_path):
     shutil.copy(FIXTURES / "lm_eval" / "tiny_a" / "results_2026-11-26.json", tmp_path)
     with pytest.raises(FairlabError, match="run the tool with --log_samples"):
-        read_run(tmp_path)
+        read_tool_run(tmp_path)
     (tmp_path / "results_2026-11-26.json").unlink()
     (tmp_path / "notes.json").write_text("{}")
     with pytest.raises(FairlabError, match=r"holds no results that can be read; known are those of .*inspect"):
-        read_run(tmp_path)
+        read_tool_run(tmp_path)
     with pytest.raises(FairlabError, match="does not exist"):
-        read_run(tmp_path / "nowhere")
+        read_tool_run(tmp_path / "nowhere")
     with pytest.raises(FairlabError, match=r"holds 2 runs \(results_"):
-        read_run(FIXTURES / "lm_eval")
+        read_tool_run(FIXTURES / "lm_eval")
 
 
 def test_scores_that_are_no_numbers(tmp_path):
     (tmp_path / "a.csv").write_text("id,score\nx,high\n")
     with pytest.raises(FairlabError, match="has no id, or no number as its score"):
-        read_run(tmp_path / "a.csv")
+        read_tool_run(tmp_path / "a.csv")
     (tmp_path / "a.csv").write_text("id,score\nx,nan\n")
     with pytest.raises(FairlabError, match="item x of a has no finite score"):
-        read_run(tmp_path / "a.csv")
+        read_tool_run(tmp_path / "a.csv")
     (tmp_path / "a.csv").write_text("id,score,model\nx,1,m\ny,1,n\n")
     with pytest.raises(FairlabError, match=r"scores of several models \(m, n\)"):
-        read_run(tmp_path / "a.csv")
+        read_tool_run(tmp_path / "a.csv")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import head_of, number, json_objects, json_object
+from fairlab.judge.opening import beginning, json_object, json_objects, number
 from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -19,7 +19,7 @@ TOOL = "Every Eval Ever"
 
 def recognises(path: Path) -> bool:
     """Return whether a file is a record."""
-    head = head_of(path) if path.suffix == ".json" else ""
+    head = beginning(path) if path.suffix == ".json" else ""
     return '"schema_version"' in head and '"evaluation_id"' in head
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import LARGEST, number, json_object
+from fairlab.judge.opening import LARGEST, json_object, number
 from fairlab.judge.scores import ToolRun, item_scores, text_hash
 from fairlab.text.json_text import from_json
 from fairlab.types import FairlabError

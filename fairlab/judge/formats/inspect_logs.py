@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import LARGEST, checked_object, head_of, number, json_object
+from fairlab.judge.opening import LARGEST, beginning, checked_object, json_object, number
 from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -24,7 +24,7 @@ def recognises(path: Path) -> bool:
     """Return whether a file is a log."""
     if path.suffix == ".eval":
         return zipfile.is_zipfile(path)
-    head = head_of(path) if path.suffix == ".json" else ""
+    head = beginning(path) if path.suffix == ".json" else ""
     return '"eval"' in head and '"status"' in head and '"version"' in head
 
 

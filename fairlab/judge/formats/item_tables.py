@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.data.stream.formats import BadRow, found_in
-from fairlab.judge.opening import head_of, number
+from fairlab.judge.opening import beginning, number
 from fairlab.judge.scores import ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -29,7 +29,7 @@ def recognises(path: Path) -> bool:
             return False
     if path.suffix not in (".csv", ".tsv", ".jsonl"):
         return False
-    first = head_of(path).splitlines()[:1]
+    first = beginning(path).splitlines()[:1]
     return bool(first) and all(f'"{name}"' in first[0] or name in _cells(first[0]) for name in COLUMNS)
 
 

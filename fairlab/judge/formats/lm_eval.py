@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.judge.opening import head_of, number, json_objects, json_object
+from fairlab.judge.opening import beginning, json_object, json_objects, number
 from fairlab.judge.scores import TaskScores, ToolRun, item_scores, text_hash
 from fairlab.types import FairlabError
 
@@ -20,7 +20,7 @@ TEMPLATE = ("doc_to_text", "doc_to_target", "doc_to_choice", "description", "few
 
 def recognises(path: Path) -> bool:
     """Return whether a file is the results file of a run."""
-    return path.suffix == ".json" and path.name.startswith("results") and '"results"' in head_of(path)
+    return path.suffix == ".json" and path.name.startswith("results") and '"results"' in beginning(path)
 
 
 def read(path: Path) -> ToolRun:

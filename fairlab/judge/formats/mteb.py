@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlab.judge.opening import head_of, number, json_object
+from fairlab.judge.opening import beginning, json_object, number
 from fairlab.judge.scores import ToolRun, item_scores
 from fairlab.types import FairlabError
 
@@ -42,7 +42,7 @@ def read(path: Path) -> ToolRun:
 
 
 def _is_task(file: Path) -> bool:
-    head = head_of(file, 1 << 16)
+    head = beginning(file, 1 << 16)
     return file.name != META and '"mteb_version"' in head and '"task_name"' in head
 
 
