@@ -102,7 +102,7 @@ def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: floa
     Args:
         measured: the baseline first. Of fairlab: :class:`Results`, what :func:`fairlab.debias` gave, a record, or the
             folder of a run (of a training, the trained model is compared). Of other tools: files or folders that
-            :func:`fairlab.judge.reading.read_tool_runs` can read, such as the results of lm-evaluation-harness or a log of
+            :mod:`fairlab.judge.reading` can read, such as the results of lm-evaluation-harness or a log of
             inspect.
         adjust: method that adjusts the p-values of other tools' results: ``holm`` or ``bh`` (Benjamini-Hochberg).
         margin: largest difference of other tools' results that counts as equal; None tests no equivalence.
