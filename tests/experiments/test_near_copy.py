@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.ccd import distilbert_from_int8 as distilbert
+from experiments.real_models import distilbert_from_int8 as distilbert
+from experiments.real_models.fetch import fetchable_lines
+from fairlab.backbones.cache import FETCH, cache_folder
 from fairlab.backbones.hub import hub_folder
 from fairlab.types import FairlabError
 
@@ -101,15 +103,19 @@ def test_what_is_not_of_its_kind_is_refused(tmp_path):
         distilbert.made(other)
 
 
-def test_a_copy_that_was_not_made_says_how_it_is(tmp_path):
-    with pytest.raises(FairlabError, match="make it with: python experiments/ccd/distilbert_from_int8"):
-        hub_folder(str(tmp_path / "distilbert_from_int8"), None, "model.safetensors")
+def test_a_copy_that_was_not_made_says_what_lists_its_script(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(FairlabError, match=f"a script of the repository makes it, which this command lists: {FETCH}"):
+        hub_folder(str(cache_folder() / distilbert.MODEL), None, "model.safetensors")
+    assert distilbert.MODEL in fetchable_lines()[-1]
 
 
 @pytest.mark.slow
 def test_the_copy_in_the_cache_is_an_encoder_of_sentences():
     if not (distilbert.FOLDER / "model.safetensors").is_file():
-        pytest.skip("the near copy is not in the cache; python experiments/ccd/distilbert_from_int8.py makes it")
+        pytest.skip(
+            "the near copy is not in the cache; python experiments/real_models/distilbert_from_int8.py makes it"
+        )
     from fairlab.backbones.loading import load_backbone
 
     encoder = load_backbone(str(distilbert.FOLDER), pooling="mean", max_length=128, normalize=False)

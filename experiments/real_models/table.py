@@ -1,4 +1,4 @@
-"""The models that ``fairlab fetch`` knows, and where in the user's cache each of them lies."""
+"""The models that ``fetch.py`` knows: their parts, sizes and hashes."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ from typing import Any
 
 import yaml
 
+from fairlab.backbones.cache import PinnedFile, cached_folder, cached_model
 from fairlab.types import FairlabError
 
 TABLE = Path(__file__).with_name("models.yaml")
-NEAR_COPY = "distilbert_from_int8"  # lies beside them, made by experiments/ccd/distilbert_from_int8.py
-
-
-@dataclass(frozen=True)
-class PinnedFile:
-    """Size in bytes and SHA-256 of a file."""
-
-    bytes: int
-    sha256: str
 
 
 @dataclass(frozen=True)
 class PackagedPart:
-    """A piece of a model that a package holds.
+    """Piece of a model that a package holds.
 
     Attributes:
         requirement: the package with its exact version, as pip reads it.
@@ -40,7 +32,7 @@ class PackagedPart:
 
 @dataclass(frozen=True)
 class Fetchable:
-    """A model that can be fetched.
+    """Model that can be fetched.
 
     Attributes:
         name: name under which it is fetched and used.
@@ -66,49 +58,31 @@ class Fetchable:
 
     @property
     def folder(self) -> Path:
-        """Where its files lie once they have been fetched."""
-        import pooch
-
-        return Path(pooch.os_cache("fairlab")) / "models" / self.name
+        """Folder of its files in the cache, whether or not it has been fetched."""
+        return cached_folder(self.hub)
 
     @property
-    def is_there(self) -> bool:
-        """Whether every file is in its folder with its size; whoever loads weights checks their hash as well."""
-        return all(_size(self.folder / name) == pinned.bytes for name, pinned in self.files.items())
+    def is_cached(self) -> bool:
+        """True if the cache holds every file of it with its size."""
+        found = cached_model(self.hub)
+        return found is not None and found.files == self.files
 
 
 def fetchables() -> dict[str, Fetchable]:
-    """All models of the table by name."""
+    """Return all models of the table by name."""
     return _read(TABLE)
 
 
 def fetchable(name: str) -> Fetchable:
-    """A model of the table.
+    """Return a model of the table.
 
     Raises:
-        FairlabError: the table has none of this name.
+        FairlabError: The table has no model of this name.
     """
     there = fetchables()
     if name not in there:
         raise FairlabError(f"there is no model '{name}' to fetch; there are: {', '.join(there)}")
     return there[name]
-
-
-def fetched(name: str) -> Fetchable:
-    """A model of the table whose files are there.
-
-    Raises:
-        FairlabError: they are not, with the command that brings them.
-    """
-    model = fetchable(name)
-    if not model.is_there:
-        raise FairlabError(f"the model {name} is not in {model.folder}; bring it there with: fairlab fetch {name}")
-    return model
-
-
-def standing_for(hub_name: str) -> Fetchable | None:
-    """The model of the table that a name of the hub means, whether or not it has been fetched."""
-    return next((model for model in fetchables().values() if model.hub == hub_name), None)
 
 
 @cache
@@ -131,7 +105,3 @@ def _fetchable(name: str, entry: dict[str, Any]) -> Fetchable:
     plain = {key: entry[key] for key in ("what", "licence", "hub", "zipped", "memory")}
     files = {path: PinnedFile(**pinned) for path, pinned in entry["files"].items()}
     return Fetchable(name=name, parts=parts, joined=PinnedFile(total, joined["sha256"]), files=files, **plain)
-
-
-def _size(path: Path) -> int | None:
-    return path.stat().st_size if path.is_file() else None

