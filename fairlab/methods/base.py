@@ -28,8 +28,9 @@ class OfEncoder:
     """A method that changes a pretrained model in place.
 
     Attributes:
-        title: what the method is called in reports and model cards.
-        limits: what its readings do not show, in one or two sentences for the model card.
+        title: Name of the method in reports and model cards.
+        limits: What its readings do not show, in one or two sentences for the model card.
+        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
         encoder: the backbone that is trained.
         epochs: number of passes over the training data.
         validate_every: number of training steps between two validations.
@@ -41,6 +42,7 @@ class OfEncoder:
 
     title: str
     limits: str
+    citation: str
     encoder: Backbone
     epochs: int
     validate_every: int
@@ -50,8 +52,8 @@ class OfEncoder:
     measurable_before = True
 
     def facts(self) -> dict[str, object]:
-        """What the record holds about the trained model beside its configuration."""
-        return {"title": self.title, "limits": self.limits}
+        """Return what the record holds about the trained model in addition to its configuration."""
+        return {"title": self.title, "limits": self.limits, "citation": self.citation}
 
     def measured(self, phase: str) -> Backbone:
         """The model that benchmarks measure in a phase, ``before`` or ``after``: the same object, as it is then."""

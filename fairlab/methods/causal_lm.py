@@ -66,6 +66,13 @@ class CausalLMTuning(Trained):
         "Tuned on few texts of one kind: what it writes reflects their time and subjects, and what they hold of "
         "stereotypes it may repeat."
     )
+    citation = """@inproceedings{hu2022lora,
+  title = {{LoRA}: Low-Rank Adaptation of Large Language Models},
+  author = {Hu, Edward J. and Shen, Yelong and Wallis, Phillip and Allen-Zhu, Zeyuan and Li, Yuanzhi and Wang,
+    Shean and Wang, Lu and Chen, Weizhu},
+  booktitle = {Proceedings of ICLR},
+  year = {2022}
+}"""
 
     def __init__(
         self,

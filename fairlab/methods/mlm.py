@@ -71,6 +71,12 @@ class MLM(Trained):
         "Trained on a small corpus: a word's probability reflects that corpus's time and subjects. What the text holds "
         "of stereotypes, the model may hold."
     )
+    citation = """@inproceedings{devlin2019bert,
+  title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
+  author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
+  booktitle = {Proceedings of NAACL},
+  year = {2019}
+}"""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from fairlab.run.config.build import build
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
     from fairlab.methods.safety_ensemble.exported.columns import Columns
     from fairlab.methods.safety_ensemble.exported.export import Ensemble
-    from fairlab.methods.safety_ensemble.sources.sources import Sources
+    from fairlab.methods.safety_ensemble.sources.combined import Sources
 
 Given = Mapping[str, Mapping[str, Any]]
 
@@ -44,7 +44,7 @@ def load_with_sources(folder: str, cache: str | None = None, given: Given | None
     """
     from fairlab.methods.safety_ensemble.exported.export import load_ensemble
     from fairlab.methods.safety_ensemble.exported.trust import read_sources
-    from fairlab.methods.safety_ensemble.sources.sources import Sources
+    from fairlab.methods.safety_ensemble.sources.combined import Sources
 
     ensemble = load_ensemble(Path(folder))
     nodes = read_sources(Path(folder), given or {})

@@ -66,6 +66,10 @@ class Paraphrase:
         CannotScore: the backbone is no masked LM.
     """
 
+    title = "offline paraphrase of labelled texts"
+    limits = "Synonyms fit by a small masked LM, and negations are turned by rules of English; variety is low."
+    citation = "This rewriter is fairlab's own."
+
     def __init__(
         self, *, language_model: Backbone | None = None, omit: bool = False, negate: bool = False, seed: int = 0
     ) -> None:

@@ -81,7 +81,7 @@ def _data(config: Mapping[str, Any]) -> Iterator[Need]:
 
 def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
     """Files of stored scores and keys of endpoints that the sources of a safety ensemble need."""
-    from fairlab.methods.safety_ensemble.sources.sources import how_to_store
+    from fairlab.methods.safety_ensemble.sources.stored_scores import how_to_store
 
     for settings in (config.get("source") or {}).values():
         if "column" in settings:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from fairlab.methods.safety_ensemble.exported.export import Ensemble
-from fairlab.methods.safety_ensemble.sources.sources import Sources
+from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.rewriting.identities import Identities
 
 LABEL, VARIANCE = "{}_label", "{}_variance"

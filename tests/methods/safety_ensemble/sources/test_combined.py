@@ -7,15 +7,13 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from fairlab.methods.safety_ensemble.sources import sources as module
-from fairlab.methods.safety_ensemble.sources.sources import (
-    LONGEST,
-    Profanity,
-    Sentiment,
-    Sources,
-    StoredScores,
-    WordList,
-)
+from fairlab.methods.safety_ensemble.sources import combined as module
+from fairlab.methods.safety_ensemble.sources.base import LONGEST
+from fairlab.methods.safety_ensemble.sources.combined import Sources
+from fairlab.methods.safety_ensemble.sources.profanity import Profanity
+from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
+from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
+from fairlab.methods.safety_ensemble.sources.word_list import WordList
 from fairlab.rewriting.identities import Identities
 from fairlab.types import DataUnavailable, FairlabError
 

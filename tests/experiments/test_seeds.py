@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from experiments.shared.seeds import median_run
 from fairlab.record import Reading
-from fairlab.reporting.seeds import median_run
 from fairlab.types import FairlabError
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from fairlab.metrics.repetition import repeated_share, repeated_whole
+from experiments.shared.repetition import repeated_share, repeated_whole
 
 
 def test_whole_texts_are_compared_by_their_words():

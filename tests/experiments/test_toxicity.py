@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairlab.reporting import toxicity
-from fairlab.reporting.toxicity import made_toxic
+from experiments.shared import toxicity
+from experiments.shared.toxicity import made_toxic
 
 
 def test_only_rewrites_that_crossed_the_middle_are_named(monkeypatch):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairlab.metrics.power import detectable_difference, detectable_mean
+from experiments.shared.power import detectable_difference, detectable_mean
 
 
 def test_by_hand():

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlab.metrics.agreement import annotator_agreement, full_agreement, levenshtein_share, token_agreement
+from experiments.shared.annotator_agreement import (
+    annotator_agreement,
+    full_agreement,
+    levenshtein_share,
+    token_agreement,
+)
 
 REWRITES = st.lists(st.sampled_from(["he left", "she left", "they have left", ""]), min_size=1, max_size=6)
 

@@ -1,6 +1,6 @@
-"""What people found in filled audit sheets, and which rewrites a classifier finds toxic.
+"""What people found in filled reading sheets, and which rewrites a classifier finds toxic.
 
-    python experiments/perturbation/audit.py SHEET [SECOND_SHEET] [--toxicity]
+    python -m experiments.perturbation.reading_sheets SHEET [SECOND_SHEET] [--toxicity]
 
 One sheet gives the share of labels kept (appendix J of Qian et al. 2022); two sheets of the same rows give table 9's
 rates of tags beside it; --toxicity names the rows to read again.
@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairlab.reporting.audit import label_agreement, read_sheet, tag_rates
-from fairlab.reporting.toxicity import made_toxic
+from experiments.shared.filled_sheets import label_agreement, read_sheet, tag_rates
+from experiments.shared.toxicity import made_toxic
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
