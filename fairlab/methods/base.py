@@ -21,6 +21,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.trust import WEIGHTS
+from fairlab.data.seeding import seed_of
 from fairlab.types import FairlabError
 
 
@@ -101,7 +102,7 @@ class Trained(OfEncoder, lightning.LightningModule):
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Seed the step."""
-        torch.manual_seed(self.seed * 1_000_003 + batch_idx * self.trainer.world_size + self.global_rank)
+        torch.manual_seed(seed_of(self.seed, batch_idx * self.trainer.world_size + self.global_rank))
 
     def log_training(self, parts: Mapping[str, Tensor], size: int) -> None:
         """Log ``loss`` and the other parts of a step, all of the whole batch.

@@ -22,8 +22,8 @@ from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
 from fairlab.backbones.scoring import apply_head
+from fairlab.data.block_collator import NOT_SCORED, PackedBatch
 from fairlab.data.entries import Entries
-from fairlab.data.entry_blocks import NOT_SCORED, PackedBatch
 from fairlab.distributed import BatchShare, empty_share_output
 from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
 from fairlab.types import CannotScore, FairlabError

@@ -23,6 +23,7 @@ from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
+from fairlab.data.seeding import seed_of
 from fairlab.distributed import BatchShare, empty_share_output, in_batch_order, rank, ranks
 from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
 from fairlab.types import Bounds, FairlabError
@@ -165,7 +166,7 @@ class MLM(Trained):
             mask_id=int(tokenizer.mask_token_id),  # type: ignore[call-overload]
             vocabulary=len(tokenizer),
             continues=self.continues_V[input_ids] if self.whole_words else None,
-            generator=torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + number),
+            generator=torch.Generator(self.device).manual_seed(seed_of(self.seed, number)),
         )
         return seen[rank() :: ranks()], chosen[rank() :: ranks()]
 

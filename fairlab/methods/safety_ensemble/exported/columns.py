@@ -73,7 +73,7 @@ class Columns:
     def _add_variances(
         self, rows: list[dict[str, Any]], name: str, scores_M: NDArray[np.float64], owner_M: NDArray[np.int64]
     ) -> None:
-        from fairlab.metrics.safety import set_variances  # loads torch, which only versions need
+        from fairlab.metrics.acv import set_variances  # loads torch, which only versions need
 
         if not rows:
             return

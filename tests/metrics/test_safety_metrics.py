@@ -12,17 +12,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlab.metrics.safety import (
+from fairlab.metrics.acv import (
     CounterfactualVariance,
-    SlicedAverages,
     average_counterfactual_variance,
-    equalised_odds_gap,
-    largest_gap,
     set_flips,
     set_numbers,
     set_variances,
-    sliced_averages,
 )
+from fairlab.metrics.equalised_odds import equalised_odds_gap
+from fairlab.metrics.sliced_averages import SlicedAverages, largest_gap, sliced_averages
 
 SCORES = st.integers(0, 20).map(lambda value: value / 20)
 EXAMPLES = st.lists(
