@@ -41,7 +41,7 @@ def score(config: DictConfig) -> None:
             is there already.
     """
     from fairlab.data.stream.rows import read_rows, stdin_rows
-    from fairlab.methods.safety_ensemble.exported.parts import Parts
+    from fairlab.methods.safety_ensemble.exported.scores_in_parts import Parts
 
     refuse_misfits("score", config)
     output, folder = Path(config.output), model_folder(Path(config.model))

@@ -14,7 +14,7 @@ from zipfile import BadZipFile, ZipFile
 
 from filelock import FileLock, Timeout
 
-from experiments.real_models.parts import join_parts, megabytes
+from experiments.real_models.packages import join_parts, megabytes
 from experiments.real_models.table import Fetchable, fetchable, fetchables
 from fairlab.backbones.cache import FETCH, PinnedFile, write_manifest
 from fairlab.backbones.reach import hub_unreachable

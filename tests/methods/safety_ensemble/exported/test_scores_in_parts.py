@@ -8,7 +8,7 @@ import pytest
 from filelock import FileLock
 
 from fairlab.data.stream.formats import BadRow
-from fairlab.methods.safety_ensemble.exported.parts import Parts
+from fairlab.methods.safety_ensemble.exported.scores_in_parts import Parts
 from fairlab.types import FairlabError, Row
 
 

@@ -12,14 +12,14 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from fairlab.backbones.trust import read_object
 from fairlab.data.stream.formats import BadRow
+from fairlab.data.stream.parts import Part, changed_facts
 from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
 from fairlab.files import gather, no_space_is_one_sentence, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
@@ -36,7 +36,6 @@ class Finished:
     Attributes:
         number: of the part.
         of: hash of its rows.
-        sha256: hash of its file.
         rows: number of its rows.
         bad: number of rows among them that could not be read.
         missing: number of rows that a source had no score of.
@@ -44,10 +43,12 @@ class Finished:
 
     number: int
     of: str
-    sha256: str
     rows: int
     bad: int
     missing: int
+
+
+COUNTS = [field.name for field in fields(Finished)]
 
 
 class Parts:
@@ -116,8 +117,7 @@ class Parts:
         file = self.folder / FACTS
         if not self._begun():
             write_whole(file, json.dumps(self.facts, indent=1) + "\n")
-        before = read_object(file)
-        if others := [name for name in self.facts if before.get(name) != self.facts[name]]:
+        if others := changed_facts(file, self.facts):
             raise FairlabError(
                 f"{self.folder} holds scores that were begun with another {others[0]}; give another output, or remove "
                 "that folder to begin anew"
@@ -142,12 +142,9 @@ class Parts:
         )
 
     def _finished(self, number: int) -> Finished | None:
-        """What an earlier run finished, unless its file is no longer as it was written."""
-        try:
-            found = Finished(**json.loads(self._summary(number).read_text(encoding="utf-8")))
-            return found if sha256(self._file(number)) == found.sha256 else None
-        except (FileNotFoundError, ValueError, TypeError):
-            return None
+        """Return what an earlier run finished, or None if its file is no longer as it was written."""
+        found = self._part(number).read()
+        return None if found is None else Finished(**{name: found[name] for name in COUNTS})
 
     def _write(self, task: ShardTask, scores: list[Scores]) -> Finished:
         made = iter(scores)
@@ -155,8 +152,8 @@ class Parts:
         file = self._file(task.number)
         write_whole(file, "".join(map(json_line, lines)))
         bad, missing = (sum(name in line for line in lines) for name in ("error", MISSING))
-        done = Finished(task.number, _hash(task), sha256(file), len(lines), bad, missing)
-        write_whole(self._summary(task.number), json.dumps(asdict(done)) + "\n")
+        done = Finished(task.number, _hash(task), len(lines), bad, missing)
+        self._part(task.number).write(asdict(done) | {"files": {"scores": {"file": file.name, "sha256": sha256(file)}}})
         return done
 
     def _line(self, item: Input, scores: Iterator[Scores]) -> dict[str, Any]:
@@ -170,8 +167,8 @@ class Parts:
     def _file(self, number: int) -> Path:
         return self.folder / f"{number:05}.jsonl"
 
-    def _summary(self, number: int) -> Path:
-        return self.folder / f"{number:05}.json"
+    def _part(self, number: int) -> Part:
+        return Part(self.folder, self.folder / f"{number:05}.json")
 
 
 def _texts(task: ShardTask) -> list[str]:
