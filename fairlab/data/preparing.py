@@ -19,7 +19,7 @@ from fairlab.data.corpus import SPLITS
 from fairlab.data.prepared import NAME, Prepared, file_entry, open_prepared
 from fairlab.data.stream.formats import LONGEST_LINE, PROBED, TABLES, BadRow
 from fairlab.data.stream.manifest import data_files
-from fairlab.data.stream.parts import Part, changed_facts
+from fairlab.data.stream.parts import FinishedPart, changed_facts
 from fairlab.data.stream.rows import read_rows
 from fairlab.data.stream.shards import NAMED, drawn_ahead, end_with_parent, process_pool
 from fairlab.data.text import SENTENCE_END, WRAPPED, cut_sentences, held_out
@@ -119,7 +119,7 @@ class PartMaker:
     def make(self, part: TextPart) -> Made:
         """Write the shard of a part unless it is finished; return its counts and fingerprints of its training texts."""
         own = self.folder / PARTS / f"{part.number:05}"
-        finished = Part(self.folder, own / "counts.json")
+        finished = FinishedPart(self.folder, own / "counts.json")
         found, seen = finished.read(), Fingerprints.load(own)
         if found is None or seen is None:
             found, seen = self._make(part)

@@ -12,7 +12,7 @@ from fairlab.files import sha256, write_whole
 
 
 @dataclass(frozen=True)
-class Part:
+class FinishedPart:
     """Part of an output, which is finished when its summary is there.
 
     The files of a part are written first and its summary last. The summary lists the files with their hashes, by kind

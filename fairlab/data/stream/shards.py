@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from fairlab.data.stream.formats import BadRow
-from fairlab.data.stream.parts import Part
+from fairlab.data.stream.parts import FinishedPart
 from fairlab.files import sha256, write_whole
 from fairlab.record import without_nan
 from fairlab.types import FairlabError, Made, Row, need_extra
@@ -66,9 +66,9 @@ class ShardTask:
     items: list[Input]
 
     @property
-    def part(self) -> Part:
+    def part(self) -> FinishedPart:
         """The part that the shard is of the output."""
-        return Part(self.folder, self.folder / "shards" / f"{self.number:05}.json")
+        return FinishedPart(self.folder, self.folder / "shards" / f"{self.number:05}.json")
 
     def name(self, kind: str) -> str:
         """Of the file of a kind that is made of it."""

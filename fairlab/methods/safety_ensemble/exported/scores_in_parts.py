@@ -19,7 +19,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from fairlab.data.stream.formats import BadRow
-from fairlab.data.stream.parts import Part, changed_facts
+from fairlab.data.stream.parts import FinishedPart, changed_facts
 from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
 from fairlab.files import gather, no_space_is_one_sentence, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
@@ -167,8 +167,8 @@ class Parts:
     def _file(self, number: int) -> Path:
         return self.folder / f"{number:05}.jsonl"
 
-    def _part(self, number: int) -> Part:
-        return Part(self.folder, self.folder / f"{number:05}.json")
+    def _part(self, number: int) -> FinishedPart:
+        return FinishedPart(self.folder, self.folder / f"{number:05}.json")
 
 
 def _texts(task: ShardTask) -> list[str]:
