@@ -13,12 +13,13 @@ from rich.progress import track
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from fairlab.backbones.pooling import first_token, token_mean
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fairlab.backbones.pooling import first_token, token_mean
-from fairlab.backbones.published import Published
+    from fairlab.backbones.published import Published
 
 TOKENS_PER_BATCH = 2048
 REMEMBERED = 2**26  # numbers in embeddings that are remembered; 256 MiB
