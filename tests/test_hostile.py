@@ -32,7 +32,7 @@ from fairlab.methods.safety_ensemble.sources.moderation import Moderation
 from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 from fairlab.run.config.backbone_nodes import backbone_node
 from fairlab.run.config.build import build
-from fairlab.run.scoring import load_with_sources
+from fairlab.run.exported_ensemble import load_with_sources
 from fairlab.types import FairlabError
 
 KEY = "HOSTILE_TEST_KEY"
@@ -231,7 +231,7 @@ ENSEMBLES = {
     "a module beside the sources": target(f"{HERE}..exported.portable.Path"),
     "an alias of numpy": target(f"{HERE}.combined.np.f2py.os.system", command="touch {mark}"),
     "importing a file": target(f"{HERE}.bilstm.importlib.util.spec_from_file_location", name="x", location="{mark}"),
-    "a class of fairlab that is no source": target(f"{HERE}.cache.ScoreCache", file="{mark}"),
+    "a class of fairlab that is no source": target(f"{HERE}.score_cache.ScoreCache", file="{mark}"),
     "a partial call": target(f"{HERE}.sentiment.Sentiment", _partial_="true"),
     "positional arguments": target(f"{HERE}.word_list.WordList", _args_="{mark}"),
     "a secret in a path": target(f"{HERE}.word_list.WordList", path=f"${{{{oc.env:{KEY}}}}}"),

@@ -26,6 +26,7 @@ FOUND = {
     "collator": "fairlab/data/block_collator.py",
     "pooling": "fairlab/backbones/pooling.py",
     "seeding": "fairlab/data/seeding.py",
+    "cache": "fairlab/backbones/model_cache.py",
     "download": "fairlab/data/published/download.py",
     "permutation.test": "fairlab/metrics/permutation_test.py",
     "decoding": "fairlab/rewriting/decoding.py",

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parents[2]))  # run as a script, it has its own folder there alone
 from experiments.real_models.packages import DOWNLOAD
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.cache import cache_folder
 from fairlab.backbones.export import export_backbone
+from fairlab.backbones.model_cache import cache_folder
 from fairlab.files import sha256
 from fairlab.types import FairlabError
 

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from experiments.real_models.packages import join_parts, megabytes
 from experiments.real_models.table import Fetchable, fetchable, fetchables
-from fairlab.backbones.cache import FETCH, PinnedFile, write_manifest
+from fairlab.backbones.model_cache import FETCH, PinnedFile, write_manifest
 from fairlab.backbones.reach import hub_unreachable
 from fairlab.files import no_space_is_one_sentence, sha256
 from fairlab.types import FairlabError

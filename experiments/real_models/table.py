@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from fairlab.backbones.cache import PinnedFile, cached_folder, cached_model
+from fairlab.backbones.model_cache import PinnedFile, cached_folder, cached_model
 from fairlab.types import FairlabError
 
 TABLE = Path(__file__).with_name("models.yaml")

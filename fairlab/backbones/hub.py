@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairlab.backbones.cache import FETCH, cache_folder, cached_model
+from fairlab.backbones.model_cache import FETCH, cache_folder, cached_model
 from fairlab.backbones.reach import hub_unreachable
 from fairlab.backbones.trust import INDEX, WEIGHTS, check_model_folder
 from fairlab.types import FairlabError

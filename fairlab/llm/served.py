@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from fairlab.backbones.cache import FETCH, cached_folder, cached_model
+from fairlab.backbones.model_cache import FETCH, cached_folder, cached_model
 from fairlab.files import sha256
 from fairlab.llm.exchange import Attempt, Request
 from fairlab.llm.local import HASH_SHOWN

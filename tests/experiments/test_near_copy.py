@@ -6,8 +6,8 @@ import torch
 
 from experiments.real_models import distilbert_from_int8 as distilbert
 from experiments.real_models.fetch import fetchable_lines
-from fairlab.backbones.cache import FETCH, cache_folder
 from fairlab.backbones.hub import hub_folder
+from fairlab.backbones.model_cache import FETCH, cache_folder
 from fairlab.types import FairlabError
 
 

@@ -14,8 +14,8 @@ from experiments.real_models import fetch as fetching
 from experiments.real_models import table
 from experiments.real_models.fetch import fetch, fetchable_lines, main
 from experiments.real_models.table import fetchable, fetchables
-from fairlab.backbones.cache import FETCH, MANIFEST, cached_model
 from fairlab.backbones.loading import find_weights
+from fairlab.backbones.model_cache import FETCH, MANIFEST, cached_model
 from fairlab.types import FairlabError
 
 WHOLE = b"0123456789"

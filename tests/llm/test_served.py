@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairlab.backbones import memory
-from fairlab.backbones.cache import FETCH, PinnedFile, cached_folder, write_manifest
+from fairlab.backbones.model_cache import FETCH, PinnedFile, cached_folder, write_manifest
 from fairlab.files import sha256
 from fairlab.llm import program
 from fairlab.llm.client import LLM

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from fairlab.backbones.cache import cached_model
+from fairlab.backbones.model_cache import cached_model
 from fairlab.types import FairlabError
 
 KNOWN: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text(encoding="utf-8"))

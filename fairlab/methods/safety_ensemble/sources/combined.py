@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from fairlab.methods.safety_ensemble.sources.base import LONGEST, Array, Source
-from fairlab.methods.safety_ensemble.sources.cache import ScoreCache
+from fairlab.methods.safety_ensemble.sources.score_cache import ScoreCache
 from fairlab.types import FairlabError
 
 MOST_FAILED = 10  # texts of a batch that a source may fail on, one by one, before it is given up

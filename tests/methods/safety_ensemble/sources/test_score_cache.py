@@ -1,6 +1,6 @@
 import pytest
 
-from fairlab.methods.safety_ensemble.sources.cache import ScoreCache
+from fairlab.methods.safety_ensemble.sources.score_cache import ScoreCache
 from fairlab.types import FairlabError
 
 
