@@ -107,6 +107,7 @@ def test_an_ensemble_with_a_source_of_ones_own_scores_where_the_command_names_th
     assert scored.returncode == 0, scored.stderr
     rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
     assert [row["sources"]["exclamations.marks"] for row in rows] == [0.0, 0.5]
+    (tmp_path / "my_sources.py").unlink()
     lost = run(*given, named, "output=other.jsonl", entry="score")
     assert (lost.returncode, lost.stderr.count("\n")) == (1, 1)
     assert "the source my_sources.Exclamations cannot be imported (No module named 'my_sources')" in lost.stderr
