@@ -28,8 +28,9 @@ class Method(Protocol):
     It is called with the model, the values of its yaml by name, and ``seed``.
 
     Attributes:
-        title: what the method is called in reports and model cards.
-        limits: what its readings do not show, in one or two sentences for the model card.
+        title: Name of the method in reports and model cards.
+        limits: What its readings do not show, in one or two sentences for the model card.
+        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
         epochs: number of passes over the training data.
         validate_every: number of training steps between two validations.
         steps: most training steps; None trains for all epochs.
@@ -40,6 +41,7 @@ class Method(Protocol):
 
     title: str
     limits: str
+    citation: str
     epochs: int
     validate_every: int
     steps: int | None
@@ -195,11 +197,17 @@ class Planned:
     """An augmentation that ``fairlab.augment`` can be asked for.
 
     Attributes:
+        title: Name of the augmentation for people.
+        limits: What its output does not show, in one or two sentences for the data card.
+        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
         name: what its rows and reports call it.
         plan: the class that carries it out, by its dotted name; it meets :class:`Plan`.
         needs_rewriter: whether it makes nothing without a rewriter.
     """
 
+    title: ClassVar[str]
+    limits: ClassVar[str]
+    citation: ClassVar[str]
     name: ClassVar[str]
     plan: ClassVar[str] = ROW_BY_ROW
     needs_rewriter: ClassVar[bool] = True

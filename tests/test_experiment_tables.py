@@ -12,7 +12,7 @@ from experiments.ccd import composed, picture
 from experiments.razor import study
 from experiments.razor import tables as razor_tables
 from experiments.rendering import matrix_table
-from fairlab.metrics.power import detectable_mean
+from experiments.shared.power import detectable_mean
 from fairlab.metrics.significance import holm
 from fairlab.record import Reading, Record
 

@@ -75,8 +75,8 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(number):
 
 
 def test_a_damaged_cache_of_scores_is_named(tmp_path):
-    from fairlab.methods.safety_ensemble.sources.cache import ScoreCache
-    from fairlab.methods.safety_ensemble.sources.sources import Sentiment
+    from fairlab.methods.safety_ensemble.sources.score_cache import ScoreCache
+    from fairlab.methods.safety_ensemble.sources.sentiment import Sentiment
 
     path = tmp_path / "scores"
     cache = ScoreCache(path)

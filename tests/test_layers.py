@@ -13,7 +13,6 @@ PACKAGE = Path(__file__).parents[1] / "fairlab"
 LAYERS = [
     {"types"},
     {"files", "distributed"},
-    {"fetching"},
     {"record"},
     {"text", "lexicons"},
     {"protocols"},

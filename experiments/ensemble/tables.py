@@ -11,12 +11,12 @@ import numpy as np
 import yaml
 
 from experiments.rendering import interval, markdown
+from experiments.shared.seeds import median_run
 from fairlab.methods.safety_ensemble.strengths import Candidate, pareto_front
 from fairlab.record import Reading, Record
 from fairlab.reporting.many_runs.reweighting import CATEGORY, COLUMNS, GAP, setting
 from fairlab.reporting.report import PUBLISHED
 from fairlab.reporting.safety import LEAST
-from fairlab.reporting.seeds import median_run
 
 RECORDS = Path(__file__).parent / "records"
 SETS, CONFIRMATION = "sets", "confirmation"  # folders of runs on the test folds; those of fresh seeds

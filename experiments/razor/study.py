@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 
 from experiments.over_seeds import p_over_seeds
 from experiments.rendering import interval, markdown
-from fairlab.metrics.power import detectable_mean
+from experiments.shared.power import detectable_mean
 from fairlab.record import Record
 from fairlab.reporting.many_runs.reproduction import read_matrix
 from fairlab.reporting.tables.marks import marked, marks_of_runs

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 from experiments.razor import study
 from experiments.rendering import interval, markdown, matrix_table, significant, trials
-from fairlab.metrics.power import detectable_mean
+from experiments.shared.power import detectable_mean
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import title
 from fairlab.reporting.many_runs.reproduction import read_matrix

@@ -40,6 +40,15 @@ class AFLite(Filter):
     fields, their product and the size of their difference.
     """
 
+    title = "pairs that linear classifiers find hard (AFLite)"
+    limits = "What is left is hard for one embedding; other shortcuts stay, and so do wrong labels, which are hard too."
+    citation = """@inproceedings{lebras2020adversarial,
+  title = {Adversarial Filters of Dataset Biases},
+  author = {Le Bras, Ronan and Swayamdipta, Swabha and Bhagavatula, Chandra and Zellers, Rowan and Peters,
+    Matthew and Sabharwal, Ashish and Choi, Yejin},
+  booktitle = {Proceedings of ICML},
+  year = {2020}
+}"""
     name = "aflite"
     why = "too easy for linear classifiers"
     settings = ("target", "partitions", "train", "slice", "cutoff")

@@ -51,6 +51,14 @@ class EDA:
         FairlabError: a value is out of range, or WordNet is asked for and not installed.
     """
 
+    title = "easy data augmentation (EDA)"
+    limits = "Random edits may change meaning or label, and nothing checks them."
+    citation = """@inproceedings{wei2019eda,
+  title = {{EDA}: Easy Data Augmentation Techniques for Boosting Performance on Text Classification Tasks},
+  author = {Wei, Jason and Zou, Kai},
+  booktitle = {Proceedings of EMNLP-IJCNLP},
+  year = {2019}
+}"""
     name = "eda"
 
     def __init__(self, *, alpha: float, num_aug: int, synonyms: str, seed: int = 0) -> None:

@@ -71,6 +71,15 @@ class Perturbation(RowAugmentationOnAxes):
     Source: Qian et al. 2022, algorithm 1 and footnotes 2 and 4; appendix E for the filter of harmful phrases.
     """
 
+    title = "perturbation augmentation"
+    limits = "One person of a text changes, in English; what was true of the person may be false of the new one."
+    citation = """@inproceedings{qian2022perturbation,
+  title = {Perturbation Augmentation for Fairer {NLP}},
+  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
+    Williams, Adina},
+  booktitle = {Proceedings of EMNLP},
+  year = {2022}
+}"""
     name = "perturbation"
     plan = "fairlab.run.augmenting.perturbing.Perturbing"
 

@@ -103,6 +103,16 @@ class Razor(Planned):
     Source: section 3.3. A document is selected once (ours), so that rounds go on where a rewriter has nothing to offer.
     """
 
+    title = "rewriting of shortcuts (RAZOR)"
+    limits = (
+        "Which texts are shortcuts is said by distances of an embedding; a rewrite may lose what decides its label."
+    )
+    citation = """@inproceedings{yang2025razor,
+  title = {{RAZOR}: Sharpening Knowledge by Cutting Bias with Unsupervised Text Rewriting},
+  author = {Yang, Shuo and Prenkaj, Bardh and Kasneci, Gjergji},
+  booktitle = {Proceedings of AAAI},
+  year = {2025}
+}"""
     name = "razor"
     plan = "fairlab.run.augmenting.rounds.Rounds"
 

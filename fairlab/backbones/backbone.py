@@ -13,6 +13,8 @@ from rich.progress import track
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from fairlab.backbones.pooling import first_token, token_mean
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -154,11 +156,7 @@ class Backbone(nn.Module):
         """Embeddings (N, D) of last hidden states (N, T, H)."""
         if self.published is not None:
             return self.published.pool(hidden, attention_mask)
-        if self.pooling == "cls":
-            embedding = hidden[:, 0]
-        else:
-            weights = (attention_mask / attention_mask.sum(dim=1, keepdim=True)).to(hidden.dtype)
-            embedding = (weights.unsqueeze(1) @ hidden).squeeze(1)
+        embedding = first_token(hidden) if self.pooling == "cls" else token_mean(hidden, attention_mask)
         return nn.functional.normalize(embedding, dim=-1) if self.normalize else embedding
 
     @contextmanager

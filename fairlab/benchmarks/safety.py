@@ -15,18 +15,11 @@ from numpy.typing import NDArray
 
 from fairlab.benchmarks.readings import Quantity, evenly, outcome
 from fairlab.data.safety import Judged, Predicted
+from fairlab.metrics.acv import set_flips, set_numbers, set_variances
 from fairlab.metrics.bootstrap import RESAMPLES, weighted_draws
+from fairlab.metrics.equalised_odds import equalised_odds_gap
 from fairlab.metrics.ranking import average_precision
-from fairlab.metrics.safety import (
-    SAFE,
-    UNSAFE,
-    equalised_odds_gap,
-    largest_gap,
-    set_flips,
-    set_numbers,
-    set_variances,
-    sliced_averages,
-)
+from fairlab.metrics.sliced_averages import SAFE, UNSAFE, largest_gap, sliced_averages
 from fairlab.record import Note, NotRun, Outcome
 from fairlab.types import FairlabError
 

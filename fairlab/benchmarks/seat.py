@@ -23,8 +23,9 @@ from fairlab.data.association_tests import is_file_of_tests, read_own_tests
 from fairlab.data.published.download import FILES, locate
 from fairlab.data.published.seat import AssociationTest, read_association_test, word_within
 from fairlab.metrics.bootstrap import RESAMPLES
+from fairlab.metrics.permutation_test import weat_p_value
 from fairlab.metrics.significance import holm, wilson_interval
-from fairlab.metrics.weat import associations, resampled_effect_sizes, weat_effect_size, weat_p_value
+from fairlab.metrics.weat import associations, resampled_effect_sizes, weat_effect_size
 from fairlab.record import NotRun, Outcome
 from fairlab.types import DataUnavailable, FairlabError
 

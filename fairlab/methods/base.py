@@ -21,6 +21,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.trust import WEIGHTS
+from fairlab.data.seeding import seed_of
 from fairlab.types import FairlabError
 
 
@@ -28,8 +29,9 @@ class OfEncoder:
     """A method that changes a pretrained model in place.
 
     Attributes:
-        title: what the method is called in reports and model cards.
-        limits: what its readings do not show, in one or two sentences for the model card.
+        title: Name of the method in reports and model cards.
+        limits: What its readings do not show, in one or two sentences for the model card.
+        citation: BibTeX entry of its publication, or a sentence that says whose work it is.
         encoder: the backbone that is trained.
         epochs: number of passes over the training data.
         validate_every: number of training steps between two validations.
@@ -41,6 +43,7 @@ class OfEncoder:
 
     title: str
     limits: str
+    citation: str
     encoder: Backbone
     epochs: int
     validate_every: int
@@ -50,8 +53,8 @@ class OfEncoder:
     measurable_before = True
 
     def facts(self) -> dict[str, object]:
-        """What the record holds about the trained model beside its configuration."""
-        return {"title": self.title, "limits": self.limits}
+        """Return what the record holds about the trained model in addition to its configuration."""
+        return {"title": self.title, "limits": self.limits, "citation": self.citation}
 
     def measured(self, phase: str) -> Backbone:
         """The model that benchmarks measure in a phase, ``before`` or ``after``: the same object, as it is then."""
@@ -99,7 +102,7 @@ class Trained(OfEncoder, lightning.LightningModule):
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Seed the step."""
-        torch.manual_seed(self.seed * 1_000_003 + batch_idx * self.trainer.world_size + self.global_rank)
+        torch.manual_seed(seed_of(self.seed, batch_idx * self.trainer.world_size + self.global_rank))
 
     def log_training(self, parts: Mapping[str, Tensor], size: int) -> None:
         """Log ``loss`` and the other parts of a step, all of the whole batch.

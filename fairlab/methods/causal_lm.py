@@ -22,8 +22,8 @@ from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.quantization import dequantize, quantize, refuse_without_cuda
 from fairlab.backbones.scoring import apply_head
+from fairlab.data.block_collator import NOT_SCORED, PackedBatch
 from fairlab.data.entries import Entries
-from fairlab.data.entry_blocks import NOT_SCORED, PackedBatch
 from fairlab.distributed import BatchShare, empty_share_output
 from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
 from fairlab.types import CannotScore, FairlabError
@@ -66,6 +66,13 @@ class CausalLMTuning(Trained):
         "Tuned on few texts of one kind: what it writes reflects their time and subjects, and what they hold of "
         "stereotypes it may repeat."
     )
+    citation = """@inproceedings{hu2022lora,
+  title = {{LoRA}: Low-Rank Adaptation of Large Language Models},
+  author = {Hu, Edward J. and Shen, Yelong and Wallis, Phillip and Allen-Zhu, Zeyuan and Li, Yuanzhi and Wang,
+    Shean and Wang, Lu and Chen, Weizhu},
+  booktitle = {Proceedings of ICLR},
+  year = {2022}
+}"""
 
     def __init__(
         self,

@@ -63,6 +63,13 @@ class CCD(Trained):
         "Trained and measured on English and on the listed attributes only. An equal distance to neutral text on "
         "these groups says nothing about other axes, other languages, or decisions of a system using the embeddings."
     )
+    citation = """@misc{deng2024llm,
+  title = {{LLM}-Assisted Content Conditional Debiasing for Fair Text Embedding},
+  author = {Deng, Wenlong and Chen, Blair and Zhao, Beidi and Zhang, Chiyu and Li, Xiaoxiao and Thrampoulidis,
+    Christos},
+  howpublished = {arXiv:2402.14208},
+  year = {2024}
+}"""
     rho: Tensor
 
     def __init__(

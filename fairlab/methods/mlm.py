@@ -23,6 +23,7 @@ from fairlab.backbones.masked_lm import with_masked_lm_head
 from fairlab.backbones.scoring import apply_head
 from fairlab.data.corpus import Corpus, TextBatch
 from fairlab.data.packed import PackedText
+from fairlab.data.seeding import seed_of
 from fairlab.distributed import BatchShare, empty_share_output, in_batch_order, rank, ranks
 from fairlab.methods.base import Trained, optimizer_steps, refuse_below, refuse_unless_above_zero, scheduled
 from fairlab.types import Bounds, FairlabError
@@ -71,6 +72,12 @@ class MLM(Trained):
         "Trained on a small corpus: a word's probability reflects that corpus's time and subjects. What the text holds "
         "of stereotypes, the model may hold."
     )
+    citation = """@inproceedings{devlin2019bert,
+  title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
+  author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
+  booktitle = {Proceedings of NAACL},
+  year = {2019}
+}"""
 
     def __init__(
         self,
@@ -159,7 +166,7 @@ class MLM(Trained):
             mask_id=int(tokenizer.mask_token_id),  # type: ignore[call-overload]
             vocabulary=len(tokenizer),
             continues=self.continues_V[input_ids] if self.whole_words else None,
-            generator=torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + number),
+            generator=torch.Generator(self.device).manual_seed(seed_of(self.seed, number)),
         )
         return seen[rank() :: ranks()], chosen[rank() :: ranks()]
 

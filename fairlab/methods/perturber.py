@@ -55,6 +55,13 @@ class PerturberTraining(Trained):
         "Rewrites what it was trained to rewrite: names, words and grammar that its pairs do not hold it may spoil, "
         "and what it was asked to keep it may change. Read a sample before use; nobody said or wrote what it gives."
     )
+    citation = """@inproceedings{qian2022perturbation,
+  title = {Perturbation Augmentation for Fairer {NLP}},
+  author = {Qian, Rebecca and Ross, Candace and Fernandes, Jude and Smith, Eric Michael and Kiela, Douwe and
+    Williams, Adina},
+  booktitle = {Proceedings of EMNLP},
+  year = {2022}
+}"""
 
     def __init__(
         self,

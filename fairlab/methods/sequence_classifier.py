@@ -61,6 +61,12 @@ class SequenceClassifier(Trained):
         "Trained and measured on one task's examples, whose labels and stereotypes it repeats; the readings say "
         "nothing about fairness."
     )
+    citation = """@inproceedings{devlin2019bert,
+  title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
+  author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
+  booktitle = {Proceedings of NAACL},
+  year = {2019}
+}"""
     monitor = "validation/error"
     clip = 1.0
     task: Task

@@ -28,7 +28,9 @@ def model_card(record: Record, licence: Licence = None) -> str:
     backbone, method = config["backbone"], provenance["method"]
     settings = {**config["method"], **method, "seed": config["seed"]}
     values = ", ".join(
-        f"{name} {value}" for name, value in settings.items() if name not in ("_target_", "title", "limits", "pipeline")
+        f"{name} {value}"
+        for name, value in settings.items()
+        if name not in ("_target_", "title", "limits", "citation", "pipeline")
     )
     rows = [
         f"| {title(r)} | {r.phase} | {r.value:.4g} | {r.low:.4g} to {r.high:.4g} | {_ideal(r)} | {r.unit} | {r.n} |"
@@ -64,8 +66,19 @@ def model_card(record: Record, licence: Licence = None) -> str:
         "",
         method["limits"],
         "",
+        *citation_lines([method["citation"]] if "citation" in method else []),
     ]
     return "\n".join(lines)
+
+
+def citation_lines(citations: Iterable[str]) -> list[str]:
+    """Return the section of a card that says what to cite; empty if there is nothing to cite.
+
+    Args:
+        citations: BibTeX entries, or sentences that say whose work a part is.
+    """
+    found = [f"```bibtex\n{one}\n```" if one.startswith("@") else one for one in dict.fromkeys(citations)]
+    return ["## Citation", "", *(line for one in found for line in (one, ""))] if found else []
 
 
 def _head(record: Record, name: str, licence: Licence) -> str:

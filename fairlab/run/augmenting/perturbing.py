@@ -84,7 +84,7 @@ class Perturbing:
 
     def report(self, manifest: Manifest, made: int) -> tuple[list[Reading], list[Note]]:
         """Shares of rows that changed; the sheet for a reader is written beside the data."""
-        from fairlab.reporting.audit import write_sheet
+        from fairlab.reporting.reading_sheet import write_sheet
 
         write_sheet(manifest, self.record.folder)
         return shares(manifest, self.values["seed"]), []

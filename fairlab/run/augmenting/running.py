@@ -112,7 +112,8 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
     files = [folder / name for name in manifest.files("data")]
     features = features_written(files, about.features)
     manifest.columns = features.to_dict()
-    card = data_card(manifest, features, values.get("license") or about.licence)
+    parts = [target_of(values[name]) for name in ("augmentation", "rewriter") if values.get(name)]
+    card = data_card(manifest, features, values.get("license") or about.licence, parts)
     write_whole(folder / "README.md", card)
     manifest.write(folder)
     if values.get("push"):

