@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from fairlab.data.published.tasks import find_task
 from fairlab.run.command_line.cli import choices, conf_dir, groups
-from fairlab.run.config.schema import KEYS, refuse_misfits
+from fairlab.run.config.schema import ADDED, MAY_BE_MISSING, keys_of, refuse_misfits
 from fairlab.run.folders import plain_config
 from fairlab.run.trainer import parts_of_a_step
 
@@ -95,15 +95,15 @@ def test_every_target_exists_and_takes_its_keys(path):
     for node in targets(content):
         target = get_object(node["_target_"])
         parameters = inspect.signature(target).parameters
-        keys = set(node) - {"_target_", "_partial_", "defaults"}
+        keys = set(node) - {"_target_", "_partial_", "defaults", *(["decayed"] if "optimizer" in path.parts else [])}
         assert keys <= set(parameters), f"{path}: {keys - set(parameters)}"
 
 
-@pytest.mark.parametrize("entry", KEYS)
+@pytest.mark.parametrize("entry", ["train", "evaluate", "augment", "score", "serve", "reproduce", "report"])
 def test_the_keys_of_an_entry_point_are_those_of_its_configuration(entry):
     with initialize_config_dir(conf_dir(), version_base="1.3"):
         there = set(compose(entry)) - {"hydra", "launcher"}
-    assert KEYS[entry].__required_keys__ <= there <= set(KEYS[entry].__annotations__)
+    assert set(keys_of(entry)) - {*ADDED, *MAY_BE_MISSING} <= there <= set(keys_of(entry))
 
 
 def test_no_experiment_writes_keys_of_a_group():

@@ -10,14 +10,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import lightning
 import numpy as np
 import torch
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerBase
 
 from fairlab.backbones.backbone import Backbone, pad
-from fairlab.data.batch_stream import batches_done, loader
+from fairlab.data.batch_stream import Loading, batches_done, loader
 from fairlab.data.block_order import BlockBatches
 from fairlab.data.corpus import SPLITS, TextBatch
 from fairlab.data.prepared import FORMAT, NAME
@@ -25,7 +24,7 @@ from fairlab.data.preparing import PartMaker, prepare
 from fairlab.data.text import text_files
 from fairlab.data.word_tokens import tokenizer_sha256
 from fairlab.files import sha256
-from fairlab.protocols import DescribedAugmentation, TextAugmentation, TrainingData
+from fairlab.protocols import DescribedAugmentation, TextAugmentation
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 
@@ -33,7 +32,7 @@ UNKNOWN = "not told"  # of an augmentation that does not describe itself
 RULES = (".py", ".yaml", ".csv", ".txt")
 
 
-class PackedText(lightning.LightningDataModule, TrainingData):
+class PackedText(Loading):
     """Running text, read passage by passage, in blocks that are filled to the last token.
 
     A passage is a run of sentences of one file, up to so many tokens; it is what an augmentation rewrites and what is
@@ -210,7 +209,7 @@ class PackedText(lightning.LightningDataModule, TrainingData):
             rows = [np.concatenate([[first], tokens.read(k * room, (k + 1) * room), [last]]) for k in positions]
             return TextBatch(*pad(rows, self.encoder.padding_id), positions=torch.tensor(positions))
 
-        return loader(range(self.blocks(split)), batches, collate)
+        return loader(range(self.blocks(split)), batches, collate, self.num_workers)
 
 
 def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Path:
