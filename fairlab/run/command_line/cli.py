@@ -23,6 +23,7 @@ from omegaconf.errors import OmegaConfBaseException
 from fairlab.record import without_secrets
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
+from fairlab.run.config.registered import EMPTY
 from fairlab.run.config.values import nearest
 from fairlab.run.launch.processes import started_by_torchrun, work_for_rank_0
 from fairlab.types import FairlabError, ReviewNeeded, missing_extra
@@ -154,7 +155,8 @@ def choices(group: str) -> list[str]:
     """Names a configuration group offers, such as ``minilm`` and ``paper/bert``."""
     folder = Path(conf_dir()) / group
     files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper lies what a scale changes of another choice
-    return sorted(str(path.relative_to(folder).with_suffix("")) for path in files)
+    empty = [EMPTY[group]] if group in EMPTY else []
+    return sorted([*(str(path.relative_to(folder).with_suffix("")) for path in files), *empty])
 
 
 def groups() -> list[str]:
