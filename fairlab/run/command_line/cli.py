@@ -22,6 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.record import without_secrets
 from fairlab.run.command_line.pipes import quiet_when_unread
+from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
 from fairlab.run.config.registered import EMPTY
 from fairlab.run.config.values import nearest
@@ -171,6 +172,8 @@ def first_of_sweep(override: str) -> str:
 
 def _no_such_choice(path: str) -> str:
     group, _, name = path.partition("/")
+    if path in GONE:
+        return f"{group}={name} is gone; give {GONE[path]}"
     known = choices(group)
     return f"{group}={name}: no such choice{nearest(name, known)}; there are: {', '.join(known)}"
 

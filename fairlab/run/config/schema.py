@@ -6,14 +6,14 @@ key's type is that of its default; here is what a default cannot say.
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf import MISSING, DictConfig, ListConfig, OmegaConf
 
 from fairlab.protocols import TrainingData
 from fairlab.run.command_line import cli
@@ -153,7 +153,17 @@ def _missing(config: DictConfig) -> set[str]:
     if unset := {str(key) for key in config if OmegaConf.is_missing(config, str(key))}:
         return unset  # first, as other values may be made of these
     made = {"data.path"} if OmegaConf.select(config, "data.input") else set()  # of data.input
-    return OmegaConf.missing_keys(config) - made
+    return set(_unset("", plain_config(config))) - made
+
+
+def _unset(key: str, value: Any) -> Iterator[str]:
+    """Yield the dotted keys of missing values, also of those that are missing at one scale alone."""
+    if value == MISSING:
+        yield key
+    elif isinstance(value, dict | list):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        for name, one in parts:
+            yield from _unset(f"{key}.{name}" if key else str(name), one)
 
 
 def _refuse_unread(key: str, known: Sequence[str]) -> None:
