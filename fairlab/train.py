@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from fairlab.benchmarks.runner import add, measure, take
@@ -22,6 +23,7 @@ from fairlab.run.augmenting.running import made_folder
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import build, build_benchmarks, build_with_some, parameters_of, plain
+from fairlab.run.config.composing import from_model
 from fairlab.run.config.optimizing import set_optimizer
 from fairlab.run.config.shortened import lowered, shortening_notes
 from fairlab.run.config.values import target_of
@@ -41,7 +43,7 @@ from fairlab.types import FairlabError
 def main(config: DictConfig) -> None:
     """Hydra's entry: one run, or one job of a sweep."""
     with cli.one_sentence():
-        job("train", config, work, announce_backbone)
+        job("train", from_model(config, HydraConfig.get().overrides.task), work, announce_backbone)
 
 
 def work(config: DictConfig, record: Record) -> None:
@@ -129,11 +131,9 @@ def build_method(config: DictConfig, model: Any) -> Any:
     """Build the method, with the debiasing of its loss, the optimizer and the schedule where they were chosen.
 
     Raises:
-        FairlabError: the method trains no classifier, or does not train in steps.
+        FairlabError: an optimizer was chosen for a method that does not train in steps.
     """
     debiasing = {"debiasing": build(config.debiasing)} if config.debiasing else {}
-    if debiasing and "debiasing" not in parameters_of(config.method):
-        raise FairlabError("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
     method = build(config.method, model, seed=config.seed, **debiasing)
     set_optimizer(config, method)
     return method

@@ -156,7 +156,7 @@ def fit(trainer: lightning.Trainer, method: Any, data: CounterfactualData, recor
             "train from the start"
         ) from error
     if not history.rows:
-        raise FairlabError("training ended before its first step; give more by trainer.max_steps or trainer.max_time")
+        raise FairlabError("training ended before its first step; give more by trainer.max_steps or +trainer.max_time")
     if "validation/loss" not in history.rows[-1]:
         trainer.validate(method, data, verbose=False)  # so that the last weights take part in the choice
     if not checkpoint_is_intact(folder / "best.ckpt"):

@@ -4,7 +4,7 @@ GONE = {
     "experiment/inlp_bert": "+experiment=ccd_bert method=inlp",
     "experiment/sentence_debias_bert": "+experiment=ccd_bert method=sentence_debias",
     "experiment/ccd_linear_bert": "+experiment=ccd_bert method=ccd_linear",
-    "experiment/ccd_roberta": "+experiment=ccd_bert backbone=quickstart/roberta, or backbone=paper/roberta at scale=paper",
+    "experiment/ccd_roberta": "+experiment=ccd_bert backbone=SCALE/roberta, where SCALE is quickstart or paper",
     "experiment/cda_bert": "+experiment=cda_text_bert",
     "experiment/dpce_bert": "+experiment=dpce_sentences_bert",
     "experiment/adept_bert": "+experiment=adept_sentences_bert",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from omegaconf import DictConfig
 
 from fairlab.run.config.build import build, plain
-from fairlab.run.config.values import TARGET
+from fairlab.run.config.values import PARTIAL, TARGET, target_of
 from fairlab.types import FairlabError
 
 DECAYED = "decayed"  # the one key of an optimizer that is fairlab's own; all others are the optimizer's arguments
@@ -18,42 +19,36 @@ def set_optimizer(config: DictConfig, method: Any) -> None:
     """Give a method that trains in steps the optimizer and the schedule that the configuration chooses.
 
     Without a choice they remain the method's own.
-
-    Raises:
-        FairlabError: the method does not train in steps, or brings its own optimizer.
     """
     chosen = {key: plain(config[key]) for key in ("optimizer", "schedule") if config.get(key) is not None}
-    if not chosen:
-        return
-
-    from fairlab.methods.base import Trained
-
-    if not isinstance(method, Trained):
-        name = type(method).__name__
-        raise FairlabError(
-            f"{min(chosen)}= is of methods that train in steps with fairlab's; {name} does not; leave it out"
-        )
     if optimizer := chosen.get("optimizer"):
         method.decayed = optimizer.pop(DECAYED, method.decayed)
-        method.optimizer = build(optimizer)
+        method.optimizer = build({**optimizer, PARTIAL: True})
     if "schedule" in chosen:
-        method.schedule = build(chosen["schedule"]) if chosen["schedule"] else None
+        method.schedule = build({**chosen["schedule"], PARTIAL: True}) if chosen["schedule"] else None
 
 
 def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
     """Make the optimizer and the schedule of a configuration once, of weights that nothing trains.
 
     Raises:
-        FairlabError: one of them refuses a value, or is something else.
+        FairlabError: one of them refuses a value, or is something else, or the method does not train in steps.
     """
-    if not values.get("optimizer"):
+    chosen = [key for key in ("optimizer", "schedule") if values.get(key) is not None]
+    if not chosen:
         return
 
     from torch.optim import Optimizer
     from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
+    from fairlab.methods.base import Trained
     from fairlab.methods.optimizing import make_schedule, small_optimizer
 
+    method = target_of(values["method"], "method")
+    if not (inspect.isclass(method) and issubclass(method, Trained)):
+        raise FairlabError(f"{chosen[0]}= is of methods that train in steps; {method.__name__} does not; leave it out")
+    if "optimizer" not in chosen:
+        values = {**values, "optimizer": {TARGET: "torch.optim.SGD"}}
     node = {key: value for key, value in values["optimizer"].items() if key != DECAYED}
     optimizer = _made("optimizer", node, Optimizer, small_optimizer)
     if schedule := values.get("schedule"):
@@ -65,7 +60,7 @@ def refuse_wrong_optimizer(values: Mapping[str, Any]) -> None:
 def _made(key: str, node: Mapping[str, Any], kind: type, make: Any) -> Any:
     """Make an optimizer or a schedule for trial."""
     try:
-        made = make(build(node))
+        made = make(build({**node, PARTIAL: True}))
     except (TypeError, ValueError, RuntimeError) as error:
         said = " ".join(str(error).split())
         raise FairlabError(f"{key}: {node[TARGET]} cannot be made ({said}); give it other values") from error

@@ -199,6 +199,11 @@ def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
         found += [faults(f"optimizer.{DECAYED}", optimizer.pop(DECAYED), Literal["all", "matrices"])]
     for sentence in chain(*found):
         raise FairlabError(sentence)
+    if (
+        values.get("debiasing")
+        and "debiasing" not in inspect.signature(target_of(values["method"], "method")).parameters
+    ):
+        raise FairlabError("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
 
 
 def refuse_other_data(target: Any) -> None:
