@@ -17,14 +17,14 @@ DECIDED = {
     "fast_dev_run": ("trainer.max_steps",),
     "limit_train_batches": ("trainer.max_steps", "data.limit"),
     "limit_val_batches": ("data.validation",),
-    "logger": ("logger",),
+    "logger": ("logger=NAME",),
     "max_epochs": ("method.epochs",),
     "min_epochs": ("method.epochs",),
     "overfit_batches": ("data.limit", "data.limit_characters"),
     "use_distributed_sampler": ("trainer.devices",),
     "val_check_interval": ("method.validate_every",),
 }
-ALWAYS = ("hydra.run.dir", "trainer.max_steps")  # settings that a command can give though they may not be listed
+ALWAYS = ("hydra.run.dir", "logger=NAME", "trainer.max_steps")  # whatever a run holds
 
 
 def lightning_hint(key: str, config: Any) -> str | None:
@@ -36,10 +36,10 @@ def lightning_hint(key: str, config: Any) -> str | None:
     """
     if key not in DECIDED:
         return None
-    there = [one for one in DECIDED[key] if one in ALWAYS or OmegaConf.select(config, one, default=None) is not None]
-    there += [one for one in DECIDED[key] if one not in there and _has(config, one)]
+    config = OmegaConf.create(dict(config)) if isinstance(config, dict) else config
+    there = [one for one in DECIDED[key] if one in ALWAYS or _has(config, one)]
     if not there:
-        method = str(OmegaConf.select(config, "method._target_", default="this run")).rpartition(".")[2]
+        method = str(OmegaConf.select(config, "method._target_")).rpartition(".")[2]
         return f"trainer.{key} has no meaning for {method} on this data; leave it out"
     plus = "+" if there[0] == "trainer.max_steps" and not _has(config, there[0]) else ""
     return f"trainer.{key} follows from other settings; give {plus}{' or '.join(there)}"
