@@ -63,7 +63,7 @@ TYPES: dict[str, Any] = {
     "pooling": Literal["mean", "cls", "published"] | None,
     "normalize": bool | None,
     "max_length": int | None,
-    "dtype": str | None,
+    "dtype": Literal["float32", "bfloat16", "float16"] | None,
     "output": Name,
     "license": str | None,
     "engine": Literal["local", "ray"],

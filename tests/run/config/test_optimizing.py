@@ -13,6 +13,7 @@ from fairlab.run.config.schema import refuse_misfits
 from fairlab.types import FairlabError
 
 CCD = ["+experiment=ccd_bert", "benchmark=[cced]"]
+PLATEAU = "schedule._target_=torch.optim.lr_scheduler.ReduceLROnPlateau"
 WRONG = {
     "an unknown schedule": (["schedule=cosin"], "schedule=cosin: no such choice; the nearest is cosine"),
     "a floor above the peak": (
@@ -26,8 +27,7 @@ WRONG = {
     "a rate below 0": (["optimizer=sgd", "optimizer.lr=-1"], "torch.optim.SGD cannot be made (Invalid learning rate"),
     "what is no optimizer": (["optimizer=sgd", "optimizer._target_=builtins.dict"], "optimizer"),
     "a schedule by validations": (
-        ["schedule=cosine", "~schedule.warmup", "~schedule.floor", "~schedule.from_zero"]
-        + ["schedule._target_=torch.optim.lr_scheduler.ReduceLROnPlateau"],
+        ["schedule=cosine", "~schedule.warmup", "~schedule.floor", "~schedule.from_zero", PLATEAU],
         "ReduceLROnPlateau",
     ),
     "a debiasing of another method": (["debiasing=poe"], "debiasing= is of classifiers"),
