@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
@@ -26,6 +27,7 @@ from fairlab.data.word_tokens import tokenizer_sha256
 from fairlab.files import sha256
 from fairlab.protocols import DescribedAugmentation, TextAugmentation
 from fairlab.text.fingerprints import Fingerprints
+from fairlab.text.pipeline import SPACY
 from fairlab.types import FairlabError
 
 UNKNOWN = "not told"  # of an augmentation that does not describe itself
@@ -240,10 +242,11 @@ def augmentation_facts(augmentation: TextAugmentation | None) -> dict[str, Any]:
 
 @cache
 def rules_revision() -> str:
-    """Hash of the code and the lists that decide what rules make of a text."""
+    """Return a hash of what decides how rules change a text: code, lists, and a parser that the environment names."""
     package = Path(__file__).parents[1]
     parts = ("rewriting", "text", "lexicons", "augmentation")
-    return sha256(*sorted(file for part in parts for file in (package / part).rglob("*") if file.suffix in RULES))[:16]
+    files = sorted(file for part in parts for file in (package / part).rglob("*") if file.suffix in RULES)
+    return sha256(*files)[:16] + os.environ.get(SPACY, "")
 
 
 def _files(path: str) -> list[Path]:
