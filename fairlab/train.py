@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from fairlab.benchmarks.runner import add, measure, take
@@ -22,6 +23,8 @@ from fairlab.run.augmenting.running import made_folder
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import build, build_benchmarks, build_with_some, parameters_of, plain
+from fairlab.run.config.composing import from_model
+from fairlab.run.config.optimizing import set_optimizer
 from fairlab.run.config.shortened import lowered, shortening_notes
 from fairlab.run.config.values import target_of
 from fairlab.run.environment import environment
@@ -40,7 +43,7 @@ from fairlab.types import FairlabError
 def main(config: DictConfig) -> None:
     """Hydra's entry: one run, or one job of a sweep."""
     with cli.one_sentence():
-        job("train", config, work, announce_backbone)
+        job("train", from_model(config, HydraConfig.get().overrides.task), work, announce_backbone)
 
 
 def work(config: DictConfig, record: Record) -> None:
@@ -125,16 +128,15 @@ def quieten() -> None:
 
 
 def build_method(config: DictConfig, model: Any) -> Any:
-    """The method, with the debiasing of its loss where one was chosen.
+    """Build the method, with the debiasing of its loss, the optimizer and the schedule where they were chosen.
 
     Raises:
-        FairlabError: the method trains no classifier.
+        FairlabError: an optimizer was chosen for a method that does not train in steps.
     """
-    if not config.debiasing:
-        return build(config.method, model, seed=config.seed)
-    if "debiasing" not in parameters_of(config.method):
-        raise FairlabError("debiasing= is of classifiers; choose it with +experiment=razor_fever, razor_nli or glue")
-    return build(config.method, model, seed=config.seed, debiasing=build(config.debiasing))
+    debiasing = {"debiasing": build(config.debiasing)} if config.debiasing else {}
+    method = build(config.method, model, seed=config.seed, **debiasing)
+    set_optimizer(config, method)
+    return method
 
 
 def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
@@ -147,6 +149,7 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
         FairlabError: the augmentation suits no such data.
     """
     settings, target = plain(config.data), target_of(config.data)
+    workers = 0 if "num_workers" in parameters_of(settings) else settings.pop("num_workers", 0)
     parts = 1
     if "batch_size" in settings:
         parts = parts_of_a_step(settings["batch_size"], config.trainer.device_batch_size, ranks())
@@ -166,7 +169,21 @@ def build_data(config: DictConfig, model: Any, method: Any) -> tuple[Any, int]:
             )
     elif settings.get("input"):
         raise FairlabError("data.input is what an augmentation makes groups of; choose augmentation=NAME too")
-    return build_with_some(settings, objects | {"augmentation": augmentation}), parts
+    data = build_with_some(settings, objects | {"augmentation": augmentation})
+    set_workers(data, workers)
+    return data, parts
+
+
+def set_workers(data: Any, workers: int) -> None:
+    """Set the number of processes that make batches ahead.
+
+    Raises:
+        FairlabError: the data makes no batches, or makes them in its own way.
+    """
+    if hasattr(data, "num_workers"):
+        data.num_workers = workers
+    elif workers:
+        raise FairlabError(f"{type(data).__name__} makes no batches ahead; leave data.num_workers out")
 
 
 def augmenting(config: DictConfig) -> dict[str, Any]:

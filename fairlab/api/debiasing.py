@@ -15,7 +15,7 @@ from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results, copied
 from fairlab.files import write_whole
 from fairlab.record import Record
-from fairlab.run.config.composing import composed, from_backbone
+from fairlab.run.config.composing import composed, from_model
 from fairlab.run.config.schema import refuse_missing
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work
@@ -111,11 +111,12 @@ def debias(
         **(settings or {}),
     }
     choices = [f"scale={scale}", f"method={method}", "data=groups", f"benchmark=[{','.join(measured)}]"]
-    config = from_backbone(composed("train", choices, values), _name(model, Path(kept.name)))
+    values["model"] = _name(model, Path(kept.name))
+    config = from_model(composed("train", choices, values), [f"{key}=" for key in values])
     folder.mkdir(parents=True, exist_ok=True)
-    in_memory = set() if isinstance(data, str | Path) else {"data.path"}
+    in_memory = {"model"} if isinstance(data, str | Path) else {"model", "data.path"}
     given = [f"{key}={value}" for key, value in values.items() if value is not None and key not in in_memory]
-    command = shlex.join(["python", "-m", "fairlab.train", f"backbone={model_name(model)}", *choices, *given])
+    command = shlex.join(["python", "-m", "fairlab.train", f"model={model_name(model)}", *choices, *given])
     record = Record(folder, plain_config(config), command)
     with accounted(record):
         refuse_missing(config)

@@ -42,7 +42,7 @@ def evaluate(
         benchmarks: names of benchmarks such as ``seat``, or objects that meet
             :class:`fairlab.protocols.Benchmark`; one or several.
         limit: most items of each benchmark, or of each of its parts, for trying things out; None measures all.
-        settings: settings of benchmarks, such as ``{"crows_pairs.protocol": "meade"}``.
+        settings: settings by dotted key, such as ``{"benchmark.crows_pairs.protocol": "meade"}``.
 
     Raises:
         FairlabError: there is no such model, benchmark or setting, the list is empty, ``limit`` is below 1, or nothing
@@ -57,7 +57,10 @@ def evaluate(
     own: list[Any] = [one for one in asked if not isinstance(one, str)]
     if unknown := [one for one in own if not isinstance(one, Benchmark)]:
         raise FairlabError(f"a {type(unknown[0]).__name__} is no benchmark; give a name, such as 'seat'")
-    values = {"limit": limit} | {f"benchmark.{key}": value for key, value in (settings or {}).items()}
+    for key in settings or {}:
+        if key.partition(".")[0] in names:
+            raise FairlabError(f"settings begin at the top of the configuration; give 'benchmark.{key}', not '{key}'")
+    values = {"limit": limit, **(settings or {})}
     config = composed("evaluate", [f"benchmark=[{','.join(names)}]"], values)
     chosen = [*(build_benchmarks(config) if names else []), *own]
     found = {label: loaded_with_facts(one) for label, one in models.items()}

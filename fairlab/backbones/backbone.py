@@ -60,6 +60,10 @@ def body(model: PreTrainedModel) -> nn.Module:
     return decoder if isinstance(decoder, PreTrainedModel) else model.base_model
 
 
+# How long texts are dealt with: fairlab.evaluate has the key at its top, a training in its backbone.
+RAISE_LENGTH = "raise it (in a training, backbone.max_length)"
+
+
 class Backbone(nn.Module):
     """Texts to embeddings by a transformers model, a tokenizer and a pooling.
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairlab.backbones.backbone import RAISE_LENGTH
 from fairlab.metrics.bootstrap import RESAMPLES, Statistic, bootstrap_draws, percentile_interval, two_sided_p
 from fairlab.record import Comparison, Note, NotRun, Outcome, Reading
 from fairlab.types import FairlabError
@@ -134,7 +135,7 @@ def irregular_notes(benchmark: str, irregularities: Mapping[str, str], items: st
 
 def cut_notes(benchmark: str, cut: int, max_length: int) -> list[Note]:
     """A note where texts were cut."""
-    return [Note(benchmark, f"{cut} texts were cut at backbone.max_length={max_length}; raise it")] if cut else []
+    return [Note(benchmark, f"{cut} texts were cut at max_length={max_length}; {RAISE_LENGTH}")] if cut else []
 
 
 def outcome(benchmark: str, quantities: Iterable[Quantity], before: Iterable[Quantity] = (), **parts: Any) -> Outcome:

@@ -29,7 +29,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.backbone import Backbone
+from fairlab.backbones.backbone import RAISE_LENGTH, Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM, MaskQuery
@@ -234,7 +234,7 @@ def word_probabilities(
     for text, ids, target in zip(filled, scorer.tokenize(filled), targets, strict=True):
         if scorer.mask_id not in ids:
             limit = scorer.backbone.max_length
-            raise CannotScore(f"'{text}' is longer than backbone.max_length={limit} up to its mask; raise that")
+            raise CannotScore(f"'{text}' is longer than max_length={limit} up to its mask; {RAISE_LENGTH}")
         queries.append(MaskQuery(ids, ids.index(scorer.mask_id), target))
     probabilities = np.exp(scorer.log_probabilities(queries, progress=progress))
     ends = np.cumsum([len(ids) for ids in subwords])

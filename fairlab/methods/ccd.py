@@ -70,6 +70,8 @@ class CCD(Trained):
   howpublished = {arXiv:2402.14208},
   year = {2024}
 }"""
+    optimizer = torch.optim.Adam  # section 4
+    schedule = None
     rho: Tensor
 
     def __init__(
@@ -178,7 +180,3 @@ class CCD(Trained):
     def facts(self) -> dict[str, object]:
         """What the record should hold about a trained model beside its configuration."""
         return super().facts() | {"rho": float(self.rho)}
-
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Adam, as in section 4."""
-        return torch.optim.Adam(self.trained_weights, lr=self.lr, fused=True)

@@ -50,7 +50,7 @@ def test_a_model_is_debiased_on_groups_and_stays_as_it_was(tiny, small, tmp_path
     assert run.record.status == "finished"
     assert (run.record.config["method"]["beta"], run.record.config["seed"]) == (0.5, 3)
     assert run.results.record.phases == ["before", "after"]
-    sets = {"cced.sets": small["benchmark.cced.sets"]}
+    sets = {"benchmark.cced.sets": small["benchmark.cced.sets"]}
     again = fairlab.evaluate(run.model, "cced", settings=sets)
     assert again["cced/measured/gap"] == pytest.approx(run.results["after/cced/measured/gap"], abs=1e-6)
     by_folder = fairlab.evaluate(run.folder, "cced", settings=sets)  # which says what it was trained on

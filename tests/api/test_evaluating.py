@@ -18,7 +18,7 @@ from tests.conftest import make_groups, row, write_rows
 @pytest.fixture
 def groups(tmp_path):
     """Settings of a benchmark that takes a moment."""
-    return {"cced.sets": [write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(20)])]}
+    return {"benchmark.cced.sets": [write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(20)])]}
 
 
 def test_the_package_lists_its_functions_whatever_was_imported():
@@ -127,7 +127,11 @@ BAD = {
     "no benchmark": ((["bert"], []), {}, "benchmarks is an empty list; give at least one, such as"),
     "no items": ((["bert"], "seat"), {"limit": 0}, "limit must be at least 1 item, or null for all, not 0"),
     "an unknown benchmark": ((["bert"], "seeat"), {}, "benchmark=seeat: no such choice; there are: bias_ir, cced"),
-    "an unknown setting": ((["bert"], "seat"), {"settings": {"seat.test": 1}}, "there is no key 'test' in 'bench"),
+    "an unknown setting": (
+        (["bert"], "seat"),
+        {"settings": {"benchmark.seat.test": 1}},
+        "there is no key 'test' in 'bench",
+    ),
     "an object that is no model": ((3, "seat"), {}, "a int is no model that fairlab knows; give a name, a folder"),
     "an object that is no benchmark": ((["bert"], [3]), {}, "a int is no benchmark; give a name, such as 'seat'"),
 }

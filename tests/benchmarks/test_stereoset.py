@@ -264,8 +264,8 @@ def test_a_context_too_long_for_the_model_is_said(language_models, file):
         return StereoSet(task=["intrasentence"], path=file).measure(short)
 
     (missing,) = measured(5).not_run[:1]
-    assert "longer than backbone.max_length=5 up to its mask" in missing.reason
-    assert any("texts were cut at backbone.max_length=12" in note.text for note in measured(12).notes)
+    assert "longer than max_length=5 up to its mask" in missing.reason
+    assert any("texts were cut at max_length=12; raise it" in note.text for note in measured(12).notes)
 
 
 def test_a_comparison_with_itself_is_nothing(language_models, file):

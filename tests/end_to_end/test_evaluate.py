@@ -38,7 +38,7 @@ def test_from_python_it_is_the_same(run, measured, tmp_path, tiny_folders):
     assert done.returncode == 0, done.stderr
     there = Record.load(only_run(tmp_path, "evaluate"))
     sets = there.config["benchmark"]["cced"]["sets"]
-    results = fairlab.evaluate(fairlab.load(folder, max_length=32), "cced", settings={"cced.sets": sets})
+    results = fairlab.evaluate(fairlab.load(folder, max_length=32), "cced", settings={"benchmark.cced.sets": sets})
     assert results.record.metrics() == there.metrics()
     own = {"model": folder, "max_length": 32}  # which an object has in itself
     assert {**results.record.config, **own} == there.config

@@ -79,7 +79,7 @@ def test_nothing_that_is_measured_was_trained_on(tiny_folders, texts):
     assert done.results["data/polarity/train/union_accuracy"] == 100.0
     notes = [note for note in done.record.notes if "were trained on" in note.text]
     assert not [note for note in notes if note.subset == "held_out_disability"]
-    results = fairlab.evaluate(done.model, ["seat"], settings={"seat.tests": [TESTS]})
+    results = fairlab.evaluate(done.model, ["seat"], settings={"benchmark.seat.tests": [TESTS]})
     names = [f"disability_seat_pleasant_{one}_vs_{other}" for one, other in PAIRS]
     assert {one.subset for one in results.record.readings} == {*names, "disability_seat_able", "average"}
     assert json.loads(json.dumps(results.record.config))["benchmark"]["seat"]["tests"] == [TESTS]

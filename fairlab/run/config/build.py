@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from pkgutil import resolve_name
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.run.config.values import TARGET, node_faults, target_of
+from fairlab.run.config.values import PARTIAL, TARGET, node_faults, target_of
 from fairlab.types import FairlabError
 
 
 def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any) -> Any:
     """Call the node's ``_target_`` with the node's values, and with objects that no configuration can hold.
 
-    Unlike Hydra's ``instantiate`` it hands objects over untouched and lets the target's own errors through.
+    With ``_partial_: true`` return a partial of it instead. Unlike Hydra's ``instantiate`` it hands objects over
+    untouched and lets the target's own errors through.
 
     Raises:
         FairlabError: the target takes no setting of a name in the node, a value does not fit, or one is missing.
@@ -26,6 +28,8 @@ def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any)
         raise FairlabError(sentence)
     target = target_of(values)
     del values[TARGET]
+    if values.pop(PARTIAL, False):
+        return partial(target, *arguments, **values, **objects)
     if twice := sorted(values.keys() & objects.keys()):
         raise FairlabError(f"{twice[0]} of {target.__name__} follows from other settings; leave it out")
     try:

@@ -47,13 +47,13 @@ def test_a_limit_leaves_so_many_items_of_each_part(tiny_folders):
 
 
 def test_smoke_lowers_what_there_is_and_says_so():
-    config = composed("train", ["+experiment=inlp_bert", "+debug=smoke"], {"data.limit": 10})
+    config = composed("train", ["+experiment=ccd_bert", "method=inlp", "+debug=smoke"], {"data.limit": 10})
     short = lowered(config)
     assert (short.limit, short.data.limit, short.method.classifiers, short.trainer.max_steps) == (8, 10, 2, 2)
     assert "epochs" not in short.method
     assert config.limit is None
     assert [note.benchmark for note in shortening_notes(short)] == ["smoke", "limit"]
-    whole = composed("train", ["+experiment=inlp_bert"], {})
+    whole = composed("train", ["+experiment=ccd_bert", "method=inlp"], {})
     assert lowered(whole) is whole
     assert shortening_notes(whole) == []
 
