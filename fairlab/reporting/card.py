@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from fairlab.backbones.hub import Licence
 from fairlab.record import Reading, Record
-from fairlab.reporting.headlines import BENCHMARKS, key, meaning, title
+from fairlab.reporting.headlines import benchmark_title, key, meaning, title
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
     from huggingface_hub import EvalResult, ModelCardData
@@ -108,7 +108,7 @@ def eval_results(readings: Iterable[Reading], task: str) -> list[EvalResult] | N
         EvalResult(
             task_type=task,
             dataset_type=r.benchmark.replace("@", "."),  # the hub takes no @
-            dataset_name=f"{BENCHMARKS.get(r.benchmark) or r.benchmark}, {r.subset}",
+            dataset_name=f"{benchmark_title(r)}, {r.subset}",
             dataset_config=r.subset,
             metric_type=r.quantity,
             metric_name=title(r),
