@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from fairlab.backbones.hub import Licence
 from fairlab.record import Reading, Record
-from fairlab.reporting.headlines import benchmark_title, key, meaning, title
+from fairlab.reporting.headlines import benchmark_title, description, key, meaning, title
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
     from huggingface_hub import EvalResult, ModelCardData
@@ -64,8 +64,16 @@ def model_card(record: Record, licence: Licence = None) -> str:
         "",
         method["limits"],
         "",
+        *_cited(record),
     ]
     return "\n".join(lines)
+
+
+def _cited(record: Record) -> list[str]:
+    """Return a section with the publications of the benchmarks that were measured; no lines if there are none."""
+    told = [description(reading) for reading in record.readings]
+    citations = dict.fromkeys(found.citation.strip() for found in told if found is not None and found.citation)
+    return ["## Benchmarks", "", "```bibtex", *citations, "```", ""] if citations else []
 
 
 def _head(record: Record, name: str, licence: Licence) -> str:
