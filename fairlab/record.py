@@ -237,7 +237,7 @@ class Record:
 
     def save(self) -> None:
         """Write ``record.json`` and ``metrics.json``; secrets of the environment are blanked."""
-        content = {"version": VERSION, "described": described(self.readings)}
+        content = {"version": VERSION, "described": descriptions_in(self.readings)}
         content |= {one.name: getattr(self, one.name) for one in fields(self) if one.name != "folder"}
         content |= {name: [values_in(entry) for entry in getattr(self, name)] for name in ENTRIES}
         write_whole(self.folder / "record.json", _json(content))
@@ -264,7 +264,9 @@ class Record:
             known = Description.read_all(content.pop("described", {}) if isinstance(content, dict) else {})
             for name, kind in ENTRIES.items():
                 if isinstance(content, dict) and isinstance(content.get(name), list):
-                    content[name] = [kind(**values_of(kind, entry, f"an entry of {name}")) for entry in content[name]]
+                    content[name] = [
+                        kind(**values_of(kind, entry, f"an entry of {name}", UNWRITTEN)) for entry in content[name]
+                    ]
             found = cls(folder, **values_of(cls, content, "the record", besides=("folder",)))
             found.readings = [replace(entry, description=known.get(entry.benchmark)) for entry in found.readings]
             found.comparisons = [replace(entry, description=known.get(entry.benchmark)) for entry in found.comparisons]
@@ -283,7 +285,7 @@ def values_in(entry: Any) -> dict[str, Any]:
     return {one.name: getattr(entry, one.name) for one in fields(entry) if one.name not in UNWRITTEN}
 
 
-def described(readings: Iterable[Reading]) -> dict[str, dict[str, Any]]:
+def descriptions_in(readings: Iterable[Reading]) -> dict[str, dict[str, Any]]:
     """Return what the benchmarks of readings say of themselves, by name, as plain containers."""
     measured: dict[str, tuple[Description, list[str]]] = {}
     for reading in readings:

@@ -20,7 +20,7 @@ HOW = "the page docs/extending.md shows one"
 
 
 @cache
-def description_of(benchmark: str) -> Description | None:
+def find_description(benchmark: str) -> Description | None:
     """Return the description of fairlab's own readings.
 
     Args:
@@ -34,7 +34,7 @@ def description_of(benchmark: str) -> Description | None:
 
 
 @cache
-def class_of(benchmark: str) -> type[Any] | None:
+def find_class(benchmark: str) -> type[Any] | None:
     """Return fairlab's own class that measures a benchmark; None if there is none."""
     name = benchmark.partition("@")[0]
     return next((one for one in _holders(name) if isinstance(one, type) and _describe(one, name) is not None), None)
@@ -84,7 +84,7 @@ def refuse_undescribed(benchmark: Any) -> None:
         raise FairlabError(f"benchmark {what} has no version; give its class version = 1, and raise it with its values")
     if not isinstance(benchmark, Measurement):
         raise FairlabError(f"benchmark {what} lacks a part of fairlab.protocols.Benchmark; derive its class from that")
-    if (own := class_of(found.name)) is not None:
+    if (own := find_class(found.name)) is not None:
         raise FairlabError(
             f"benchmark {what} has the name '{found.name}' of fairlab's own {own.__name__}; give its description "
             "another name"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from fairlab.benchmarks.finding import description_of
+from fairlab.benchmarks.finding import find_description
 from fairlab.record import Comparison, Reading
 from fairlab.types import Description
 
@@ -56,7 +56,7 @@ def bounds(named: Named) -> str:
 
 def description(named: Named) -> Description | None:
     """Return what a benchmark says of itself: as its record holds it, else as fairlab's own class does."""
-    return named.description or description_of(named.benchmark)
+    return named.description or find_description(named.benchmark)
 
 
 def key(named: Named) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairlab.benchmarks.classification import Classification
-from fairlab.benchmarks.finding import class_of, description_of, own_classes, own_descriptions, refuse_undescribed
+from fairlab.benchmarks.finding import find_class, find_description, own_classes, own_descriptions, refuse_undescribed
 from fairlab.benchmarks.safety_quantities import TITLES
 from fairlab.benchmarks.seat import SEAT
 from fairlab.data.published.tasks import TASKS
@@ -66,7 +66,7 @@ def test_committed_readings_have_the_unit_ideal_value_and_bounds_that_descriptio
     checked = 0
     for file in sorted((ROOT / "experiments").glob("*/records/**/record.json"))[::7]:
         for reading in json.loads(file.read_text(encoding="utf-8")).get("readings", []):
-            found = description_of(reading["benchmark"])
+            found = find_description(reading["benchmark"])
             if found is None:  # of an experiment's script
                 continue
             info = found.quantity(reading["quantity"])
@@ -96,13 +96,13 @@ def test_committed_readings_have_the_unit_ideal_value_and_bounds_that_descriptio
     ],
 )
 def test_a_description_is_found_under_the_name_of_readings(name, title):
-    assert description_of(name).title == title
+    assert find_description(name).title == title
 
 
 @pytest.mark.parametrize("name", ["lengths", "lengths_probe", "", "fairscore_", "_probe", "seat_probe"])
 def test_names_of_others_are_nobodys(name):
-    assert description_of(name) is None
-    assert class_of(name) is None
+    assert find_description(name) is None
+    assert find_class(name) is None
 
 
 def test_a_pattern_completes_the_label_by_what_the_star_is():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.benchmarks.finding import class_of
+from fairlab.benchmarks.finding import find_class
 from fairlab.benchmarks.runner import items_file, kept_texts
 from fairlab.protocols import Measurement
 from fairlab.record import Record
@@ -89,7 +89,7 @@ def _own(name: str, record: Record) -> Measurement | None:
 
     Settings are taken from the record; the class is not, so that a record of others runs nothing.
     """
-    kind = class_of(name)
+    kind = find_class(name)
     if kind is None or kind.texts is Measurement.texts:
         return None
     of_all = record.config.get("benchmark") or {}

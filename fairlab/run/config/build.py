@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.benchmarks.finding import description_of, refuse_undescribed
+from fairlab.benchmarks.finding import find_description, refuse_undescribed
 from fairlab.run.config.values import TARGET, node_faults, target_of
 from fairlab.types import Description, FairlabError
 
@@ -73,7 +73,7 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
 def described_node(name: str, node: Mapping[str, Any]) -> Description | None:
     """Return what the class of a benchmark says of it under a name; None if it says nothing."""
     if TARGET not in node:
-        return description_of(name)
+        return find_description(name)
     kind = target_of(node)
     found = getattr(kind, "description", None)
     return (kind.describe(name) or found) if isinstance(found, Description) and hasattr(kind, "describe") else None
