@@ -60,7 +60,8 @@ class ScoredItems:
 def items_of(record: Record) -> list[ScoredItems]:
     """Items of all benchmarks whose values lie beside a record."""
     folder = record.folder / "items"
-    names = dict.fromkeys(file.stem for file in sorted(folder.rglob("*.safetensors"))) if folder.is_dir() else {}
+    stems = [file.stem for file in sorted(folder.rglob("*.safetensors"))] if folder.is_dir() else []
+    names = dict.fromkeys(stem for stem in stems if not stem.endswith(".draws"))  # which are of readings
     return [found for name in names for found in _of_benchmark(name, record)]
 
 
