@@ -27,7 +27,8 @@ def title(named: Named) -> str:
     info = found.quantity(named.quantity) if found else None
     label = info.label if info else _in_words(named.quantity)
     benchmark = benchmark_title(named)
-    said = label if benchmark.casefold() in label.casefold() else f"{benchmark} {label}"
+    one_word = " " not in label and benchmark.casefold() in label.casefold()  # pseudo-perplexity says it already
+    said = label if one_word else f"{benchmark} {label}"
     return ", ".join(filter(None, (said, _subset(found, named.subset))))
 
 

@@ -27,6 +27,8 @@ def reading(name):
         ("sst2_probe/dev/accuracy", "SST-2 accuracy of a linear probe, development set"),
         ("safety_hatecheck/hate/acv", "HateCheck counterfactual variance, hate"),
         ("mb_index/all/mb_index", "mb-index"),
+        ("mb_index/reference/perplexity", "mb-index perplexity, reference"),
+        ("likelihood_pairs/mine/distance_from_even_all_pairs", "Pairs distance from an even choice, all pairs, mine"),
         ("perplexity/text/pseudo_perplexity", "pseudo-perplexity"),
         ("lengths/long_texts/mean_norm", "lengths mean norm, long texts"),  # one's own benchmark
     ],
