@@ -45,7 +45,11 @@ def test_shares_and_their_distance_from_even_by_hand():
     raw = [binomtest(k, n).pvalue for k, n in ((2, 3), (4, 4), (0, 3))]
     assert [found[f"likelier_{name}"].p for name in scored] == pytest.approx(raw)
     assert found["likelier_a_than_c"].p_holm == pytest.approx(3 * raw[1])
-    (two,) = [one for one in quantities_of_attributes("s", {"a_than_b": scored["a_than_c"]}) if one.headline]
+    (two,) = [
+        one
+        for one in quantities_of_attributes("s", {"a_than_b": scored["a_than_c"]})
+        if one.name.startswith("distance")
+    ]
     assert (two.name, two.value) == ("distance_from_even", 50.0)
 
 
