@@ -102,7 +102,7 @@ def test_the_classes_of_the_page_on_extending_run(classes, tiny, tmp_path):
     settings = {key: value for key, value in benchmark["lengths"].items() if key != "_target_"}
     measured = classes["Lengths"](**settings)
     before = measured.measure(tiny)
-    expected = tiny.embed(settings["texts"]).norm(dim=1).mean().item()
+    expected = tiny.embed(settings["sentences"]).norm(dim=1).mean().item()
     assert before.readings[0].value == pytest.approx(expected)
     path = write_rows(tmp_path / "groups.jsonl", [row(group) for group in make_groups(12)])
     values = {"validation": 2, "batch_size": 4, "limit": None, "epochs": 1, "seed": 0}

@@ -67,7 +67,7 @@ def debias(
     data: Any,
     *,
     method: str = "ccd",
-    benchmarks: str | Sequence[str] = ("cced", "seat", "bias_ir", "stsb"),
+    benchmarks: str | Sequence[str] | None = None,
     scale: str = "quickstart",
     seed: int = 42,
     limit: int | None = None,
@@ -83,7 +83,7 @@ def debias(
         data: counterfactual groups: what :func:`fairlab.augment` gives, groups as dictionaries or as
             :class:`fairlab.types.Group`, or a path as ``data.path`` takes it.
         method: name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp`` or ``sentence_debias``.
-        benchmarks: names of what to measure before and after.
+        benchmarks: names of what to measure before and after; None takes those of ``fairlab train``.
         scale: ``quickstart`` or ``paper``: which defaults the method has.
         seed: seed of the run.
         limit: most items of each benchmark, for trying things out; None measures all.
@@ -95,8 +95,8 @@ def debias(
     Raises:
         FairlabError: the model, the groups, a name or a setting is wrong.
     """
-    measured = [benchmarks] if isinstance(benchmarks, str) else list(benchmarks)
-    if not measured:
+    measured = [benchmarks] if isinstance(benchmarks, str) else benchmarks
+    if measured is not None and not measured:
         raise FairlabError("benchmarks is an empty list; give at least one, such as ['seat']")
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     folder = Path(kept.name) / "run" if output is None else Path(output)
@@ -110,7 +110,8 @@ def debias(
         **{f"method.{name}": value for name, value in of_method.items()},
         **(settings or {}),
     }
-    choices = [f"scale={scale}", f"method={method}", "data=groups", f"benchmark=[{','.join(measured)}]"]
+    choices = [f"scale={scale}", f"method={method}", "data=groups"]
+    choices += [] if measured is None else [f"benchmark=[{','.join(measured)}]"]
     values["model"] = _name(model, Path(kept.name))
     config = from_model(composed("train", choices, values), [f"{key}=" for key in values])
     folder.mkdir(parents=True, exist_ok=True)

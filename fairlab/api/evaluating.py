@@ -11,6 +11,7 @@ from typing import Any, Literal
 from fairlab.api.debiasing import Run
 from fairlab.api.loading import loaded_with_facts, model_name
 from fairlab.api.results import Changes, Results
+from fairlab.benchmarks.finding import refuse_undescribed
 from fairlab.evaluate import measure_named
 from fairlab.judge.reading import read_tool_runs
 from fairlab.judge.verdicts import Judgement, judge
@@ -55,8 +56,8 @@ def evaluate(
         raise FairlabError(what)
     names = [one for one in asked if isinstance(one, str)]
     own: list[Any] = [one for one in asked if not isinstance(one, str)]
-    if unknown := [one for one in own if not isinstance(one, Benchmark)]:
-        raise FairlabError(f"a {type(unknown[0]).__name__} is no benchmark; give a name, such as 'seat'")
+    for one in own:
+        refuse_undescribed(one)
     for key in settings or {}:
         if key.partition(".")[0] in names:
             raise FairlabError(f"settings begin at the top of the configuration; give 'benchmark.{key}', not '{key}'")

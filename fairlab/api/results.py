@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
-from fairlab.record import Comparison, Note, NotRun, Reading, Record
+from fairlab.record import Comparison, Note, NotRun, Reading, Record, values_in
 from fairlab.reporting.headlines import title
 from fairlab.reporting.summary import summary_lines
 from fairlab.reporting.tables.long_form import READING, long_form
@@ -145,7 +145,7 @@ class Changes:
         """A row for each difference."""
         import pandas
 
-        return pandas.DataFrame([asdict(comparison) for comparison in self.comparisons]).drop(columns="phase")
+        return pandas.DataFrame([values_in(comparison) for comparison in self.comparisons]).drop(columns="phase")
 
     def to_markdown(self) -> str:
         """Differences of headline readings, in GitHub's Markdown."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -10,13 +11,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.benchmarks.finding import is_own
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.distributed import gather_over_ranks, rank, ranks
-from fairlab.files import replaced_when_written
-from fairlab.protocols import Benchmark, DataBenchmark
+from fairlab.files import replaced_when_written, write_whole
+from fairlab.protocols import Benchmark, DataBenchmark, Measurement
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.types import CannotScore, DataUnavailable, FairlabError
+from fairlab.types import CannotScore, DataUnavailable, FairlabError, ItemTexts, values_of
 
 if TYPE_CHECKING:
     from fairlab.backbones.backbone import Backbone
@@ -58,6 +60,8 @@ def measure(
         tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on)
     with _remembering(backbone):
         _keep(tasks, phase, record, change)
+    for benchmark in benchmarks:
+        _keep_texts(benchmark, record.folder)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
 
@@ -149,6 +153,7 @@ def measure_data(
         return _versioned(benchmark.measure_data(dataset, field, embed, record.folder), benchmark)
 
     _keep({benchmark.name: measuring}, phase, record)
+    _keep_texts(benchmark, record.folder)
 
 
 def _validity(backbone: object) -> Validity:
@@ -288,6 +293,38 @@ def items_file(folder: Path, phase: str, benchmark: str) -> Path:
 def draws_file(folder: Path, phase: str, benchmark: str) -> Path:
     """Where the bootstrap draws of a benchmark's readings lie in a run folder."""
     return items_file(folder, phase, benchmark).with_name(f"{benchmark}.draws.safetensors")
+
+
+def _keep_texts(benchmark: Benchmark | DataBenchmark, folder: Path) -> None:
+    """Write the texts of a benchmark from outside of fairlab beside its items, to be shown without its code."""
+    if rank() or is_own(benchmark) or not isinstance(benchmark, Measurement):
+        return
+    if parts := benchmark.texts():
+        write_whole(_texts_file(folder, benchmark.name), json.dumps([vars(part) for part in parts], ensure_ascii=False))
+
+
+def kept_texts(folder: Path, benchmark: str) -> list[ItemTexts]:
+    """Read the texts of a benchmark from outside of fairlab, part by part; empty if a run folder has none.
+
+    Raises:
+        FairlabError: the file is damaged.
+    """
+    file = _texts_file(folder, benchmark)
+    if not file.is_file():
+        return []
+    try:
+        parts = [ItemTexts(**values_of(ItemTexts, one, "a part")) for one in json.loads(file.read_text("utf-8"))]
+        for part in parts:
+            texts = [text for several in part.texts for text in several]
+            if len(part.texts) != len(part.ids) or not all(isinstance(one, str) for one in (*part.ids, *texts)):
+                raise ValueError("its items are no names with texts")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise FairlabError(f"{file} is damaged ({error}); put a copy back, or measure again") from error
+    return parts
+
+
+def _texts_file(folder: Path, benchmark: str) -> Path:
+    return folder / "items" / f"{benchmark}.texts.json"
 
 
 def add(outcome: Outcome, phase: str, record: Record, change: str = "change") -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from fairlab.backbones.hub import Licence
 from fairlab.record import Reading, Record
-from fairlab.reporting.headlines import BENCHMARKS, key, meaning, title
+from fairlab.reporting.headlines import benchmark_title, description, key, meaning, title
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
     from huggingface_hub import EvalResult, ModelCardData
@@ -66,7 +66,7 @@ def model_card(record: Record, licence: Licence = None) -> str:
         "",
         method["limits"],
         "",
-        *citation_lines([method["citation"]] if "citation" in method else []),
+        *citation_lines(_citations(record)),
     ]
     return "\n".join(lines)
 
@@ -79,6 +79,13 @@ def citation_lines(citations: Iterable[str]) -> list[str]:
     """
     found = [f"```bibtex\n{one}\n```" if one.startswith("@") else one for one in dict.fromkeys(citations)]
     return ["## Citation", "", *(line for one in found for line in (one, ""))] if found else []
+
+
+def _citations(record: Record) -> list[str]:
+    """Return what to cite for a run: its method, then the benchmarks that it was measured with."""
+    method = record.provenance["method"].get("citation")
+    told = [description(reading) for reading in record.readings]
+    return [*([method] if method else []), *(found.citation.strip() for found in told if found and found.citation)]
 
 
 def _head(record: Record, name: str, licence: Licence) -> str:
@@ -121,7 +128,7 @@ def eval_results(readings: Iterable[Reading], task: str) -> list[EvalResult] | N
         EvalResult(
             task_type=task,
             dataset_type=r.benchmark.replace("@", "."),  # the hub takes no @
-            dataset_name=f"{BENCHMARKS.get(r.benchmark) or r.benchmark}, {r.subset}",
+            dataset_name=f"{benchmark_title(r)}, {r.subset}",
             dataset_config=r.subset,
             metric_type=r.quantity,
             metric_name=title(r),

@@ -14,7 +14,7 @@ from fairlab.record import DATA, Reading, Record, without_secrets
 from fairlab.reporting.changes import hover, in_words, what_changed
 from fairlab.reporting.curves import training_curves
 from fairlab.reporting.db_index import data_bias
-from fairlab.reporting.headlines import key, meaning, title
+from fairlab.reporting.headlines import benchmark_title, description, key, meaning, title
 from fairlab.reporting.page import (
     Block,
     Code,
@@ -152,7 +152,8 @@ def _readings(record: Record) -> Section:
         table = _table(record, others, record.phases)
         blocks.append(table if not headline and len(others) <= MANY else Fold(f"{len(others)} more readings", [table]))
     blocks += [Fold(f"{len(of_data)} readings of the data", [_table(record, of_data, [DATA])])] if of_data else []
-    terms = {title(r): f"{meaning(r)}  [{key(r)}]" for r in record.readings if meaning(r)}
+    terms = {benchmark_title(r): of.question for r in record.readings if (of := description(r)) is not None}
+    terms |= {title(r): f"{meaning(r)}  [{key(r)}]" for r in record.readings if meaning(r)}
     note = (
         "95 % intervals in brackets. p: the benchmark's own test of the value, in parentheses adjusted for its other "
         "tests of the kind (Holm). Point at a name to see what it means."

@@ -11,7 +11,8 @@ from transformers import AutoModel, AutoTokenizer
 import fairlab
 import fairlab.augment as augment_entry
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
-from fairlab.types import FairlabError
+from fairlab.protocols import Benchmark
+from fairlab.types import Description, FairlabError, QuantityInfo
 from tests.conftest import make_groups, row, write_rows
 
 
@@ -95,19 +96,20 @@ def test_results_are_shown_saved_and_found_again(tiny_folders, groups, tmp_path)
         results["cced/gap"]
 
 
-class Lengths:
+class Lengths(Benchmark):
     """A benchmark of one's own."""
 
-    name = "lengths"
-
     version = 1
+    description = Description(
+        "lengths", "Lengths", "How long are embeddings?", {"norm": QuantityInfo("norm", "mean length", "norm")}
+    )
 
     def measure(self, backbone, before=None):
         from fairlab.benchmarks.readings import outcome, quantity
         from fairlab.metrics.bootstrap import mean
 
         values = backbone.embed(["a", "b c", "d"]).norm(dim=1).numpy()
-        return outcome(self.name, [quantity(mean, values, subset="all", name="norm", unit="norm", ideal=None)])
+        return outcome(self.description, [quantity(mean, values, subset="all", name="norm")])
 
 
 def test_a_benchmark_may_be_an_object_of_ones_own(tiny):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlab.data.published.download import FILES
-from fairlab.run.planning.sizes import KNOWN, ModelSize, model_size
+from fairlab.run.config.build import described_node
+from fairlab.run.planning.sizes import ModelSize, model_size
 from fairlab.run.planning.work import at_hand, named_files
 
 NEWS = "news-commentary-v15.en"
@@ -121,8 +122,9 @@ def _file(name: str) -> Need:
 
 
 def _benchmarks(config: Mapping[str, Any]) -> Iterator[Need]:
-    for name in config.get("benchmark") or {}:
-        for file in KNOWN["benchmarks"].get(name.partition("@")[0], []):
+    for name, settings in (config.get("benchmark") or {}).items():
+        description = described_node(name, settings)
+        for file in description.sources if description else ():
             known = any(one.startswith(file) for one in FILES)
             place = at_hand(file)
             remedy = "downloaded by the benchmark, some MB at most" if known else "bring it into FAIRLAB_DATA"
