@@ -61,6 +61,8 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         except FairlabError:  # which rank 0 says
             sys.exit(1)
         return
+    if {"--cfg", "-c"} & {*sys.argv} and "job" in sys.argv and "--resolve" not in sys.argv:
+        sys.argv.append("--resolve")  # so that values by scale are printed as the run has them
     global _traceback_wanted
     _traceback_wanted = os.environ.get(FULL_ERROR) == "1"
     signal.signal(signal.SIGTERM, _terminated)
