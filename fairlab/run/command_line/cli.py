@@ -25,7 +25,7 @@ from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
 from fairlab.run.config.registered import EMPTY
-from fairlab.run.config.values import nearest
+from fairlab.run.config.values import nearest_known
 from fairlab.run.launch.processes import started_by_torchrun, work_for_rank_0
 from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 
@@ -158,7 +158,7 @@ def choices(group: str) -> list[str]:
     """Names a configuration group offers, such as ``minilm`` and ``paper/bert``."""
     folder = Path(conf_dir()) / group
     files = (*folder.glob("*.yaml"), *folder.glob("*/*.yaml"))  # deeper lies what a scale changes of another choice
-    empty = [EMPTY[group]] if group in EMPTY else []
+    empty = [EMPTY[group][0]] if group in EMPTY else []
     return sorted([*(str(path.relative_to(folder).with_suffix("")) for path in files), *empty])
 
 
@@ -177,7 +177,7 @@ def _no_such_choice(path: str) -> str:
     if path in GONE:
         return f"{group}={name} is gone; give {GONE[path]}"
     known = choices(group)
-    return f"{group}={name}: no such choice{nearest(name, known)}; there are: {', '.join(known)}"
+    return f"{group}={name}: no such choice{nearest_known(name, known)}; there are: {', '.join(known)}"
 
 
 def _overrides(given: Sequence[str]) -> list[str]:
@@ -230,4 +230,4 @@ def _no_such_key(key: str, config_name: str, given: Sequence[str]) -> str:
             return f"trainer.{last} is an argument of Lightning's trainer; it takes a plus, +trainer.{last}=VALUE"
     valid = sorted(str(name) for name in node)
     where = f"in '{parent}'" if parent else "at the top level"
-    return f"there is no key '{last}' {where}{nearest(last, valid)}; there are: {', '.join(valid)}"
+    return f"there is no key '{last}' {where}{nearest_known(last, valid)}; there are: {', '.join(valid)}"
