@@ -10,7 +10,7 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
+from omegaconf import MISSING, DictConfig
 
 from fairlab.benchmarks.runner import add, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
@@ -23,7 +23,7 @@ from fairlab.run.augmenting.running import made_folder
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import build, build_benchmarks, build_with_some, parameters_of, plain
-from fairlab.run.config.composing import from_model
+from fairlab.run.config.composing import composed, from_model
 from fairlab.run.config.optimizing import set_optimizer
 from fairlab.run.config.shortened import lowered, shortening_notes
 from fairlab.run.config.values import target_of
@@ -187,14 +187,15 @@ def set_workers(data: Any, workers: int) -> None:
 
 
 def augmenting(config: DictConfig) -> dict[str, Any]:
-    """The configuration of ``fairlab.augment`` that a training's choices amount to, as plain containers.
+    """Return the configuration of ``fairlab.augment`` that a training's choices amount to, as plain containers.
 
-    Its seed is fixed, so that runs that differ in their seed alone share what is made.
+    All else is the default of ``fairlab.augment``, also the seed, so that runs that differ in their seed alone share
+    what is made.
     """
-    values = plain_config(config)
+    values, defaults = plain_config(config), plain_config(composed("augment", [], {}))
     chosen = ("augmentation", "rewriter", "llm", "axis", "attributes", "search", "biaser_set")
-    fixed = {"limit": None, "field": "text", "seed": 0, "shard_rows": 2000, "num_proc": 1, "engine": "local"}
-    return {key: values[key] for key in chosen if key in values} | fixed
+    own = {key: values[key] for key in chosen if key in values}
+    return {key: value for key, value in defaults.items() if value != MISSING} | own
 
 
 def made_by_rank_0(values: dict[str, Any], *, listed: bool) -> Any:

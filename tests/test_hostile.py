@@ -332,8 +332,9 @@ def test_a_source_of_ones_own_is_built_where_the_command_names_it_alone(ensemble
             load_with_sources(str(ensemble), None, {"own": {"_target_": name}})
 
 
-def test_an_ensemble_that_was_exported_under_the_former_names_is_read(ensemble):
-    name_sources(ensemble, {"sentiment": {"_target_": "fairlab.ensemble.sources.Sentiment"}})
+@pytest.mark.parametrize("former", ["fairlab.ensemble.sources", f"{HERE}.sources"])
+def test_an_ensemble_that_was_exported_under_a_former_name_is_read(ensemble, former):
+    name_sources(ensemble, {"sentiment": {"_target_": f"{former}.Sentiment"}})
     _, sources = load_with_sources(str(ensemble))
     assert isinstance(sources.sources[0], Sentiment)
 

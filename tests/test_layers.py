@@ -33,7 +33,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ENTRY_POINTS = LAYERS[-3] | LAYERS[-1]
 # Rooms whose modules stand side by side, but for those that all of them share.
 SIDE_BY_SIDE = {
-    "methods": {"base", "prototypes", "debiasing", "safety_ensemble"},
+    "methods": {"base", "optimizing", "prototypes", "debiasing", "safety_ensemble"},
     "augmentation": {"filtering"},
     "losses": set(),
 }

@@ -30,24 +30,14 @@ def find_description(benchmark: str) -> Description | None:
         What the class or module of that name says of itself; None for a benchmark from outside of the package.
     """
     name = benchmark.partition("@")[0]
-    return next((found for holder in _holders(name) if (found := _describe(holder, name)) is not None), None)
+    return next((found for holder in own_parts(name) if (found := _describe(holder, name)) is not None), None)
 
 
 @cache
 def find_class(benchmark: str) -> type[Any] | None:
     """Return fairlab's own class that measures a benchmark; None if there is none."""
     name = benchmark.partition("@")[0]
-    return next((one for one in _holders(name) if isinstance(one, type) and _describe(one, name) is not None), None)
-
-
-def own_classes() -> list[type[Any]]:
-    """Return the benchmark classes of fairlab."""
-    return [holder for holder in _holders() if isinstance(holder, type)]
-
-
-def own_descriptions() -> list[Description]:
-    """Return the descriptions in fairlab: of benchmark classes, and of readings that augmentations give."""
-    return [holder.description if isinstance(holder, type) else holder for holder in _holders()]
+    return next((one for one in own_parts(name) if isinstance(one, type) and _describe(one, name) is not None), None)
 
 
 def is_own(benchmark: Any) -> bool:
@@ -98,8 +88,12 @@ def _describe(holder: type[Any] | Description, name: str) -> Description | None:
     return found
 
 
-def _holders(first: str = "") -> Iterator[type[Any] | Description]:
-    """Yield benchmark classes and descriptions of modules, those of the module of a name first."""
+def own_parts(first: str = "") -> Iterator[type[Any] | Description]:
+    """Yield fairlab's benchmark classes, and descriptions of readings that no class gives.
+
+    Args:
+        first: name of the module whose parts come first; empty for any.
+    """
     for module in _modules(first):
         for value in vars(module).values():
             described = isinstance(vars(value).get("description"), Description) if isinstance(value, type) else False

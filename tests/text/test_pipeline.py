@@ -32,10 +32,10 @@ def test_entities_are_found_where_asked_for_and_later_the_same():
 
 
 def test_the_environment_names_another_pipeline(monkeypatch):
-    usual = rules_revision()
+    usual = rules_revision.__wrapped__()
     monkeypatch.setenv(SPACY, MODELS[0])
     assert load_pipeline.__wrapped__().meta["name"] == load_pipeline().meta["name"]
-    assert rules_revision() == usual + MODELS[0]
+    assert rules_revision.__wrapped__() == usual + MODELS[0]
     monkeypatch.setenv(SPACY, "en_nowhere")
     with pytest.raises(FairlabError, match="FAIRLAB_SPACY=en_nowhere is no pipeline of spaCy that is installed"):
         load_pipeline.__wrapped__()

@@ -10,6 +10,7 @@ from pathlib import Path
 from fairlab.lexicons import FOLDER, lexicon_axes
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.docstrings import first_sentence
+from fairlab.run.config.registered import EMPTY
 from fairlab.types import FairlabError
 
 PACKAGE = Path(__file__).parents[2]
@@ -47,7 +48,8 @@ def listed(arguments: Sequence[str]) -> list[str]:
             f"there is nothing to list as '{kind}'; there are: {', '.join(sorted([*kinds, 'axes', 'runs']))}"
         )
     folder = Path(cli.conf_dir()) / group
-    return lines_of({name: told(folder / f"{name}.yaml") for name in cli.choices(group)})
+    empty = dict([EMPTY[group]]) if group in EMPTY else {}
+    return lines_of({name: empty.get(name) or told(folder / f"{name}.yaml") for name in cli.choices(group)})
 
 
 def plural(group: str) -> str:

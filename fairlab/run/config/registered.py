@@ -7,14 +7,13 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-NONE = "none"
-EMPTY = {  # choices that hold nothing, by their groups
-    "augmentation": NONE,  # the data as it is
-    "debiasing": NONE,  # cross-entropy alone
-    "llm": NONE,  # no language model
-    "logger": NONE,  # record.json alone has the numbers
-    "rewriter": NONE,  # an augmentation stops before it rewrites
-    "schedule": "constant",  # the learning rate stays as it is
+EMPTY = {  # choices that hold nothing: by group a name, and what it means
+    "augmentation": ("none", "The data as it is"),
+    "debiasing": ("none", "Cross-entropy, without debiasing"),
+    "llm": ("none", "No language model"),
+    "logger": ("none", "Numbers go into record.json alone"),
+    "rewriter": ("none", "No rewriter: an augmentation stops before it rewrites"),
+    "schedule": ("constant", "The learning rate stays what the optimizer has"),
 }
 
 
@@ -32,5 +31,5 @@ def scaled(paper: Any, quickstart: Any, *, _root_: DictConfig) -> Any:
 
 
 OmegaConf.register_new_resolver("scaled", scaled, replace=True)
-for _group, _name in EMPTY.items():
+for _group, (_name, _) in EMPTY.items():
     ConfigStore.instance().store(name=_name, node={}, group=_group, provider="fairlab")

@@ -19,7 +19,7 @@ from fairlab.protocols import TrainingData
 from fairlab.run.command_line import cli
 from fairlab.run.config.lightning_keys import lightning_hint
 from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
-from fairlab.run.config.values import TARGET, Node, faults, nearest, target_of
+from fairlab.run.config.values import TARGET, Node, faults, nearest_known, target_of
 from fairlab.run.folders import plain_config
 from fairlab.types import Count, FairlabError, Natural, Seed, Texts
 
@@ -88,6 +88,7 @@ TYPES: dict[str, Any] = {
 SEVERAL = {"model": Names | None, "dataset": Names | None}  # of fairlab.evaluate, which takes models side by side
 NOT_KEYS = ("defaults", "hydra", "data")  # and what a root file adds to a group
 ADDED = ("search", "biaser_set", "debug")
+READ_FROM_METHOD = ("optimizer", "schedule")  # checked after it, so that a sentence names the key that was given
 MAY_BE_MISSING = ("training", "backbone", "optimizer", "schedule", "callbacks", "source", "logger", "augmentation")
 
 
@@ -132,7 +133,7 @@ def refuse_misfits(entry: str, config: DictConfig) -> None:
     if entry == "train":
         _refuse_misfits_of_training(values)
     hints = {key: hint for key, hint in known.items() if key in values}
-    for key, hint in hints.items():
+    for key, hint in sorted(hints.items(), key=lambda one: one[0] in READ_FROM_METHOD):
         for sentence in faults(key, values[key], hint):
             raise FairlabError(sentence)
     if entry == "train":
@@ -172,7 +173,7 @@ def _refuse_unread(key: str, known: Sequence[str]) -> None:
     added = any(re.match(rf"\+{{1,2}}{re.escape(key)}[.=]", one) for one in given)
     if added and not any("${" + key in one for one in given):
         raise FairlabError(
-            f"there is no key '{key}' at the top level{nearest(key, known)}; there are: {', '.join(known)}"
+            f"there is no key '{key}' at the top level{nearest_known(key, known)}; there are: {', '.join(known)}"
         )
 
 

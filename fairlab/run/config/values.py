@@ -72,7 +72,7 @@ def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
             continue
         if name not in hints:
             there = ", ".join(one for one, hint in hints.items() if not _is_object(hint))
-            near = nearest(name, hints)
+            near = nearest_known(name, hints)
             yield f"there is no setting '{name}' for {target.__name__}{near}; there are: {there or 'none'}"
         else:
             yield from faults(f"{key}.{name}" if key else f"{name} of {target.__name__}", value, hints[name])
@@ -169,7 +169,7 @@ def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any) -> Iterator[s
         if name in hints:
             yield from faults(_below(key, name), one, hints[name])
         else:
-            yield f"there is no key '{name}' in {key}{nearest(name, hints)}; there are: {', '.join(hints)}"
+            yield f"there is no key '{name}' in {key}{nearest_known(name, hints)}; there are: {', '.join(hints)}"
 
 
 def _faults_inside(key: str, value: Any) -> Iterator[str]:
@@ -239,11 +239,11 @@ def _or(words: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(distinct[:-1]), distinct[-1]]))
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest_known(name: str, known: Iterable[str]) -> str:
     """Return words that name the known name most like a wrong one; empty where none is like it.
 
     Example:
-        >>> nearest("bata", ["rho", "beta"]), nearest("gamma", ["rho"])
+        >>> nearest_known("bata", ["rho", "beta"]), nearest_known("gamma", ["rho"])
         ('; the nearest is beta', '')
     """
     found = get_close_matches(name, list(known), n=1)

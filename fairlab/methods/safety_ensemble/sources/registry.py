@@ -9,21 +9,21 @@ from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.types import FairlabError
 
 HERE = __name__.rpartition(".")[0]
-FORMER = "fairlab.ensemble."  # where sources were when older ensembles were exported
+FORMER = ("fairlab.ensemble.", f"{HERE}.sources.", f"{HERE}.transformer.")  # modules of older exports and records
 
 
 def built_in_source(target: str) -> type[Source] | None:
     """Return the class of a source of fairlab, or None if the name is of anything else.
 
-    A name is compared with the modules of this package, and only one of these is imported. The class must be a source
-    that this very module defines, so that a name out of a folder reaches nothing else.
+    A name is compared with the modules of this package, and only these are imported. The class must be a source that
+    such a module itself defines, so that a name out of a folder reaches nothing else.
 
     Args:
         target: Dotted name of the class.
     """
     module, _, name = target.rpartition(".")
     modules = [f"{HERE}.{file.stem}" for file in sorted(Path(__file__).parent.glob("*.py"))]
-    asked = modules if target.startswith(FORMER) else [one for one in modules if one == module]
+    asked = modules if target.startswith(FORMER) else {module} & {*modules}
     for one in asked:
         found = vars(import_module(one)).get(name)
         if isinstance(found, type) and issubclass(found, Source) and found is not Source and found.__module__ == one:
