@@ -172,7 +172,7 @@ class DBIndexBenchmark(DataBenchmark):
             "sizes": index.sizes[order].astype(np.float64),
             "of_entries": index.of_entries,
             "silhouettes": np.array(list(clusters.silhouettes.items()), dtype=np.float64).reshape(-1, 2),
-            **nearest(index.cosines[:, order], comparison.categories),
+            **nearest_categories(index.cosines[:, order], comparison.categories),
         }
         notes = [Note(self.name, text) for text in remarks(index, read, len(ordinary) - int(ordinary.sum()), clusters)]
         return outcome(
@@ -280,7 +280,7 @@ def embedded_texts(
     return vectors_ND, Read(unread, [f"row {k}" if one is None else f"of {one}" for k, one in enumerate(sources)])
 
 
-def nearest(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+def nearest_categories(cosines: NDArray[np.float64], categories: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """By category, its share of the comparison set and (K,) of the entries nearest to each cluster, in per cent.
 
     Args:
