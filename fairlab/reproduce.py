@@ -17,6 +17,7 @@ from omegaconf import DictConfig
 
 from fairlab.files import write_whole
 from fairlab.record import Record
+from fairlab.record_files import holds_run
 from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
@@ -160,7 +161,7 @@ def finished_records(runs: Path, matrix: Matrix) -> dict[str, dict[int, Record]]
     for run in matrix.runs:
         for seed in matrix.seeds:
             folder = runs / run / f"seed_{seed}"
-            if (folder / "record.json").exists() and (record := readable(folder)) and record.status == "finished":
+            if holds_run(folder) and (record := readable(folder)) and record.status == "finished":
                 found.setdefault(run, {})[seed] = record
     return found
 

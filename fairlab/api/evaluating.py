@@ -14,6 +14,7 @@ from fairlab.api.results import Changes, Results
 from fairlab.evaluate import measure_named
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
+from fairlab.record_files import holds_run
 from fairlab.reporting.tables.comparing import Side, compare_sides, only_side
 from fairlab.run.config.build import build_benchmarks
 from fairlab.run.config.composing import composed
@@ -116,7 +117,7 @@ def side(measured: Any) -> Side:
     """
     if isinstance(measured, str | Path):
         folder = Path(measured)
-        if not (folder / "record.json").is_file():
+        if not holds_run(folder):
             raise FairlabError(f"{folder} holds no run (no record.json); give the folder of a run")
         return only_side(Record.load(folder))
     record = measured if isinstance(measured, Record) else getattr(measured, "record", None)

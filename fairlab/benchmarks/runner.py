@@ -15,6 +15,7 @@ from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import replaced_when_written
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
+from fairlab.record_files import holds_run
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
 
@@ -106,7 +107,7 @@ def take(phase: str, folder: Path, record: Record) -> None:
     if f"{phase}_taken_from" in record.provenance:  # a run that is continued
         return
     items = items_file(folder, phase, "").parent
-    if not (folder / "record.json").is_file() or not items.is_dir():
+    if not holds_run(folder) or not items.is_dir():
         raise FairlabError(f"{phase}={folder} holds no run and its items; give the folder of one")
     other = Record.load(folder)
     if other.status != "finished":

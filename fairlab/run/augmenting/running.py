@@ -15,6 +15,7 @@ from fairlab import __version__
 from fairlab.files import gather, write_whole
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
+from fairlab.record_files import holds_run
 from fairlab.run.augmenting.building import build_llm, plan_of
 from fairlab.run.config.build import build
 from fairlab.run.config.values import target_of
@@ -167,7 +168,7 @@ def made_folder(values: dict[str, Any]) -> Path:
             return folder
         print(f"training data is made in {folder}")
         record = Record(folder, config=values, command="")
-        if (folder / "record.json").is_file():
+        if holds_run(folder):
             record = Record.load(folder)
         augment_rows(dict(values), target.name, record)
         record.save()

@@ -18,6 +18,7 @@ from filelock import FileLock
 
 from fairlab.files import write_whole
 from fairlab.record import without_secrets
+from fairlab.record_files import holds_run
 from fairlab.run.command_line import cli
 from fairlab.run.folders import is_finished
 from fairlab.run.launch.ordering import in_order
@@ -64,7 +65,7 @@ class Job:
             pass
         if is_finished(self.place):
             return ""
-        resumed = self.takes_ckpt and (self.place / "record.json").is_file()
+        resumed = self.takes_ckpt and holds_run(self.place)
         command = [*self.command, *([f"ckpt={self.folder}"] if resumed else [])]
         env = {name: value for name, value in os.environ.items() if name != cli.FULL_ERROR}
         env |= self.environment | environment
