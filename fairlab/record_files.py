@@ -1,4 +1,4 @@
-"""The file that holds a run's record: ``record.json`` as a run writes it, or compressed to ``record.json.gz``.
+"""The file that holds a run's record: ``record.json`` as a run writes it, or compressed to ``record.json.xz``.
 
 A compressed record is read everywhere a plain one is. Where a folder has both, the plain one counts: a run that is
 continued has written it.
@@ -6,12 +6,12 @@ continued has written it.
 
 from __future__ import annotations
 
-import gzip
-import zlib
+import lzma
 from pathlib import Path
 
-PLAIN, COMPACT = "record.json", "record.json.gz"
+PLAIN, COMPACT = "record.json", "record.json.xz"
 MOST_BYTES = 64 << 20  # of a decompressed record; the largest committed one has a fiftieth of it
+MOST_MEMORY = 256 << 20  # of decompressing, which the file itself asks for
 
 
 def record_file(folder: Path) -> Path:
@@ -34,18 +34,28 @@ def read_record(file: Path) -> str:
     """Read the text of a record in either form.
 
     Raises:
-        ValueError: ``file`` is no regular file, is no gzip file, or decompresses to more than :data:`MOST_BYTES`.
+        ValueError: ``file`` is no regular file, cannot be decompressed, or decompresses to more than
+            :data:`MOST_BYTES`.
         OSError: ``file`` cannot be read.
     """
     if not file.is_file():
         raise ValueError("it is no file")
     if file.name != COMPACT:
         return file.read_text(encoding="utf-8")
+    if file.stat().st_size > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB")
+    decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
     try:
-        with gzip.open(file) as compressed:
-            content = compressed.read(MOST_BYTES + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        content = decompressor.decompress(file.read_bytes(), MOST_BYTES + 1)
+    except lzma.LZMAError as error:
         raise ValueError(f"it cannot be decompressed: {error}") from error
     if len(content) > MOST_BYTES:
         raise ValueError(f"it decompresses to more than {MOST_BYTES >> 20} MiB")
+    if not decompressor.eof:
+        raise ValueError("its end is missing")
     return content.decode("utf-8")
+
+
+def compressed(text: str) -> bytes:
+    """Return the bytes of a compressed record, the same for the same text."""
+    return lzma.compress(text.encode("utf-8"), preset=6 | lzma.PRESET_EXTREME)

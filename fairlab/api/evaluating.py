@@ -15,7 +15,7 @@ from fairlab.evaluate import measure_named
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
 from fairlab.record_files import holds_run
-from fairlab.reporting.tables.comparing import Side, compare_sides, only_side
+from fairlab.reporting.tables.comparing import Side, compare_sides, of_other_definitions, only_side
 from fairlab.run.config.build import build_benchmarks
 from fairlab.run.config.composing import composed
 from fairlab.run.config.shortened import shortening_notes
@@ -96,7 +96,9 @@ def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[st
 
 
 def compare(before: Any, after: Any) -> Changes:
-    """What differs between two measurements, paired item by item, with p-values adjusted as in a run's record.
+    """Compare two measurements item by item, with p-values adjusted as in a run's record.
+
+    Readings by different versions of a benchmark's definition are left out, and the result says so.
 
     Args:
         before: the earlier or the baseline: :class:`Results`, what :func:`fairlab.debias` gave, a record, or the folder
@@ -106,7 +108,8 @@ def compare(before: Any, after: Any) -> Changes:
     Raises:
         FairlabError: one measured several models, or they share no reading over the same items.
     """
-    return Changes(compare_sides(side(before), side(after)))
+    sides = side(before), side(after)
+    return Changes(compare_sides(*sides), of_other_definitions(*sides))
 
 
 def side(measured: Any) -> Side:
