@@ -3,9 +3,9 @@
     python experiments/compact.py FOLDER...
 
 Every ``record.json`` below a folder becomes ``record.json.xz``, which is read wherever a plain one is: readings,
-comparisons and history to six significant digits, all validations and rounds, the first and last 50 training steps and
-at most 50 between them, evenly spread. Other files of a run stay. ``metrics.json`` follows from the record and is not committed; items are committed
-only where a page's comparison is made from them.
+comparisons and history to six significant digits, all validations and rounds, the first and last 50 training steps
+and at most 50 between them, evenly spread. Other files of a run stay. ``metrics.json`` follows from the record and is
+not committed; items are committed only where a page's comparison is made from them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
-from fairlab.files import replaced_when_written
+from fairlab.files import COMPACT, PLAIN, compressed, replaced_when_written, run_folders
 from fairlab.record import Record
-from fairlab.record_files import COMPACT, PLAIN, compressed, run_folders
 from fairlab.types import FairlabError
 
 DIGITS = 6  # significant ones

@@ -15,9 +15,9 @@ from fairlab.backbones.loading import weights_facts
 from fairlab.benchmarks.runner import measure_data, measure_models
 from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import device, rank
+from fairlab.files import holds_run
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Note, Record
-from fairlab.record_files import holds_run
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.backbone_nodes import SETTINGS, backbone_node

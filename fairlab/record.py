@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.files import write_whole
-from fairlab.record_files import COMPACT, PLAIN, read_record, record_file
+from fairlab.files import COMPACT, PLAIN, read_record, record_file, write_whole
 from fairlab.types import FairlabError, values_of
 
 VERSION = 1  # of record.json; raised when an older fairlab could not read it

@@ -15,9 +15,8 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.files import write_whole
+from fairlab.files import holds_run, write_whole
 from fairlab.record import Record
-from fairlab.record_files import holds_run
 from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread

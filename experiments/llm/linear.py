@@ -16,7 +16,7 @@ from pathlib import Path
 from experiments.ccd.measure import SEEDS, Measured
 from experiments.ccd.validation.search import matrix_of, people, settings_of_the_map
 from fairlab.data.groups import read_groups
-from fairlab.record_files import holds_run
+from fairlab.files import holds_run
 
 NUMBER = 1400  # groups, as in the runs in the encoder
 ORIGINS = {"rules": "outputs/llm/groups_rules", "written": None, "llm": "outputs/llm/groups"}

@@ -12,9 +12,9 @@ from fairlab.api.debiasing import Run
 from fairlab.api.loading import loaded_with_facts, model_name
 from fairlab.api.results import Changes, Results
 from fairlab.evaluate import measure_named
+from fairlab.files import holds_run
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
-from fairlab.record_files import holds_run
 from fairlab.reporting.tables.comparing import Side, compare_sides, of_other_definitions, only_side
 from fairlab.run.config.build import build_benchmarks
 from fairlab.run.config.composing import composed

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.benchmarks.versions import definition
 from fairlab.distributed import gather_over_ranks, rank, ranks
-from fairlab.files import replaced_when_written
+from fairlab.files import holds_run, replaced_when_written
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
-from fairlab.record_files import holds_run
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import CannotScore, DataUnavailable, FairlabError
 

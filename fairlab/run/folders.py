@@ -12,9 +12,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.files import write_whole
+from fairlab.files import holds_run, write_whole
 from fairlab.record import Record, without_secrets
-from fairlab.record_files import holds_run
 from fairlab.types import FairlabError
 
 OUTPUTS = Path("outputs")

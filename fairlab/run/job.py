@@ -24,9 +24,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab.benchmarks.stages import LOADING, stages_of
 from fairlab.distributed import rank
-from fairlab.files import no_space_is_one_sentence, write_whole
+from fairlab.files import holds_run, no_space_is_one_sentence, write_whole
 from fairlab.record import Record, without_secrets
-from fairlab.record_files import holds_run
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import nobody_reads
 from fairlab.run.config.schema import refuse_misfits, refuse_missing

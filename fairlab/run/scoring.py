@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.record_files import holds_run
+from fairlab.files import holds_run
 from fairlab.run.config.build import build
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once

@@ -19,8 +19,8 @@ from typing import Any
 
 from experiments.ccd.validation.bench import FOLDER, Bench
 from experiments.ccd.validation.search import asked_for, kept_embeddings, matrix_of, settings_of_the_map, trained_on
+from fairlab.files import holds_run
 from fairlab.record import Record
-from fairlab.record_files import holds_run
 
 OPTIONS = ("neutral", "others", "alignment", "last_layers", "beta")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from fairlab.files import run_folders
 from fairlab.record import Record
-from fairlab.record_files import run_folders
 from fairlab.types import FairlabError
 
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from fairlab import __version__
-from fairlab.files import gather, write_whole
+from fairlab.files import gather, holds_run, write_whole
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
-from fairlab.record_files import holds_run
 from fairlab.run.augmenting.building import build_llm, plan_of
 from fairlab.run.config.build import build
 from fairlab.run.config.values import target_of

@@ -10,8 +10,8 @@ import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab.backbones.loading import PUBLISHED, find_weights, is_published
+from fairlab.files import holds_run
 from fairlab.record import Record
-from fairlab.record_files import holds_run
 from fairlab.run.command_line import cli
 from fairlab.types import FairlabError
 

@@ -16,9 +16,8 @@ from typing import Any
 
 from filelock import FileLock
 
-from fairlab.files import write_whole
+from fairlab.files import holds_run, write_whole
 from fairlab.record import without_secrets
-from fairlab.record_files import holds_run
 from fairlab.run.command_line import cli
 from fairlab.run.folders import is_finished
 from fairlab.run.launch.ordering import in_order

@@ -11,8 +11,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from fairlab.files import holds_run
 from fairlab.record import Record
-from fairlab.record_files import holds_run
 from fairlab.reporting.many_runs.reproduction import Matrix
 from fairlab.run.folders import is_finished
 from fairlab.run.launch.jobs import Job, own_threads, run_jobs

@@ -13,7 +13,7 @@ from statistics import median
 
 import pytest
 
-from fairlab.record_files import read_record, record_file, run_folders
+from fairlab.files import read_record, record_file, run_folders
 from fairlab.run.planning.plan import plan_of_run
 from fairlab.run.planning.sizes import model_size
 from fairlab.run.planning.work import training_flops
