@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fairlab.benchmarks.versions import outdated
 from fairlab.metrics.convergence import at_chance, unlearned
@@ -38,9 +38,13 @@ def marks_beside(record: Record, reading: Reading) -> list[str]:
 
 
 def marks_of_runs(runs: Sequence[tuple[Record, Reading]]) -> tuple[str, ...]:
-    """What must be said beside a mean over runs, and of how many of them."""
-    counts = Counter(mark for record, reading in runs for mark in marks_beside(record, reading))
-    return tuple(mark if n == len(runs) else f"{mark} in {n} of {len(runs)} runs" for mark, n in counts.items())
+    """Return the marks of a mean over runs, with how many of them have each."""
+    return counted((mark for record, reading in runs for mark in marks_beside(record, reading)), len(runs))
+
+
+def counted(marks: Iterable[str], runs: int) -> tuple[str, ...]:
+    """Return each of the marks once, with how many of ``runs`` have it unless all do."""
+    return tuple(mark if n == runs else f"{mark} in {n} of {runs} runs" for mark, n in Counter(marks).items())
 
 
 def marked(shown: str, marks: Sequence[str]) -> str:
