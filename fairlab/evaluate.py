@@ -15,6 +15,7 @@ from fairlab.backbones.loading import weights_facts
 from fairlab.benchmarks.runner import measure_data, measure_models
 from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import device, rank
+from fairlab.files import holds_run
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Note, Record
 from fairlab.run.command_line import cli
@@ -76,7 +77,7 @@ def model_to_push(config: DictConfig) -> Path | None:
     if config.get("push") is None:
         return None
     folder = Path(str(config.model)) / "model"
-    if not (folder.parent / "record.json").is_file() or not folder.is_dir():
+    if not holds_run(folder.parent) or not folder.is_dir():
         raise FairlabError("push= pushes the model of one run with what is measured; give model=RUN, a run's folder")
     return folder
 
@@ -130,7 +131,7 @@ def notes_of_training(model: Path) -> list[Note]:
     """What must be said of a model that is a run's; nothing of others."""
     from fairlab.reporting.tables.marks import training_notes
 
-    return training_notes(Record.load(model)) if (model / "record.json").is_file() else []
+    return training_notes(Record.load(model)) if holds_run(model) else []
 
 
 def evaluate_data(config: DictConfig, record: Record) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.files import write_whole
+from fairlab.files import COMPACT, PLAIN, read_record, record_file, write_whole
 from fairlab.types import Description, FairlabError, values_of
 
 VERSION = 1  # of record.json; raised when an older fairlab could not read it
@@ -236,11 +236,15 @@ class Record:
         return list(rows.values())
 
     def save(self) -> None:
-        """Write ``record.json`` and ``metrics.json``; secrets of the environment are blanked."""
+        """Write ``record.json`` and ``metrics.json``; secrets of the environment are blanked.
+
+        A compressed record of the same folder is removed.
+        """
         content = {"version": VERSION, "described": descriptions_in(self.readings)}
         content |= {one.name: getattr(self, one.name) for one in fields(self) if one.name != "folder"}
         content |= {name: [values_in(entry) for entry in getattr(self, name)] for name in ENTRIES}
-        write_whole(self.folder / "record.json", _json(content))
+        write_whole(self.folder / PLAIN, _json(content))
+        (self.folder / COMPACT).unlink(missing_ok=True)
         write_whole(self.folder / "metrics.json", _json(self.metrics()))
 
     @classmethod
@@ -250,11 +254,9 @@ class Record:
         Raises:
             FairlabError: it is damaged, or a newer fairlab wrote it.
         """
-        file = folder / "record.json"
+        file = record_file(folder)
         try:
-            if not file.is_file():
-                raise ValueError("it is no file")
-            content = json.loads(file.read_text(encoding="utf-8"))
+            content = json.loads(read_record(file))
             version = content.pop("version", 0) if isinstance(content, dict) else 0
             if isinstance(version, int) and version > VERSION:
                 raise FairlabError(

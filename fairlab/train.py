@@ -79,7 +79,7 @@ def work(config: DictConfig, record: Record) -> None:
     record.add_notes([*shortening_notes(config), *follow_axes(benchmarks, data)])
     trained_on = data.fingerprints()
     if config.before is not None:
-        take("before", Path(config.before), record)
+        take("before", Path(config.before), record, {one.name: one.version for one in benchmarks})
     if config.measure_before and method.measurable_before:
         measure(benchmarks, start.on(trainer.strategy.root_device), "before", record)
     with stage(record, "training"):

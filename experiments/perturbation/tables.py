@@ -76,7 +76,7 @@ def novels() -> str:
     """Masked words of novels held out as they were written: perplexity and accuracy of both twins in the end."""
     rows = []
     for run, name in TWINS.items():
-        for file in sorted((FOLDER / "records" / run).glob("*/record.json")):
+        for file in sorted((FOLDER / "records" / run).glob("*/record.json*")):
             record = Record.load(file.parent)
             last = [row for row in record.history if "validation/perplexity" in row][-1]
             data = record.provenance["data"]

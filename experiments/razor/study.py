@@ -42,7 +42,9 @@ Accuracies = dict[int, float]  # by seed
 @cache
 def runs_of(run: str, runs: Path = RUNS) -> dict[int, Record]:
     """Records of a method's runs by seed."""
-    folders = {int(one.parent.name.removeprefix("seed_")): one.parent for one in runs.glob(f"{run}/seed_*/record.json")}
+    folders = {
+        int(one.parent.name.removeprefix("seed_")): one.parent for one in runs.glob(f"{run}/seed_*/record.json*")
+    }
     return {seed: Record.load(folder) for seed, folder in sorted(folders.items())}
 
 

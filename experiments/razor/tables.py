@@ -34,7 +34,7 @@ CHECKS = {  # of a language model's rewrites
 def seconds(folder: str) -> str:
     """Size and time of the runs of a folder of records, one row each."""
     rows = []
-    for file in sorted((RECORDS / folder).glob("*/*/record.json")):
+    for file in sorted((RECORDS / folder).glob("*/*/record.json*")):
         record = Record.load(file.parent)
         facts, precision = record.provenance, record.config["trainer"]["precision"]
         data, seed = facts["data"], file.parent.name.removeprefix("seed_")

@@ -13,11 +13,12 @@ from fairlab.api.loading import loaded_with_facts, model_name
 from fairlab.api.results import Changes, Results
 from fairlab.benchmarks.finding import refuse_undescribed
 from fairlab.evaluate import measure_named
+from fairlab.files import holds_run
 from fairlab.judge.reading import read_tool_runs
 from fairlab.judge.verdicts import Judgement, judge
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
-from fairlab.reporting.tables.comparing import Side, compare_sides, only_side
+from fairlab.reporting.tables.comparing import Side, compare_sides, of_other_definitions, only_side
 from fairlab.run.config.build import build_benchmarks
 from fairlab.run.config.composing import composed
 from fairlab.run.config.shortened import shortening_notes
@@ -103,6 +104,8 @@ def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[st
 def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: float | None = None) -> Changes | Judgement:
     """Compare measurements item by item: two of fairlab, or any number of another evaluation tool.
 
+    Readings by different versions of a benchmark's definition are left out, and the result says so.
+
     Args:
         measured: the baseline first. Of fairlab: :class:`Results`, what :func:`fairlab.debias` gave, a record, or the
             folder of a run (of a training, the trained model is compared). Of other tools: files or folders that
@@ -118,12 +121,13 @@ def compare(*measured: Any, adjust: Literal["holm", "bh"] = "holm", margin: floa
     Raises:
         FairlabError: a measurement is of several models, or they share no reading over the same items.
     """
-    if all(isinstance(one, str | Path) and not (Path(one) / "record.json").is_file() for one in measured):
+    if all(isinstance(one, str | Path) and not holds_run(Path(one)) for one in measured):
         runs = [run for one in measured for run in read_tool_runs(one)]
         return judge(runs, adjust=adjust, margin=margin)
     if len(measured) != 2:
         raise FairlabError(f"runs of fairlab are compared two at a time, not {len(measured)}; give two")
-    return Changes(compare_sides(*map(side, measured)))
+    before, after = map(side, measured)
+    return Changes(compare_sides(before, after), of_other_definitions(before, after))
 
 
 def side(measured: Any) -> Side:
@@ -134,7 +138,7 @@ def side(measured: Any) -> Side:
     """
     if isinstance(measured, str | Path):
         folder = Path(measured)
-        if not (folder / "record.json").is_file():
+        if not holds_run(folder):
             raise FairlabError(f"{folder} holds no run (no record.json); give the folder of a run")
         return only_side(Record.load(folder))
     record = measured if isinstance(measured, Record) else getattr(measured, "record", None)

@@ -137,9 +137,11 @@ class Changes:
     Attributes:
         comparisons: a difference for each reading that both have, with interval, p-value, and for headline readings the
             p-value adjusted by Holm's method.
+        left_out: a sentence per benchmark that the two were measured with by different versions of its definition.
     """
 
     comparisons: Sequence[Comparison]
+    left_out: Sequence[str] = ()
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each difference."""
@@ -148,8 +150,8 @@ class Changes:
         return pandas.DataFrame([values_in(comparison) for comparison in self.comparisons]).drop(columns="phase")
 
     def to_markdown(self) -> str:
-        """Differences of headline readings, in GitHub's Markdown."""
-        return markdown(*self._table())
+        """Return the differences of headline readings in GitHub's Markdown, then what was left out."""
+        return "\n\n".join([markdown(*self._table()), *(f"Left out: {reason}." for reason in self.left_out)])
 
     def to_latex(self, caption: str = "") -> str:
         """Differences of headline readings, in LaTeX with the package booktabs."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.benchmarks.finding import is_own
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
+from fairlab.benchmarks.versions import definition
 from fairlab.distributed import gather_over_ranks, rank, ranks
-from fairlab.files import replaced_when_written, write_whole
+from fairlab.files import holds_run, replaced_when_written, write_whole
 from fairlab.protocols import Benchmark, DataBenchmark, Measurement
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.text.fingerprints import Fingerprints
@@ -55,6 +56,7 @@ def measure(
     """
     tasks: dict[str, Callable[[], Outcome]] = {}
     found = cache(partial(_validity, backbone))
+    _forget_other_versions(benchmarks, phase, record)
     for benchmark in benchmarks:
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
         tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on)
@@ -95,7 +97,7 @@ def measure_models(
             measure(benchmarks, backbone, label, record, earlier=first, change=change, trained_on=known.get(label))
 
 
-def take(phase: str, folder: Path, record: Record) -> None:
+def take(phase: str, folder: Path, record: Record, versions: Mapping[str, int]) -> None:
     """Take the readings of a phase from another run that measured the same model in the same way.
 
     Args:
@@ -103,14 +105,15 @@ def take(phase: str, folder: Path, record: Record) -> None:
         folder: folder of the other run.
         record: the run's record, which takes the other run's readings, notes and what was not run; per-item values are
             copied beside it.
+        versions: version of each benchmark of the run, by name.
 
     Raises:
-        FairlabError: there is no such run, it is not finished, or its model or benchmarks differ.
+        FairlabError: there is no such run, it is not finished, or its model, benchmarks or their versions differ.
     """
     if f"{phase}_taken_from" in record.provenance:  # a run that is continued
         return
     items = items_file(folder, phase, "").parent
-    if not (folder / "record.json").is_file() or not items.is_dir():
+    if not holds_run(folder) or not items.is_dir():
         raise FairlabError(f"{phase}={folder} holds no run and its items; give the folder of one")
     other = Record.load(folder)
     if other.status != "finished":
@@ -120,6 +123,13 @@ def take(phase: str, folder: Path, record: Record) -> None:
             raise FairlabError(f"{phase}={folder} has another {part}; leave {phase} out to measure it anew")
     if other.provenance["weights"] != record.provenance["weights"]:
         raise FairlabError(f"{phase}={folder} measured other weights; leave {phase} out to measure these")
+    for reading in other.readings:
+        present = versions.get(reading.benchmark, definition(reading))
+        if reading.phase == phase and definition(reading) != present:
+            raise FairlabError(
+                f"{phase}={folder} measured {reading.benchmark} by version {definition(reading)} of its definition, "
+                f"this run by {present}; leave {phase} out to measure it again"
+            )
     shutil.copytree(items, items_file(record.folder, phase, "").parent, dirs_exist_ok=True)
     seed = record.config["seed"]
     record.readings += [replace(reading, seed=seed) for reading in other.readings if reading.phase == phase]
@@ -243,6 +253,14 @@ def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record
                 save_file(outcome.draws, temporary)
             with replaced_when_written(file) as temporary:
                 save_file(outcome.items, temporary)
+
+
+def _forget_other_versions(benchmarks: Sequence[Benchmark], phase: str, record: Record) -> None:
+    """Remove the items of benchmarks that a run measured before their definition changed: they are measured again."""
+    present = {benchmark.name: benchmark.version for benchmark in benchmarks}
+    kept = [reading for reading in record.readings if reading.phase == phase and reading.benchmark in present]
+    for name in {reading.benchmark for reading in kept if definition(reading) != present[reading.benchmark]}:
+        items_file(record.folder, phase, name).unlink(missing_ok=True)
 
 
 def _is_kept(name: str, phase: str, record: Record) -> bool:

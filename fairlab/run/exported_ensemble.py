@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.files import holds_run
 from fairlab.run.config.build import build
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
@@ -18,7 +19,7 @@ Given = Mapping[str, Mapping[str, Any]]
 
 def model_folder(path: Path) -> Path:
     """The exported ensemble: the folder itself, or ``model`` in the folder of a run."""
-    return path / "model" if (path / "record.json").is_file() else path
+    return path / "model" if holds_run(path) else path
 
 
 def load_columns(

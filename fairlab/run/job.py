@@ -24,7 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab.benchmarks.stages import LOADING, stages_of
 from fairlab.distributed import rank
-from fairlab.files import no_space_is_one_sentence, write_whole
+from fairlab.files import holds_run, no_space_is_one_sentence, write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import nobody_reads
@@ -179,13 +179,13 @@ def open_record(entry: str, config: DictConfig, folder: Path) -> Record:
     An entry point without ``ckpt`` goes on with whatever of its own lies in its folder.
     """
     by_key = "ckpt" in config
-    resumed = config.ckpt is not None if by_key else (folder / "record.json").is_file()
+    resumed = config.ckpt is not None if by_key else holds_run(folder)
     plain = plain_config(config)
     if resumed:
         (refuse_changed_config if by_key else refuse_other_augmentation)(folder, plain)
         record = Record.load(folder)
         record.status, record.reason = "running", ""
-    elif (folder / "record.json").exists() and began(Record.load(folder)):
+    elif holds_run(folder) and began(Record.load(folder)):
         raise FairlabError(
             f"{folder} already holds a run; choose another hydra.run.dir, or continue it with ckpt={folder}"
         )

@@ -1,12 +1,12 @@
 """A training whose loss does not fall, and a classifier no better than a guess."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fairlab.metrics.convergence import at_chance, unlearned
+from fairlab.record import Record
 
 RECORDS = Path(__file__).parents[2] / "experiments"
 
@@ -72,8 +72,7 @@ def test_batches_of_kinds_that_take_turns():
     ],
 )
 def test_runs_of_the_experiments(run, trained):
-    record = json.loads((RECORDS / run / "record.json").read_text(encoding="utf-8"))
-    assert (unlearned(record["history"]) == "") == trained
+    assert (unlearned(Record.load(RECORDS / run).history) == "") == trained
 
 
 def test_a_classifier_at_chance():

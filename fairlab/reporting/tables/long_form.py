@@ -17,7 +17,8 @@ if TYPE_CHECKING:  # pandas takes a second to import
     import pandas
 
 READING = (
-    "phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p", "p_holm", "headline"
+    "phase", "benchmark", "subset", "quantity", "value", "low", "high", "unit", "ideal", "n", "p", "p_holm", "headline",
+    "version",
 )  # fmt: skip
 
 

@@ -1,10 +1,11 @@
-"""What must stand beside the readings of a model whose training did nothing."""
+"""Marks beside readings: of a model whose training did nothing, or of another version of the benchmark."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from fairlab.benchmarks.versions import outdated
 from fairlab.metrics.convergence import at_chance, unlearned
 from fairlab.record import TRAINING, Note, Reading, Record
 
@@ -22,16 +23,28 @@ def training_notes(record: Record) -> list[Note]:
     return [Note(TRAINING, text, phase="after", mark=mark) for mark, text in found.items() if text]
 
 
+def version_notes(record: Record) -> list[Note]:
+    """Return a note per benchmark and phase whose readings are of another version than the present one."""
+    found = {(one.benchmark, one.phase): mark for one in record.readings if (mark := outdated(one))}
+    remedy = "measure again before comparing it with present readings"
+    return [Note(name, f"measured by {mark}; {remedy}", phase=phase) for (name, phase), mark in found.items()]
+
+
 def marks_beside(record: Record, reading: Reading) -> list[str]:
-    """What must be said beside a reading, by the record's notes and, for records that are older, by its history."""
+    """Return the marks of a reading: by the record's notes, its history if it is older than these, and its version."""
     own = record.marks(reading)
-    return own + [note.mark for note in training_notes(record) if note.marks(reading) and note.mark not in own]
+    own += [note.mark for note in training_notes(record) if note.marks(reading) and note.mark not in own]
+    return own + list(filter(None, [outdated(reading)]))
 
 
 def marks_of_runs(runs: Sequence[tuple[Record, Reading]]) -> tuple[str, ...]:
-    """What must be said beside a mean over runs, and of how many of them."""
-    counts = Counter(mark for record, reading in runs for mark in marks_beside(record, reading))
-    return tuple(mark if n == len(runs) else f"{mark} in {n} of {len(runs)} runs" for mark, n in counts.items())
+    """Return the marks of a mean over runs, with how many of them have each."""
+    return counted((mark for record, reading in runs for mark in marks_beside(record, reading)), len(runs))
+
+
+def counted(marks: Iterable[str], runs: int) -> tuple[str, ...]:
+    """Return each of the marks once, with how many of ``runs`` have it unless all do."""
+    return tuple(mark if n == runs else f"{mark} in {n} of {runs} runs" for mark, n in Counter(marks).items())
 
 
 def marked(shown: str, marks: Sequence[str]) -> str:

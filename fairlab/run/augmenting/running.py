@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from fairlab import __version__
-from fairlab.files import gather, write_whole
+from fairlab.files import gather, holds_run, write_whole
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
 from fairlab.run.augmenting.building import build_llm, plan_of
@@ -168,7 +168,7 @@ def made_folder(values: dict[str, Any]) -> Path:
             return folder
         print(f"training data is made in {folder}")
         record = Record(folder, config=values, command="")
-        if (folder / "record.json").is_file():
+        if holds_run(folder):
             record = Record.load(folder)
         augment_rows(dict(values), target.name, record)
         record.save()
