@@ -84,8 +84,14 @@ def test_a_method_without_steps_takes_groups_as_objects(tiny, small, tmp_path):
 
 CASES = {
     "no benchmark": ({"benchmarks": []}, "benchmarks is an empty list"),
-    "an unknown method": ({"method": "cdd"}, "method=cdd: no such choice; there are: adept, causal_lm, ccd"),
-    "an unknown setting": ({"betta": 1}, "there is no key 'betta' in 'method'; there are: _target_, alignment"),
+    "an unknown method": (
+        {"method": "cdd"},
+        "method=cdd: no such choice; the nearest is ccd; there are: adept, causal_lm, ccd",
+    ),
+    "an unknown setting": (
+        {"betta": 1},
+        "there is no key 'betta' in 'method'; the nearest is beta; there are: _target_, alignment",
+    ),
     "no items": ({"limit": 0, "benchmarks": "cced"}, "limit must be at least 1 item, or null for all, not 0"),
 }
 
