@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,8 @@ SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
 MIN_LENGTH = 4
 LONGEST = 1024  # tokens of a text where neither the user nor the model sets a limit
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
+OF_LAYER = re.compile(r"(.*?\.)\d+\.")  # where a model's layers are, as in encoder.layer.0.
+BUFFER = re.compile(r"(inv_freq|masked_bias|position_ids|(attn|attention)\.bias)$")  # in older files; not learned
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -107,13 +110,13 @@ def load_backbone(
         )
     with loading(f"the configuration of {name}"):
         config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
-    model = None
+    model, unread = None, ()
     if fresh is not None:
         model = _fresh(config, fresh)
     elif (
         pooling != PUBLISHED or not config.is_encoder_decoder
     ):  # of which sentence-transformers loads the half it needs
-        model = _load_model(name, folder, config, gguf, getattr(torch, dtype))
+        model, unread = _load_model(name, folder, config, gguf, getattr(torch, dtype))
     if adapters and model is not None:
         model = _with_adapters(model, adapters, adapters_sha256)
     if pooling == PUBLISHED:
@@ -121,7 +124,7 @@ def load_backbone(
     else:
         assert model is not None
         backbone = _as_pooled(name, folder, model, pooling, max_length, bool(normalize), gguf)
-    backbone.entries = entries
+    backbone.entries, backbone.unread = entries, unread
     if fresh is None:
         _apply_parts(backbone, folder)
     return backbone
@@ -129,8 +132,11 @@ def load_backbone(
 
 def _load_model(
     name: str, folder: Path, config: PretrainedConfig, gguf: str | None, dtype: torch.dtype
-) -> PreTrainedModel:
-    """The model with the heads that its configuration names, or without them where the weights lack them.
+) -> tuple[PreTrainedModel, tuple[str, ...]]:
+    """Load the model with the heads that its configuration names, or without them where the weights lack them.
+
+    Returns:
+        The model, and the names of weights of its layers that the configuration leaves out.
 
     Raises:
         FairlabError: the weights lack a part of the model itself, or those of a GGUF file will not fit into memory.
@@ -161,11 +167,19 @@ def _load_model(
     missing = sorted(key for key in found["missing_keys"] if "pooler." not in key)
     lacks_head_alone = not any(key.startswith(f"{model.base_model_prefix}.") for key in missing)
     if missing and model.base_model is not model and lacks_head_alone and not config.is_encoder_decoder:
-        return model.base_model
+        return model.base_model, _unread(model, found["unexpected_keys"])
     if missing:
         lacking = ", ".join(missing[:3])
         raise FairlabError(f"the weights of {name} lack {lacking}; a randomly initialised part would be measured")
-    return model
+    return model, _unread(model, found["unexpected_keys"])
+
+
+def _unread(model: PreTrainedModel, unexpected: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the weights without a place in the model that belong into its layers; heads are left out."""
+    prefix = f"{model.base_model_prefix}."
+    layers = {match[1] for name, _ in model.base_model.named_parameters() if (match := OF_LAYER.match(name))}
+    found = ((name, OF_LAYER.match(name.removeprefix(prefix))) for name in unexpected if not BUFFER.search(name))
+    return tuple(sorted(name for name, match in found if match and match[1] in layers))
 
 
 @contextmanager
