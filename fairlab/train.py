@@ -11,7 +11,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.benchmarks.runner import add, measure, take
+from fairlab.benchmarks.runner import add, gate, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
@@ -75,10 +75,12 @@ def work(config: DictConfig, record: Record) -> None:
     _measure_groups(data, record, config.axis)
     record.add_notes([*shortening_notes(config), *follow_axes(benchmarks, data)])
     trained_on = data.fingerprints()
+    model: Any = start.on(trainer.strategy.root_device)
+    gate(model, "before", record)
     if config.before is not None:
         take("before", Path(config.before), record)
     if config.measure_before and method.measurable_before:
-        measure(benchmarks, start.on(trainer.strategy.root_device), "before", record)
+        measure(benchmarks, model, "before", record)
     with stage(record, "training"):
         fit(trainer, method, data, record, history)
         facts = method.facts() | facts_after_fitting(following, data)

@@ -205,9 +205,7 @@ def _(copy: Copy) -> None:
 
 @damage("pooling by the maximum")
 def _(copy: Copy) -> None:
-    copy.edit(
-        "1_Pooling/config.json", pooling_mode="max", pooling_mode_max_tokens=True, pooling_mode_mean_tokens=False
-    )
+    copy.edit("1_Pooling/config.json", pooling_mode="max", pooling_mode_max_tokens=True, pooling_mode_mean_tokens=False)
 
 
 @damage("90 % of the weights pruned")

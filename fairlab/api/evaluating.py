@@ -28,6 +28,7 @@ def evaluate(
     benchmarks: str | Benchmark | Sequence[str | Benchmark],
     *,
     limit: int | None = None,
+    strict: bool = False,
     settings: Mapping[str, Any] | None = None,
 ) -> Results:
     """Measure a model, or several side by side, as ``fairlab evaluate`` does.
@@ -40,11 +41,12 @@ def evaluate(
         benchmarks: names of benchmarks such as ``seat``, or objects that meet
             :class:`fairlab.protocols.Benchmark`; one or several.
         limit: most items of each benchmark, or of each of its parts, for trying things out; None measures all.
+        strict: whether a model that fails the check of its behaviour is refused; else its numbers are marked.
         settings: settings of benchmarks, such as ``{"crows_pairs.protocol": "meade"}``.
 
     Raises:
-        FairlabError: there is no such model, benchmark or setting, the list is empty, ``limit`` is below 1, or nothing
-            could be measured.
+        FairlabError: there is no such model, benchmark or setting, the list is empty, ``limit`` is below 1, nothing
+            could be measured, or a model fails its check and ``strict`` is true.
     """
     asked = [benchmarks] if isinstance(benchmarks, str) or hasattr(benchmarks, "measure") else list(benchmarks)  # type: ignore[arg-type]
     models = dict(model) if isinstance(model, Mapping) else {"": model}
@@ -55,7 +57,9 @@ def evaluate(
     own: list[Any] = [one for one in asked if not isinstance(one, str)]
     if unknown := [one for one in own if not isinstance(one, Benchmark)]:
         raise FairlabError(f"a {type(unknown[0]).__name__} is no benchmark; give a name, such as 'seat'")
-    values = {"limit": limit} | {f"benchmark.{key}": value for key, value in (settings or {}).items()}
+    values = {"limit": limit, "strict": strict or None} | {
+        f"benchmark.{key}": value for key, value in (settings or {}).items()
+    }
     config = composed("evaluate", [f"benchmark=[{','.join(names)}]"], values)
     chosen = [*(build_benchmarks(config) if names else []), *own]
     found = {label: loaded_with_facts(one) for label, one in models.items()}

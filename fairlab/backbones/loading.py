@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from fairlab.backbones.gguf_file import (
 )
 from fairlab.backbones.hub import hub_folder
 from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
+from fairlab.backbones.unread import unread_weights
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Seed, missing_extra
 
@@ -35,8 +35,6 @@ SEQ2SEQ = ("ForConditionalGeneration", "EncoderDecoderModel")
 MIN_LENGTH = 4
 LONGEST = 1024  # tokens of a text where neither the user nor the model sets a limit
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert")
-OF_LAYER = re.compile(r"(.*?\.)\d+\.")  # where a model's layers are, as in encoder.layer.0.
-BUFFER = re.compile(r"(inv_freq|masked_bias|position_ids|(attn|attention)\.bias)$")  # in older files; not learned
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -110,7 +108,8 @@ def load_backbone(
         )
     with loading(f"the configuration of {name}"):
         config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
-    model, unread = None, ()
+    model = None
+    unread: tuple[str, ...] = ()
     if fresh is not None:
         model = _fresh(config, fresh)
     elif (
@@ -167,19 +166,11 @@ def _load_model(
     missing = sorted(key for key in found["missing_keys"] if "pooler." not in key)
     lacks_head_alone = not any(key.startswith(f"{model.base_model_prefix}.") for key in missing)
     if missing and model.base_model is not model and lacks_head_alone and not config.is_encoder_decoder:
-        return model.base_model, _unread(model, found["unexpected_keys"])
+        return model.base_model, unread_weights(model, found["unexpected_keys"])
     if missing:
         lacking = ", ".join(missing[:3])
         raise FairlabError(f"the weights of {name} lack {lacking}; a randomly initialised part would be measured")
-    return model, _unread(model, found["unexpected_keys"])
-
-
-def _unread(model: PreTrainedModel, unexpected: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the weights without a place in the model that belong into its layers; heads are left out."""
-    prefix = f"{model.base_model_prefix}."
-    layers = {match[1] for name, _ in model.base_model.named_parameters() if (match := OF_LAYER.match(name))}
-    found = ((name, OF_LAYER.match(name.removeprefix(prefix))) for name in unexpected if not BUFFER.search(name))
-    return tuple(sorted(name for name, match in found if match and match[1] in layers))
+    return model, unread_weights(model, found["unexpected_keys"])
 
 
 @contextmanager

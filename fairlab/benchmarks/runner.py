@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
-from functools import cache, partial
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,8 @@ def measure(
 ) -> None:
     """Run every benchmark that the record does not hold yet for this model, and compare it with an earlier one.
 
-    A model whose numbers could mean nothing is measured by none; see :mod:`fairlab.benchmarks.validity`.
+    A model that cannot be measured is measured by none, and numbers that say nothing of bias are marked; see
+    :mod:`fairlab.benchmarks.validity`.
 
     Args:
         benchmarks: the benchmarks to run.
@@ -52,7 +53,7 @@ def measure(
             where they are not known.
     """
     tasks: dict[str, Callable[[], Outcome]] = {}
-    found = cache(partial(_validity, backbone))
+    found = gate(backbone, phase, record)
     for benchmark in benchmarks:
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
         tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on)
@@ -151,12 +152,31 @@ def measure_data(
     _keep({benchmark.name: measuring}, phase, record)
 
 
-def _validity(backbone: object) -> Validity:
-    """What the gate says of a pretrained model; an ensemble's scores have no weights and no tokenizer to look at."""
-    from fairlab.backbones.backbone import Backbone
-    from fairlab.benchmarks.validity import Validity, validity
+def gate(backbone: object, phase: str, record: Record) -> Validity:
+    """Check a model once, and keep the result in the record's provenance.
 
-    return validity(backbone) if isinstance(backbone, Backbone) else Validity()
+    An ensemble's scores have no weights and no tokenizer to look at; they always pass.
+
+    Args:
+        backbone: model to check.
+        phase: label of the model.
+        record: the run's record; ``strict`` in its configuration refuses a model that fails.
+
+    Raises:
+        FairlabError: the model fails, and the run is strict.
+    """
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.benchmarks.validity import Validity, refuse_failed, validity
+
+    if not isinstance(backbone, Backbone):
+        return Validity()
+    kept = record.provenance.setdefault("validity", {})
+    if phase not in kept:
+        kept[phase] = asdict(validity(backbone))
+    found = Validity.of(kept[phase])
+    if record.config.get("strict"):
+        refuse_failed(found, phase or "the model")
+    return found
 
 
 def _remembering(backbone: object) -> AbstractContextManager[None]:
@@ -170,7 +190,7 @@ def _beside(
     benchmark: Benchmark,
     backbone: Backbone,
     other: Path | None,
-    validity: Callable[[], Validity],
+    validity: Validity,
     trained_on: Fingerprints | None,
 ) -> Outcome:
     """What a benchmark finds, beside the items of the earlier model where there are any.
@@ -180,12 +200,12 @@ def _beside(
     """
     from safetensors.numpy import load_file
 
-    if reason := validity().reason:
-        raise CannotScore(reason)
+    if validity.reason:
+        raise CannotScore(validity.reason)
     before = load_file(other) if other is not None and other.exists() else None
     outcome = _measured_on(benchmark, backbone, before, trained_on)
-    if outcome.readings and (note := validity().note):
-        outcome.notes.append(Note(benchmark.name, note))
+    if outcome.readings:
+        outcome.notes += validity.notes(benchmark.name)
     return _versioned(outcome, benchmark)
 
 

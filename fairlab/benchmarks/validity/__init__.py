@@ -5,8 +5,10 @@ A broken model must never look fair. One that embeds every text alike has no gap
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.validity.embeddings import check_embeddings, check_words
@@ -15,6 +17,8 @@ from fairlab.benchmarks.validity.language import check_language
 from fairlab.benchmarks.validity.senses import check_senses
 from fairlab.benchmarks.validity.tokens import check_tokens
 from fairlab.benchmarks.validity.weights import check_weights
+from fairlab.record import Note
+from fairlab.types import FairlabError
 
 MARK = "says nothing of bias"
 SHORTEST = 24  # tokens that every text of the checks has at most
@@ -34,15 +38,40 @@ class Validity:
     failures: tuple[str, ...] = ()
     not_judged: tuple[str, ...] = ()
 
-    @property
-    def failed(self) -> str:
-        """The sentence that stands at every number of a model that failed; empty of others."""
-        return f"these numbers say nothing of bias: {'; '.join(self.failures)}" if self.failures else ""
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Validity:
+        """Return the result that a record keeps as plain containers."""
+        return cls(kept["reason"], tuple(kept["failures"]), tuple(kept["not_judged"]))
 
-    @property
-    def open(self) -> str:
-        """The sentence that stands at the numbers of a model that was not judged whole; empty of others."""
-        return f"not judged whether the model is sound: {'; '.join(self.not_judged)}" if self.not_judged else ""
+    def notes(self, about: str, phase: str = "") -> list[Note]:
+        """Return what must stand at the numbers of the model.
+
+        Args:
+            about: name of the benchmark whose numbers they are, or ``training``.
+            phase: label of the model; empty where whoever keeps the notes adds it.
+        """
+        failed = f"these numbers say nothing of bias: {'; '.join(self.failures)}"
+        left_open = f"not judged whether the model is sound: {'; '.join(self.not_judged)}"
+        return [Note(about, failed, phase=phase, mark=MARK)] * bool(self.failures) + [
+            Note(about, left_open, phase=phase)
+        ] * bool(self.not_judged)
+
+
+def refuse_failed(found: Validity, name: str) -> None:
+    """Raise if a model failed a check.
+
+    Raises:
+        FairlabError: it did.
+    """
+    if said := found.reason or "; ".join(found.failures):
+        raise FairlabError(f"{name} was refused by strict=true: {said}; take a sound copy, or leave strict out")
+
+
+def warn_if_failed(backbone: Backbone) -> None:
+    """Check a model, and warn if its embeddings say nothing of bias."""
+    found = validity(backbone)
+    if said := found.reason or "; ".join(found.failures):
+        warnings.warn(f"what this model embeds says nothing of bias: {said}", stacklevel=3)
 
 
 def validity(backbone: Backbone) -> Validity:
@@ -53,7 +82,8 @@ def validity(backbone: Backbone) -> Validity:
     what is pretrained from random weights is measured before and after.
     """
     backbone.on_first_embedding = None
-    failures, open_ = [], []
+    failures: list[str] = []
+    open_: list[str] = []
     with backbone.remembering():
         for finding in _findings(backbone):
             if finding.weight is Weight.REFUSED:

@@ -54,7 +54,9 @@ def check_embeddings(backbone: Backbone) -> Iterator[Finding]:
     yield from _check_changes(backbone, typical)
     share = paraphrase_share(sentences)
     if share < CHANCE:
-        yield failed(f"paraphrases are no nearer to one another than other sentences ({share:.0%} by order, 50% by chance)")
+        yield failed(
+            f"paraphrases are no nearer to one another than other sentences ({share:.0%} by order, 50% by chance)"
+        )
     elif share < SEPARATED:
         yield not_judged(f"paraphrases hardly stand out from other sentences ({share:.0%} by order, 50% by chance)")
 

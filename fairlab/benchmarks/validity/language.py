@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
@@ -72,7 +73,7 @@ def _share_of_words(scorer: MaskedLM | CausalLM) -> float:
     return float(pairs.mean())
 
 
-def _word_scores(scorer: MaskedLM | CausalLM, words: Sequence[str]) -> NDArray:
+def _word_scores(scorer: MaskedLM | CausalLM, words: Sequence[str]) -> NDArray[np.float64]:
     """Return the log-probability of each sentence of ``PLACES`` with a word put in; of a masked LM, of the word."""
     texts = [text.format(word) for (text, _), word in zip(PLACES, words, strict=True)]
     if isinstance(scorer, CausalLM):

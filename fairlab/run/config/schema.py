@@ -61,6 +61,7 @@ class Train(TypedDict):
     axis: str
     attributes: Sequence[str] | None
     measure_before: bool
+    strict: bool
     ckpt: Name | None
     before: Name | None
     then: NotRequired[Sequence[str | Mapping[str, Mapping[str, Any]]]]
@@ -86,6 +87,7 @@ class Evaluate(TypedDict):
     max_length: int | None
     dtype: str | None
     seed: Seed
+    strict: bool
     processes: Count
     ckpt: Name | None
     limit: Count | None
