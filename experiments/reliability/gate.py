@@ -69,8 +69,7 @@ def measured() -> dict[str, Any]:
             except FairlabError as error:
                 print(f"passed over: {error}", file=sys.stderr)
                 continue
-            for dtype in DTYPES:
-                sound.append({"model": name, "dtype": dtype} | checked(fairlab.load(folder, dtype=dtype)))
+            sound += [{"model": name, "dtype": dtype} | checked(fairlab.load(folder, dtype=dtype)) for dtype in DTYPES]
             for one in (one for one in DAMAGES if one.model == name):
                 with damaged(one, folder) as copy:
                     row = {"damage": one.name, "model": name, "kept_back": one.kept_back}

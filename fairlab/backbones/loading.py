@@ -15,6 +15,7 @@ from fairlab.backbones.gguf_file import (
     refuse_without_reader,
 )
 from fairlab.backbones.hub import hub_folder
+from fairlab.backbones.settings_files import settings_sha256
 from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
 from fairlab.backbones.unread import unread_weights
 from fairlab.files import sha256
@@ -344,7 +345,7 @@ def is_published(folder: Path) -> bool:
 
 
 def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Name and SHA-256 of the weights that settings of ``load_backbone`` name, and of the adapters merged into them.
+    """Return name and SHA-256 of a model's weights, of the adapters merged into them, and of the files beside them.
 
     Raises:
         FairlabError: the weights cannot be had.
@@ -355,7 +356,8 @@ def weights_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings.get("pooling") == PUBLISHED:
         files += sorted(folder.glob(f"*/{WEIGHTS}"))
     adapters = {key: settings[key] for key in ("adapters", "adapters_sha256") if settings.get("adapters")}
-    return {"name": settings["name"], "sha256": sha256(*files), **adapters}
+    beside = {} if where["gguf"] else {"files": settings_sha256(folder)}
+    return {"name": settings["name"], "sha256": sha256(*files), **adapters, **beside}
 
 
 def held_weights(folder: Path, gguf: str | None = None) -> list[Path]:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.benchmarks.inputs import READ_BY, changed_file, facts_of, refuse_changed_files
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import replaced_when_written
@@ -58,7 +59,7 @@ def measure(
         other = None if earlier is None else items_file(record.folder, earlier, benchmark.name)
         tasks[benchmark.name] = partial(_beside, benchmark, backbone, other, found, trained_on)
     with _remembering(backbone):
-        _keep(tasks, phase, record, change)
+        _keep(tasks, {benchmark.name: benchmark for benchmark in benchmarks}, phase, record, change)
     record.comparisons = adjusted(record.comparisons, change)
     record.save()
 
@@ -115,13 +116,19 @@ def take(phase: str, folder: Path, record: Record) -> None:
     for part in ("backbone", "benchmark"):
         if other.config.get(part) != record.config[part]:
             raise FairlabError(f"{phase}={folder} has another {part}; leave {phase} out to measure it anew")
-    if other.provenance["weights"] != record.provenance["weights"]:
-        raise FairlabError(f"{phase}={folder} measured other weights; leave {phase} out to measure these")
+    changed = changed_file(other.provenance["weights"], record.provenance["weights"])
+    if changed is not None:
+        what = f"a model with another {changed}" if changed else "other weights"
+        raise FairlabError(f"{phase}={folder} measured {what}; leave {phase} out to measure these")
+    measured = {reading.benchmark for reading in other.readings if reading.phase == phase}
+    refuse_changed_files(other, sorted(measured), f"leave {phase} out to measure anew")
     shutil.copytree(items, items_file(record.folder, phase, "").parent, dirs_exist_ok=True)
     seed = record.config["seed"]
     record.readings += [replace(reading, seed=seed) for reading in other.readings if reading.phase == phase]
     record.not_run += [entry for entry in other.not_run if entry.phase == phase]
     record.notes += [note for note in other.notes if note.phase == phase or note.item]
+    kept = other.provenance.get(READ_BY, {})
+    record.provenance.setdefault(READ_BY, {}).update({name: kept[name] for name in measured if name in kept})
     record.provenance[f"{phase}_taken_from"] = {"folder": str(folder), "revision": other.provenance["revision"]}
     record.save()
 
@@ -149,7 +156,7 @@ def measure_data(
     def measuring() -> Outcome:
         return _versioned(benchmark.measure_data(dataset, field, embed, record.folder), benchmark)
 
-    _keep({benchmark.name: measuring}, phase, record)
+    _keep({benchmark.name: measuring}, {benchmark.name: benchmark}, phase, record)
 
 
 def gate(backbone: object, phase: str, record: Record) -> Validity:
@@ -233,7 +240,13 @@ def _measured_on(benchmark: Benchmark, backbone: object, before: Any, trained_on
     return outcome
 
 
-def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record, change: str = "change") -> None:
+def _keep(
+    tasks: Mapping[str, Callable[[], Outcome]],
+    benchmarks: Mapping[str, Any],
+    phase: str,
+    record: Record,
+    change: str = "change",
+) -> None:
     """Take measurements into the record, but those that are there; what cannot be measured is said so.
 
     The processes of a run measure one benchmark each at a time, as one process alone would.
@@ -244,10 +257,11 @@ def _keep(tasks: Mapping[str, Callable[[], Outcome]], phase: str, record: Record
     for start in range(0, len(missing), ranks()):
         names = missing[start : start + ranks()]
         own = names[rank()] if rank() < len(names) else None
-        found = gather_over_ranks(None if own is None else _measured(own, tasks[own]))
+        found = gather_over_ranks(None if own is None else _measured(benchmarks[own], tasks[own], record))
         for name, one in zip(names, found, strict=False):
             assert one is not None
-            outcome, taken = one
+            outcome, taken, facts = one
+            record.provenance.setdefault(READ_BY, {})[name] = facts
             keep_stage(record, "/".join(filter(None, (phase, name))), taken)
             if isinstance(outcome, Exception):
                 raise outcome
@@ -272,20 +286,25 @@ def _is_kept(name: str, phase: str, record: Record) -> bool:
     return True
 
 
-def _measured(name: str, measuring: Callable[[], Outcome]) -> tuple[Outcome | Exception, Stage]:
-    """What a benchmark gives, or the error that the other processes must know of; and what it took."""
+def _measured(
+    benchmark: Any, measuring: Callable[[], Outcome], record: Record
+) -> tuple[Outcome | Exception, Stage, dict[str, Any]]:
+    """Return what a benchmark gives, or the error that other processes must know of; what it took; and what it read."""
+    from fairlab.data.reads import noting_reads
+
     taken = Stage()
     outcome: Outcome | Exception
     try:
-        with timed(taken):
+        with timed(taken), noting_reads() as read:
             outcome = measuring()
     except (CannotScore, DataUnavailable) as error:
-        outcome = Outcome(not_run=[NotRun(name, EVERYTHING, str(error))])
+        outcome = Outcome(not_run=[NotRun(benchmark.name, EVERYTHING, str(error))])
     except Exception as error:
         if ranks() == 1:
             raise
         outcome = error
-    return outcome, taken
+    config = (record.config.get("benchmark") or {}).get(benchmark.name.split("@")[0])
+    return outcome, taken, facts_of(benchmark, read, config)
 
 
 def items_are_intact(file: Path) -> bool:
