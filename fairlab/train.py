@@ -16,7 +16,7 @@ from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
 from fairlab.protocols import Planned
-from fairlab.record import Note, Record
+from fairlab.record import TRAINING, Note, Record
 from fairlab.run.augmenting.building import build_applied
 from fairlab.run.augmenting.running import made_folder
 from fairlab.run.command_line import cli
@@ -93,13 +93,10 @@ def work(config: DictConfig, record: Record) -> None:
     measure(benchmarks, method.measured("after"), "after", record, earlier=earlier, trained_on=trained_on)
     if rank():
         return
+    record.add_notes([*training_notes(record), *_notes_of_weights(method.digest() == untrained)])
     with stage(record, "export"):
         export(method, start, trained_on, record)
-    if method.digest() == untrained:
-        text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
-        record.notes.append(Note("training", text))
     record.status = "finished"
-    record.add_notes(training_notes(record))
     with stage(record, "report"):
         write_report(record)
     record.save()
@@ -114,6 +111,11 @@ def export(method: Any, start: Any, trained_on: Fingerprints | None, record: Rec
     start.write(record)
     if trained_on is not None:
         trained_on.save(record.folder)
+
+
+def _notes_of_weights(equal: bool) -> list[Note]:
+    text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
+    return [Note(TRAINING, text)] if equal else []
 
 
 def quieten() -> None:
@@ -200,12 +202,15 @@ def refuse_changed_step(record: Record, parts: int) -> None:
 
 
 def _measure_groups(data: Any, record: Record, axis: str) -> None:
-    """Polarity of the training groups, once, by the lexicon of an axis where it is theirs; other data has none."""
+    """Measure polarity of the training groups, by the lexicon of an axis where it is theirs, and note equal ones."""
     from fairlab.benchmarks.polarity import measure_polarity
     from fairlab.data.counterfactual import CounterfactualData
+    from fairlab.data.equal_groups import equal_groups
 
     if isinstance(data, CounterfactualData):
         add(measure_polarity(data.groups["train"], "train", axis), "data", record)
+        if said := equal_groups(data.groups["train"]):
+            record.add_notes([Note(TRAINING, said, phase="after", mark="trained on equal groups")])
 
 
 @quiet_when_unread()

@@ -17,10 +17,9 @@ from fairlab.benchmarks.validity.language import check_language
 from fairlab.benchmarks.validity.senses import check_senses
 from fairlab.benchmarks.validity.tokens import check_tokens
 from fairlab.benchmarks.validity.weights import check_weights
-from fairlab.record import Note
+from fairlab.record import SAYS_NOTHING, Note
 from fairlab.types import FairlabError
 
-MARK = "says nothing of bias"
 SHORTEST = 24  # tokens that every text of the checks has at most
 
 
@@ -52,7 +51,7 @@ class Validity:
         """
         failed = f"these numbers say nothing of bias: {'; '.join(self.failures)}"
         left_open = f"not judged whether the model is sound: {'; '.join(self.not_judged)}"
-        return [Note(about, failed, phase=phase, mark=MARK)] * bool(self.failures) + [
+        return [Note(about, failed, phase=phase, mark=SAYS_NOTHING)] * bool(self.failures) + [
             Note(about, left_open, phase=phase)
         ] * bool(self.not_judged)
 

@@ -26,7 +26,8 @@ CHANCE, SEPARATED = 0.7, 0.85  # share of words found likelier in their place: a
 def check_language(backbone: Backbone) -> Iterator[Finding]:
     """Yield whether a language model is no better than chance; nothing of a model without such a head."""
     if backbone.model.config.is_encoder_decoder:
-        yield from _check_rewriting(backbone)
+        if backbone.published is None and backbone.model.get_output_embeddings() is not None:
+            yield from _check_rewriting(backbone)
         return
     try:
         scorer = likelihood(backbone)
