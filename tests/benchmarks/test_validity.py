@@ -230,14 +230,14 @@ def test_an_ambiguous_word_stands_once_in_each_of_its_sentences():
 
 
 def test_load_warns_at_the_first_embedding_alone(tiny_folders):
-    model = fairlab.load(str(tiny_folders["bert"]))
+    model = fairlab.load(str(tiny_folders["bert"]), max_length=32)
     with pytest.warns(UserWarning, match="what this model embeds says nothing of bias"):
         model.embed(["a boat"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.embed(["a bridge"])
     with pytest.raises(FairlabError, match="was refused by strict=true"):
-        fairlab.load(str(tiny_folders["bert"]), strict=True)
+        fairlab.load(str(tiny_folders["bert"]), max_length=32, strict=True)
 
 
 def test_a_tokenizer_that_gives_no_token(tiny, tmp_path):

@@ -52,5 +52,4 @@ def failed_models(record: Record) -> dict[str, list[str]]:
 
 def said_of_training(record: Record) -> list[str]:
     """Return what must be said of a run's training before its changes are believed; empty of a sound one."""
-    about = (note for note in record.notes if note.benchmark == TRAINING and note.phase == "after")
     return list(dict.fromkeys(note.text for note in record.notes if note.benchmark == TRAINING))
