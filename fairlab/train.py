@@ -63,7 +63,7 @@ def work(config: DictConfig, record: Record) -> None:
         method = build_method(config, start.model)
         data, parts = build_data(config, start.model, method)
         following = further_methods(config, start.model, data)
-        inputs = {"data": data.facts(), **start.facts()}
+        inputs = {"data": data.facts(), "lexicon": lexicon_facts(config.axis), **start.facts()}
         refuse_changed_inputs(record, inputs)
         refuse_changed_step(record, parts)
         record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
@@ -111,6 +111,13 @@ def export(method: Any, start: Any, trained_on: Fingerprints | None, record: Rec
     start.write(record)
     if trained_on is not None:
         trained_on.save(record.folder)
+
+
+def lexicon_facts(axis: str) -> dict[str, str]:
+    """Return name and SHA-256 of the lexicon of an axis."""
+    from fairlab.lexicons import load_lexicon
+
+    return {"name": axis, "sha256": load_lexicon(axis).sha256}
 
 
 def _notes_of_weights(equal: bool) -> list[Note]:

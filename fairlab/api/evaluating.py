@@ -57,9 +57,11 @@ def evaluate(
     own: list[Any] = [one for one in asked if not isinstance(one, str)]
     if unknown := [one for one in own if not isinstance(one, Benchmark)]:
         raise FairlabError(f"a {type(unknown[0]).__name__} is no benchmark; give a name, such as 'seat'")
-    values = {"limit": limit, "strict": strict or None} | {
-        f"benchmark.{key}": value for key, value in (settings or {}).items()
-    }
+    values = (
+        {"limit": limit}
+        | ({"strict": True} if strict else {})
+        | {f"benchmark.{key}": value for key, value in (settings or {}).items()}
+    )
     config = composed("evaluate", [f"benchmark=[{','.join(names)}]"], values)
     chosen = [*(build_benchmarks(config) if names else []), *own]
     found = {label: loaded_with_facts(one) for label, one in models.items()}
