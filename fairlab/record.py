@@ -23,6 +23,7 @@ from fairlab.types import Description, FairlabError, values_of
 
 VERSION = 1  # of record.json; raised when an older fairlab could not read it
 TRAINING = "training"  # in place of a benchmark's name, in a note about how a model was trained
+SAYS_NOTHING = "says nothing of bias"  # mark of readings of a model that fails the check of its behaviour
 DATA = "data"  # the phase of readings that are of the data, not of a model
 SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHR|CREDENTIAL|(?<![A-Z])(PAT|AUTH)(?![A-Z])|(PASS|(?<=_)PWD)(?![A-Z])",

@@ -12,12 +12,12 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import MISSING, DictConfig
 
-from fairlab.benchmarks.runner import add, measure, take
+from fairlab.benchmarks.runner import add, gate, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
 from fairlab.protocols import Planned
-from fairlab.record import Note, Record
+from fairlab.record import TRAINING, Note, Record
 from fairlab.run.augmenting.building import build_applied
 from fairlab.run.augmenting.running import made_folder
 from fairlab.run.command_line import cli
@@ -66,7 +66,7 @@ def work(config: DictConfig, record: Record) -> None:
         method = build_method(config, start.model)
         data, parts = build_data(config, start.model, method)
         following = further_methods(config, start.model, data)
-        inputs = {"data": data.facts(), **start.facts()}
+        inputs = {"data": data.facts(), "lexicon": lexicon_facts(config.axis), **start.facts()}
         refuse_changed_inputs(record, inputs)
         refuse_changed_step(record, parts)
         record.provenance |= environment() | inputs | {"parts_of_a_step": parts}
@@ -78,10 +78,12 @@ def work(config: DictConfig, record: Record) -> None:
     _measure_groups(data, record, config.axis)
     record.add_notes([*shortening_notes(config), *follow_axes(benchmarks, data)])
     trained_on = data.fingerprints()
+    model: Any = start.on(trainer.strategy.root_device)
+    gate(model, "before", record)
     if config.before is not None:
         take("before", Path(config.before), record, {one.name: one.version for one in benchmarks})
     if config.measure_before and method.measurable_before:
-        measure(benchmarks, start.on(trainer.strategy.root_device), "before", record)
+        measure(benchmarks, model, "before", record)
     with stage(record, "training"):
         fit(trainer, method, data, record, history)
         facts = method.facts() | facts_after_fitting(following, data)
@@ -94,13 +96,10 @@ def work(config: DictConfig, record: Record) -> None:
     measure(benchmarks, method.measured("after"), "after", record, earlier=earlier, trained_on=trained_on)
     if rank():
         return
+    record.add_notes([*training_notes(record), *_notes_of_weights(method.digest() == untrained)])
     with stage(record, "export"):
         export(method, start, trained_on, record)
-    if method.digest() == untrained:
-        text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
-        record.notes.append(Note("training", text))
     record.status = "finished"
-    record.add_notes(training_notes(record))
     with stage(record, "report"):
         write_report(record)
     record.save()
@@ -115,6 +114,18 @@ def export(method: Any, start: Any, trained_on: Fingerprints | None, record: Rec
     start.write(record)
     if trained_on is not None:
         trained_on.save(record.folder)
+
+
+def lexicon_facts(axis: str) -> dict[str, str]:
+    """Return name and SHA-256 of the lexicon of an axis."""
+    from fairlab.lexicons import load_lexicon
+
+    return {"name": axis, "sha256": load_lexicon(axis).sha256}
+
+
+def _notes_of_weights(equal: bool) -> list[Note]:
+    text = "the trained weights equal the original ones: nothing was learned, and after repeats before"
+    return [Note(TRAINING, text)] if equal else []
 
 
 def quieten() -> None:
@@ -216,12 +227,15 @@ def refuse_changed_step(record: Record, parts: int) -> None:
 
 
 def _measure_groups(data: Any, record: Record, axis: str) -> None:
-    """Polarity of the training groups, once, by the lexicon of an axis where it is theirs; other data has none."""
+    """Measure polarity of the training groups, by the lexicon of an axis where it is theirs, and note equal ones."""
     from fairlab.benchmarks.polarity import measure_polarity
     from fairlab.data.counterfactual import CounterfactualData
+    from fairlab.data.equal_groups import equal_groups
 
     if isinstance(data, CounterfactualData):
         add(measure_polarity(data.groups["train"], "train", axis), "data", record)
+        if said := equal_groups(data.groups["train"]):
+            record.add_notes([Note(TRAINING, said, phase="after", mark="trained on equal groups")])
 
 
 @quiet_when_unread()

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from fairlab.benchmarks.runner import EVERYTHING, items_file, measure
+from fairlab.benchmarks.kept_items import items_file
+from fairlab.benchmarks.runner import EVERYTHING, measure
 from fairlab.record import Outcome, Reading, Record
 from fairlab.run.checkpoints import checkpoint_is_intact, newest_intact
 from fairlab.run.command_line import cli

@@ -72,6 +72,7 @@ def debias(
     seed: int = 42,
     limit: int | None = None,
     axis: str | None = None,
+    strict: bool = False,
     output: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     **of_method: Any,
@@ -88,6 +89,7 @@ def debias(
         seed: seed of the run.
         limit: most items of each benchmark, for trying things out; None measures all.
         axis: path of the lexicon of the groups, where it is one's own: their polarity is told by it.
+        strict: whether a model that fails the check of its behaviour is refused; else its numbers are marked.
         output: a new folder for the run; None keeps it as long as the object that is returned, or until ``save``.
         settings: settings of the run by dotted key, such as ``{"trainer.max_steps": 100}``.
         of_method: settings of the method, such as ``beta=1.0``.
@@ -106,6 +108,7 @@ def debias(
         "data.path": str(data) if isinstance(data, str | Path) else str(written_groups(data, folder)),
         "seed": seed,
         "limit": limit,
+        **({"strict": True} if strict else {}),
         **({"axis": axis} if axis else {}),
         **{f"method.{name}": value for name, value in of_method.items()},
         **(settings or {}),

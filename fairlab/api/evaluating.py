@@ -32,6 +32,7 @@ def evaluate(
     benchmarks: str | Benchmark | Sequence[str | Benchmark],
     *,
     limit: int | None = None,
+    strict: bool = False,
     settings: Mapping[str, Any] | None = None,
 ) -> Results:
     """Measure a model, or several side by side, as ``fairlab evaluate`` does.
@@ -44,11 +45,12 @@ def evaluate(
         benchmarks: names of benchmarks such as ``seat``, or objects that meet
             :class:`fairlab.protocols.Benchmark`; one or several.
         limit: most items of each benchmark, or of each of its parts, for trying things out; None measures all.
+        strict: whether a model that fails the check of its behaviour is refused; else its numbers are marked.
         settings: settings by dotted key, such as ``{"benchmark.crows_pairs.protocol": "meade"}``.
 
     Raises:
-        FairlabError: there is no such model, benchmark or setting, the list is empty, ``limit`` is below 1, or nothing
-            could be measured.
+        FairlabError: there is no such model, benchmark or setting, the list is empty, ``limit`` is below 1, nothing
+            could be measured, or a model fails its check and ``strict`` is true.
     """
     asked = [benchmarks] if isinstance(benchmarks, str) or hasattr(benchmarks, "measure") else list(benchmarks)  # type: ignore[arg-type]
     models = dict(model) if isinstance(model, Mapping) else {"": model}
@@ -62,7 +64,7 @@ def evaluate(
     for key in settings or {}:
         if key.partition(".")[0] in names:
             raise FairlabError(f"settings begin at the top of the configuration; give 'benchmark.{key}', not '{key}'")
-    values = {"limit": limit, **(settings or {})}
+    values = {"limit": limit, **({"strict": True} if strict else {}), **(settings or {})}
     config = composed("evaluate", [f"benchmark=[{','.join(names)}]"], values)
     chosen = [*(build_benchmarks(config) if names else []), *own]
     found = {label: loaded_with_facts(one) for label, one in models.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
@@ -79,6 +79,8 @@ class Backbone(nn.Module):
     Attributes:
         entries: how many entries of text a causal LM was tuned on; None where nobody said.
         subtraction: what is subtracted when pairs are classified; see :mod:`fairlab.backbones.subtraction`.
+        unread: names of weights in the model's file that its configuration leaves out.
+        on_first_embedding: function that is called once, before the first text is embedded; None calls none.
     """
 
     def __init__(
@@ -100,6 +102,8 @@ class Backbone(nn.Module):
         self.published = published
         self.readout = None if published is None else published.readout
         self.entries: int | None = None
+        self.unread: tuple[str, ...] = ()
+        self.on_first_embedding: Callable[[Backbone], object] | None = None
         self.padding_id = int(tokenizer.pad_token_id or 0)
         self.subtraction: Subtraction | None = None
         self._remembered: dict[str, Tensor] | None = None
@@ -191,6 +195,9 @@ class Backbone(nn.Module):
             budget: number of padded tokens per forward pass.
             progress: title of a progress bar, shown on a terminal only.
         """
+        if self.on_first_embedding is not None:
+            check, self.on_first_embedding = self.on_first_embedding, None
+            check(self)
         distinct = list(dict.fromkeys(texts))
         token_ids = self.tokenize_to_embed(distinct) if distinct else []
         known = {} if self._remembered is None else self._remembered

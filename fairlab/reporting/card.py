@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from fairlab.backbones.hub import Licence
 from fairlab.record import Reading, Record
 from fairlab.reporting.headlines import benchmark_title, description, key, meaning, title
+from fairlab.reporting.tables.marks import failed_models, said_of_training
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
     from huggingface_hub import EvalResult, ModelCardData
@@ -54,6 +55,8 @@ def model_card(record: Record, licence: Licence = None) -> str:
         "",
         "## Measured",
         "",
+        *(f"**{text[0].upper()}{text[1:]}.**\n" for texts in failed_models(record).values() for text in texts),
+        *(f"Of the training: {text}.\n" for text in said_of_training(record)),
         "| what was measured | model | value | 95 % interval | ideal | unit | n |",
         "|---|---|---|---|---|---|---|",
         *rows,

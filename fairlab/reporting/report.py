@@ -37,7 +37,7 @@ from fairlab.reporting.safety import safety_sections
 from fairlab.reporting.shortcuts import shortcuts
 from fairlab.reporting.stages import stage_section
 from fairlab.reporting.summary import collapse_verdicts
-from fairlab.reporting.tables.marks import marks_beside
+from fairlab.reporting.tables.marks import failed_models, marks_beside, said_of_training
 
 PUBLISHED = Path(__file__).parent / "published"
 MANY = 12  # rows of a table that is folded from there on
@@ -111,10 +111,14 @@ def _about_evaluation(record: Record) -> list[Block]:
 
 def _verdict(record: Record) -> Verdict:
     """What came out: of changes where there are any, else of single readings."""
+    if failed := failed_models(record):
+        whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
+        return Verdict(f"{whose} say nothing of bias.", [text for texts in failed.values() for text in texts])
     found = shifts(record)
     if any(one.comparison.headline for one in found):
         sentence, lines = verdict(found)
-        return Verdict(sentence, [*lines, *collapse_verdicts(record)])
+        told = [f"Of the training: {text}." for text in said_of_training(record)]
+        return Verdict(sentence, [*told, *lines, *collapse_verdicts(record)])
     headline = [reading for reading in record.readings if reading.headline and reading.phase != DATA]
     judged = [reading for reading in headline if reading.ideal is not None]
     off = [reading for reading in judged if not reading.low <= reading.ideal <= reading.high]  # type: ignore[operator]

@@ -24,7 +24,7 @@ SWEEP = "sweep.json"  # in a sweep's folder: its overrides, and whether all its 
 OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
 # What may differ when a run is continued: where and how fast it is done, not what is done.
 NOT_COMPARED = re.compile(
-    r"(ckpt|before|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
+    r"(ckpt|before|strict|output|dry_run|calibrate|push|license|num_proc|engine|rewriter\.unanswered|processes|logger"
     r"|trainer\.(devices|num_nodes|compile)"
     r"|llm\.(base_url|program|port|api_key_env|concurrency|total_timeout|price|budget|ledger))(\.|$)"
 )

@@ -22,6 +22,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.benchmarks.inputs import READ_BY, changed_file, refuse_changed_files
 from fairlab.benchmarks.stages import LOADING, stages_of
 from fairlab.distributed import rank
 from fairlab.files import holds_run, no_space_is_one_sentence, write_whole
@@ -211,10 +212,15 @@ def command_line(entry: str) -> str:
 
 
 def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) -> None:
-    """Raise when a continued run's data or weights are no longer those it started with."""
+    """Raise when a continued run's data or weights, or what benchmarks have read, are no longer those of its start.
+
+    Raises:
+        FairlabError: a file changed; the message names it.
+    """
+    instead = "put the old file back, or start a new run"
     for name, now in inputs.items():
-        if name in record.provenance and record.provenance[name]["sha256"] != now["sha256"]:
-            raise FairlabError(
-                f"the {name} of the run in {record.folder} changed since it started; put the old file back, or start a "
-                "new run"
-            )
+        kept = record.provenance.get(name)
+        if kept and (changed := changed_file(kept, now)) is not None:
+            what = f"{changed} beside the {name}" if changed else f"the {name}"
+            raise FairlabError(f"{what} of the run in {record.folder} changed since it started; {instead}")
+    refuse_changed_files(record, record.provenance.get(READ_BY, {}), instead)

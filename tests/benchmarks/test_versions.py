@@ -7,7 +7,8 @@ import pytest
 from safetensors.numpy import save_file
 
 import fairlab
-from fairlab.benchmarks.runner import draws_file, items_file, measure, take
+from fairlab.benchmarks.kept_items import draws_file, items_file
+from fairlab.benchmarks.runner import measure, take
 from fairlab.benchmarks.versions import other_definition, outdated, present_version
 from fairlab.metrics.bootstrap import RESAMPLES
 from fairlab.record import Outcome, Reading, Record

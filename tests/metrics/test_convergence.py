@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairlab.metrics.convergence import at_chance, unlearned
+from fairlab.metrics.convergence import at_chance, too_short, unlearned
 from fairlab.record import Record
 
 RECORDS = Path(__file__).parents[2] / "experiments"
@@ -50,6 +50,15 @@ def test_held_out_losses_count_too():
 def test_too_few_steps_say_nothing():
     assert unlearned(history([1.0] * 19)) == ""
     assert unlearned([]) == ""
+
+
+def test_too_few_steps_are_said_and_no_steps_are_not():
+    assert too_short(history([1.0] * 19)) == (
+        "19 steps with a loss are too few to tell whether training converged; 20 are asked for"
+    )
+    assert too_short(history([1.0] * 19, name="bias_loss")).startswith("19 steps")
+    assert too_short(history([1.0] * 20)) == ""
+    assert too_short([]) == ""
 
 
 def test_batches_of_kinds_that_take_turns():

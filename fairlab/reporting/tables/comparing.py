@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.benchmarks.runner import adjusted, draws_file
+from fairlab.benchmarks.kept_items import draws_file
+from fairlab.benchmarks.runner import adjusted
 from fairlab.benchmarks.versions import other_definition
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.record import Comparison, Reading, Record

@@ -6,21 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from fairlab.benchmarks.versions import outdated
-from fairlab.metrics.convergence import at_chance, unlearned
-from fairlab.record import TRAINING, Note, Reading, Record
+from fairlab.metrics.convergence import at_chance, too_short, unlearned
+from fairlab.record import SAYS_NOTHING, TRAINING, Note, Reading, Record
 
 UNTRAINED, CHANCE = "did not train", "at chance on its validation data"
 
 
 def training_notes(record: Record) -> list[Note]:
-    """Notes on a training whose loss did not fall, or whose classifier is no better than a guess.
+    """Return notes on a training that says nothing: its loss did not fall, or it is too short to tell.
 
-    A method without steps, such as a projection, has no loss and gets none.
+    So is a classifier that is no better than a guess. A method without steps, such as a projection, has no loss and
+    gets no note.
     """
     data = record.provenance.get("data", {})
     guessed = at_chance(record.history, data.get("validation_labels", {}), data.get("validation_examples", 0))
     found = {UNTRAINED: unlearned(record.history), CHANCE: guessed}
-    return [Note(TRAINING, text, phase="after", mark=mark) for mark, text in found.items() if text]
+    notes = [Note(TRAINING, text, phase="after", mark=mark) for mark, text in found.items() if text]
+    return notes + ([Note(TRAINING, short, phase="after")] if (short := too_short(record.history)) else [])
 
 
 def version_notes(record: Record) -> list[Note]:
@@ -50,3 +52,17 @@ def counted(marks: Iterable[str], runs: int) -> tuple[str, ...]:
 def marked(shown: str, marks: Sequence[str]) -> str:
     """A number as it is shown, with what must be said beside it."""
     return f"{shown} ({'; '.join(marks)})" if marks else shown
+
+
+def failed_models(record: Record) -> dict[str, list[str]]:
+    """Return why the numbers of a run's models say nothing of bias, by label; empty if every model is sound."""
+    found: dict[str, list[str]] = {}
+    for note in record.notes:
+        if note.mark == SAYS_NOTHING and note.text not in found.setdefault(note.phase, []):
+            found[note.phase].append(note.text)
+    return found
+
+
+def said_of_training(record: Record) -> list[str]:
+    """Return what must be said of a run's training before its changes are believed; empty of a sound one."""
+    return list(dict.fromkeys(note.text for note in record.notes if note.benchmark == TRAINING))

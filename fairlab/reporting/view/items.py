@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.finding import find_class
-from fairlab.benchmarks.runner import items_file, kept_texts
+from fairlab.benchmarks.kept_items import items_file, kept_texts
 from fairlab.protocols import Measurement
 from fairlab.record import Record
 from fairlab.types import FairlabError, ItemTexts

@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 import fairlab
 from fairlab.benchmarks.cced import CCED
 from fairlab.benchmarks.crows_pairs import CrowSPairs
-from fairlab.benchmarks.runner import kept_texts
+from fairlab.benchmarks.kept_items import kept_texts
 from fairlab.benchmarks.stereoset import StereoSet
 from fairlab.benchmarks.stsb import STSB
 from fairlab.benchmarks.winobias import WinoBias
