@@ -23,7 +23,6 @@ from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.build import build, build_benchmarks, build_with_some, parameters_of, plain
 from fairlab.run.config.shortened import lowered, shortening_notes
-from fairlab.run.config.values import target_of
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
 from fairlab.run.further import facts_after_fitting, further_methods
@@ -34,6 +33,7 @@ from fairlab.run.starting import announce_backbone, starting_point
 from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, slow_precision, throughput
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
+from fairlab.values import target_of
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")

@@ -12,10 +12,12 @@ PACKAGE = Path(__file__).parents[1] / "fairlab"
 # Lowest first; modules of one layer may use one another only where they are of the same room.
 LAYERS = [
     {"types"},
-    {"files", "distributed"},
+    {"files", "values", "distributed"},
     {"fetching"},
     {"record"},
-    {"text", "lexicons"},
+    {"text"},
+    {"foreign"},
+    {"lexicons"},
     {"protocols"},
     {"losses", "metrics"},
     {"backbones"},

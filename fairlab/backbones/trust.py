@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fairlab.text.json_text import from_json
+from fairlab.files import check_folder
+from fairlab.foreign import read_json, read_object
 from fairlab.types import FairlabError
 
 # Modules of sentence-transformers that may be built, under the names that its versions 2 to 6 write.
@@ -51,31 +52,6 @@ class SentenceModule:
     path: str
 
 
-def read_json(file: Path) -> Any:
-    """What a JSON file holds.
-
-    Raises:
-        FairlabError: it is not there, is no JSON, or is nested beyond reason.
-    """
-    try:
-        return from_json(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise FairlabError(f"{file} cannot be read as JSON ({reason}); put a whole copy of it there") from error
-
-
-def read_object(file: Path) -> dict[str, Any]:
-    """What a JSON file holds that must be an object.
-
-    Raises:
-        FairlabError: it is none.
-    """
-    content = read_json(file)
-    if not isinstance(content, dict):
-        raise FairlabError(f"{file} must hold a JSON object, not a {type(content).__name__}; put a whole copy there")
-    return content
-
-
 @contextmanager
 def loading(what: str) -> Iterator[None]:
     """Inside, files from outside are read by libraries: whatever they say against them becomes one sentence."""
@@ -98,10 +74,7 @@ def check_model_folder(folder: Path) -> None:
         FairlabError: a link leads elsewhere, adapters name another model, or the configuration names code of the hub.
     """
     # The hub's cache keeps the files of a snapshot beside it.
-    root = folder.resolve().parent.parent if folder.parent.name == "snapshots" else folder.resolve()
-    for file in folder.rglob("*"):
-        if file.is_symlink() and not file.resolve().is_relative_to(root):
-            raise FairlabError(f"{file} is a link out of the folder; copy the file there if you trust it")
+    check_folder(folder, folder.resolve().parent.parent if folder.parent.name == "snapshots" else None)
     if (folder / "adapter_config.json").is_file():
         raise FairlabError(f"{folder} holds adapters, which name another model; merge them and save the whole model")
     file = folder / "config.json"

@@ -13,8 +13,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import build, plain
-from fairlab.run.config.values import TARGET, target_of
 from fairlab.types import FairlabError
+from fairlab.values import TARGET, target_of
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
     from fairlab.methods.base import Fitted

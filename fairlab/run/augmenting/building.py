@@ -8,7 +8,7 @@ from typing import Any
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.protocols import Plan
 from fairlab.run.config.build import build, build_with_some, named, parameters_of
-from fairlab.run.config.values import target_of
+from fairlab.values import target_of
 
 
 def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:

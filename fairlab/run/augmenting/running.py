@@ -17,12 +17,12 @@ from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
 from fairlab.run.augmenting.building import build_llm, plan_of
 from fairlab.run.config.build import build
-from fairlab.run.config.values import target_of
 from fairlab.run.environment import environment
 from fairlab.run.folders import AUGMENTED, compared
 from fairlab.run.job import refuse_changed_inputs
 from fairlab.run.pushing import push, refuse_push
 from fairlab.types import FairlabError
+from fairlab.values import target_of
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
     from fairlab.data.stream.features import Described

@@ -9,8 +9,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.run.config.values import TARGET, node_faults, target_of
 from fairlab.types import FairlabError
+from fairlab.values import TARGET, node_faults, target_of
 
 
 def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any) -> Any:

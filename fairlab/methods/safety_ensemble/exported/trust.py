@@ -15,7 +15,8 @@ from typing import Any
 
 import yaml
 
-from fairlab.backbones.trust import loading, read_object
+from fairlab.backbones.trust import loading
+from fairlab.foreign import read_object
 from fairlab.types import FairlabError, need_extra
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"

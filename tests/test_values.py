@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal, TypedDict
 import pytest
 
 from fairlab.run.config.build import build, built
-from fairlab.run.config.values import Node, faults, node_faults
 from fairlab.types import Bounds, Count, FairlabError, Positive, Texts
+from fairlab.values import Node, faults, node_faults
 
 HERE = "tests.run.test_values"
 
