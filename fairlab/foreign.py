@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from fairlab.files import MOST_BYTES, read_bounded
-from fairlab.text.json_text import DEEPEST, from_json
+from fairlab.json_text import DEEPEST, from_json
 from fairlab.types import FairlabError
 from fairlab.values import faults
 
@@ -52,8 +52,9 @@ def read_yaml(file: Path) -> Any:
         FairlabError: it is not there, is too large, is no YAML, is nested beyond reason, or its aliases stand for more
             than :data:`MOST_NODES` values.
     """
-    loader = yaml.SafeLoader(read_bounded(file, MOST_YAML))
+    text = read_bounded(file, MOST_YAML)
     try:
+        loader = yaml.SafeLoader(text)  # which looks for control characters already
         node = loader.get_single_node()
         if node is None:
             return None
@@ -61,10 +62,8 @@ def read_yaml(file: Path) -> Any:
         return loader.construct_document(node)
     except RecursionError as error:
         raise FairlabError(f"{file} is no YAML that can be read: it is nested too deeply; flatten it") from error
-    except (yaml.YAMLError, ValueError, OverflowError, ArithmeticError) as error:
+    except (yaml.YAMLError, ValueError, ArithmeticError) as error:
         raise FairlabError(f"{file} is no YAML: {_said(error)}; mend it") from error
-    finally:
-        loader.dispose()
 
 
 def require_form(file: Path, content: Any, form: Any, key: str = "") -> None:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.files import write_whole
+from fairlab.files import check_folder, write_whole
+from fairlab.record_form import record_fault
 from fairlab.types import FairlabError, values_of
 
 VERSION = 1  # of record.json; raised when an older fairlab could not read it
@@ -242,9 +243,11 @@ class Record:
         """Read a run's record back; older ones lack what came later.
 
         Raises:
-            FairlabError: it is damaged, or a newer fairlab wrote it.
+            FairlabError: it is damaged, a newer fairlab wrote it, or its folder reaches out of itself.
         """
         file = folder / "record.json"
+        if folder.is_dir():
+            check_folder(folder)
         try:
             if not file.is_file():
                 raise ValueError("it is no file")
@@ -258,8 +261,11 @@ class Record:
             for name, kind in ENTRIES.items():
                 if isinstance(content, dict) and isinstance(content.get(name), list):
                     content[name] = [kind(**values_of(kind, entry, f"an entry of {name}")) for entry in content[name]]
-            return cls(folder, **values_of(cls, content, "the record", besides=("folder",)))
-        except (ValueError, OSError, RecursionError) as error:
+            values = values_of(cls, content, "the record", besides=("folder",))
+            if fault := record_fault(values):
+                raise ValueError(fault)
+            return cls(folder, **values)
+        except (ValueError, ArithmeticError, OSError, RecursionError) as error:
             said = " ".join(str(error).split())
             raise FairlabError(f"{file} is damaged ({said}); put a copy back, or move {folder} away") from error
 

@@ -12,12 +12,12 @@ PACKAGE = Path(__file__).parents[1] / "fairlab"
 # Lowest first; modules of one layer may use one another only where they are of the same room.
 LAYERS = [
     {"types"},
-    {"files", "values", "distributed"},
-    {"fetching"},
-    {"record"},
-    {"text"},
+    {"files", "values", "json_text", "distributed"},
     {"foreign"},
-    {"lexicons"},
+    {"fetching"},
+    {"record_form"},
+    {"record"},
+    {"text", "lexicons"},
     {"protocols"},
     {"losses", "metrics"},
     {"backbones"},

@@ -25,7 +25,7 @@ from fairlab.augmentation.identity import Identity
 from fairlab.data.published.download import locate
 from fairlab.data.safety import CATEGORIES, NONE, SEEDS
 from fairlab.data.stream.manifest import data_files
-from fairlab.text.json_text import from_json
+from fairlab.json_text import from_json
 
 RECORD = Path(__file__).parent / "records" / "injection.json"
 LONGEST = 200  # characters of a seed

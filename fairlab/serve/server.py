@@ -18,9 +18,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from fairlab.data.stream.rows import BROKEN
+from fairlab.json_text import from_json
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores
 from fairlab.serve.waiting_line import LineFull, WaitingLine
-from fairlab.text.json_text import from_json
 
 LOCAL = "127.0.0.1"
 MODERATIONS, HEALTH = "/v1/moderations", "/health"

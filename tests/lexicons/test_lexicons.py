@@ -120,14 +120,14 @@ WRONG = (
 def test_a_key_of_a_lexicon_of_another_type_is_one_sentence_that_names_it(tmp_path, key, wrong):
     lines = {"axis": "pets", "attributes": "[cat, dog]", "words": "{a: [[n, cat, dog]]}"} | {key: wrong}
     path = write(tmp_path, "".join(f"{name}: {value}\n" for name, value in lines.items()))
-    try:
+    if (key, wrong) in {("alone", "''"), ("idioms", "[a]"), ("returning", "[a]")}:
+        assert load_lexicon(path).axis == "pets"
+        return
+    with pytest.raises(FairlabError) as caught:
         load_lexicon(path)
-    except FairlabError as error:
-        assert "\n" not in str(error)
-        assert path in str(error)
-        assert key.removesuffix("s") in str(error)
-    else:
-        assert (key, wrong) in {("alone", "''"), ("idioms", "[a]"), ("returning", "[a]")}
+    assert "\n" not in str(caught.value)
+    assert path in str(caught.value)
+    assert key.removesuffix("s") in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from fairlab.losses.ccd import distances_to_neutral
 from fairlab.metrics.cced import cced_gap
 from fairlab.metrics.classification import spearman
 from fairlab.metrics.weat import associations, weat_effect_size
-from fairlab.text.json_text import from_json
+from fairlab.json_text import from_json
 from fairlab.types import Group
 
 FOLDER = Path(__file__).parent

@@ -15,7 +15,7 @@ from fairlab.data.published.download import locate
 from fairlab.data.published.tasks import HUB, Example, Task, find_task
 from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.data.stream.saved import opened, saved_folder
-from fairlab.text.json_text import from_json
+from fairlab.json_text import from_json
 from fairlab.types import DataUnavailable, FairlabError
 
 SUFFIXES = (".tsv", ".json", ".jsonl", ".csv", ".parquet")
