@@ -47,8 +47,9 @@ def record_fault(content: Mapping[str, Any]) -> str:
     for place, kind in WITHIN.items():
         part, key, name = place.split(".")
         node = (content.get(part) or {}).get(key)
-        held = isinstance(node, dict) and name in node
-        for fault in faults(place, node[name], kind, nodes=False) if held else ():
+        if not isinstance(node, dict) or name not in node:
+            continue
+        for fault in faults(place, node[name], kind, nodes=False):
             return fault
     return _history_fault(content.get("history", []))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.distributed import gather_over_ranks, rank, ranks
-from fairlab.files import replaced_when_written
+from fairlab.files import inside, replaced_when_written
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.text.fingerprints import Fingerprints
@@ -282,7 +282,7 @@ def items_are_intact(file: Path) -> bool:
 
 def items_file(folder: Path, phase: str, benchmark: str) -> Path:
     """Where the per-item values of a benchmark lie in a run folder."""
-    return folder / "items" / phase / f"{benchmark}.safetensors"
+    return inside(folder, f"items/{phase}/{benchmark}.safetensors", f"the record in {folder}")
 
 
 def draws_file(folder: Path, phase: str, benchmark: str) -> Path:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from fairlab.data.prepared import is_as_listed
-from fairlab.files import write_whole
+from fairlab.files import check_folder, write_whole
+from fairlab.foreign import read_json
 from fairlab.text.fingerprints import Fingerprints
+from fairlab.types import FairlabError
 
 BEGUN = "begun.json"
 PARTS = "parts"
@@ -25,9 +27,13 @@ def begin(folder: Path, what: Mapping[str, Any]) -> None:
         what: all that decides the shards.
     """
     begun = folder / BEGUN
+    if folder.is_symlink():
+        raise FairlabError(f"{folder} is a link; remove it, as text is prepared under that name")
+    if folder.is_dir():
+        check_folder(folder)
     try:
-        same = json.loads(begun.read_text(encoding="utf-8")) == json.loads(json.dumps(what))
-    except (OSError, ValueError):
+        same = read_json(begun) == json.loads(json.dumps(what))
+    except FairlabError:
         same = False
     if not same:
         shutil.rmtree(folder, ignore_errors=True)

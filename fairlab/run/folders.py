@@ -8,11 +8,12 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.files import write_whole
+from fairlab.files import check_folder, write_whole
+from fairlab.foreign import read_json, require_form
 from fairlab.record import Record, without_secrets
 from fairlab.types import FairlabError
 
@@ -28,6 +29,19 @@ NOT_COMPARED = re.compile(
     r"|trainer\.(devices|num_nodes|compile)"
     r"|llm\.(base_url|program|port|api_key_env|concurrency|total_timeout|price|budget|ledger))(\.|$)"
 )
+
+
+class NeededOfSweep(TypedDict):
+    """Keys that every ``sweep.json`` has."""
+
+    overrides: list[str]
+    status: str
+
+
+class SweepFile(NeededOfSweep, total=False):
+    """Layout of ``sweep.json``."""
+
+    best_by_validation: list[dict[str, Any]]
 
 
 def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfig) -> str:
@@ -68,9 +82,11 @@ def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
 @cache  # a sweep stays in its folder once it is finished
 def _sweep_folder(name: str, now: str, overrides: tuple[str, ...]) -> str:
     for file in sorted((MULTIRUN / name).glob(f"*/{SWEEP}"), reverse=True):
-        sweep = json.loads(file.read_text(encoding="utf-8"))
+        sweep = read_json(file)
+        require_form(file, sweep, SweepFile)
         if sweep["overrides"] == list(overrides):
             if sweep["status"] != "finished":
+                check_folder(file.parent)
                 return str(file.parent)
             break
     return str(MULTIRUN / name / now)
@@ -184,6 +200,8 @@ def output_folder(*, _root_: DictConfig) -> str:
     if OmegaConf.is_missing(_root_, "output") or not isinstance(_root_.output, str | int):
         raise FairlabError("output has no value; give the folder to write into, output=DIR")
     folder = Path(str(_root_.output))
+    if folder.is_dir():
+        check_folder(folder)
     if (folder / "record.json").is_file():
         refuse_other_augmentation(folder, plain_config(_root_))
     elif folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):

@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
-from fairlab.files import gather, no_space_is_one_sentence, sha256, write_whole
+from fairlab.files import check_folder, gather, no_space_is_one_sentence, sha256, write_whole
 from fairlab.foreign import read_object
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores, score_batches
@@ -95,6 +95,9 @@ class Parts:
     def _held(self) -> Iterator[None]:
         """The folder, for this process alone; it goes where no part of it was finished."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        if self.folder.is_symlink():
+            raise FairlabError(f"{self.folder} is a link; remove it, as scores are made under that name")
+        check_folder(self.folder)
         try:
             with FileLock(self.folder / ".lock", timeout=0):
                 self._refuse_other_facts()
@@ -146,7 +149,7 @@ class Parts:
         try:
             found = Finished(**json.loads(self._summary(number).read_text(encoding="utf-8")))
             return found if sha256(self._file(number)) == found.sha256 else None
-        except (FileNotFoundError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError):
             return None
 
     def _write(self, task: ShardTask, scores: list[Scores]) -> Finished:

@@ -17,6 +17,7 @@ import yaml
 
 from fairlab.backbones.trust import loading
 from fairlab.foreign import read_object
+from fairlab.methods.safety_ensemble.exported.trees import refuse_wild_trees
 from fairlab.types import FairlabError, need_extra
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
@@ -156,6 +157,7 @@ def load_fitted(file: Path) -> list[Any]:
         raise FairlabError(f"{file} holds no list of fitted pipelines; export the ensemble anew")
     if strange := [type(one).__name__ for one in pipelines if type(one).__name__ != "Pipeline"]:
         raise FairlabError(f"{file} holds a {strange[0]} and no fitted pipeline; do not use it")
+    refuse_wild_trees(file, pipelines)
     return pipelines
 
 
