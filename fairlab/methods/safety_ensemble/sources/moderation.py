@@ -35,6 +35,7 @@ class Moderation:
     """
 
     name = "moderation"
+    own_limit = True  # the client's, for each request
 
     def __init__(self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None) -> None:
         if api_key_env is not None and not os.environ.get(api_key_env):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from importlib import metadata
 from importlib.util import find_spec
@@ -21,10 +22,13 @@ from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.cache import ScoreCache
 from fairlab.methods.safety_ensemble.sources.word_classifier import WordClassifier, read_classifier
 from fairlab.text.words import TermFinder, word_pieces
+from fairlab.time_limits import TooSlow, time_limit
 from fairlab.types import DataUnavailable, FairlabError, need_extra
 
 Array = NDArray[np.float64]
 LONGEST = 20_000  # characters of a text that are scored; a classifier reads far fewer
+SECONDS = 5.0  # longest time that a source may take for a text
+SHORT = 2_000  # characters of a text that is handed to a source together with others; a longer one could hold them up
 MOST_FAILED = 10  # texts of a batch that a source may fail on, one by one, before it is given up
 BATCH = 2_000  # texts handed to a source at a time, after which the cache is written
 LISTS = Path(__file__).parent / "lists"  # word lists that come with fairlab
@@ -39,6 +43,7 @@ class Source(Protocol):
         version: version of the source's weights or of whoever makes the scores; scores of another version are never
             mixed with these.
         outputs: names of the F scores.
+        own_limit: whether it limits its own time, as one that asks a server does; False if it has no such attribute.
     """
 
     name: str
@@ -63,6 +68,7 @@ class Sources:
 
     Attributes:
         features: names of all scores, ``source.output``.
+        seconds: longest time that a source may take for a text; one that takes longer has no score of it.
         missing: for each source, the number of scores so far that it could not give.
         cut: number of texts so far that were cut.
 
@@ -78,6 +84,8 @@ class Sources:
         self.sources = list(sources)
         self.cache = ScoreCache(Path(cache)) if cache is not None else None
         self.features = [f"{source.name}.{output}" for source in sources for output in source.outputs]
+        self.seconds = SECONDS
+        self._warm: set[str] = set()  # sources that have surely read their weights
         self.missing: dict[str, int] = dict.fromkeys(names, 0)
         self.cut = 0
 
@@ -108,17 +116,28 @@ class Sources:
     def _asked(self, source: Source, texts: list[str]) -> Array:
         """Scores of a batch; nan for the few texts that the source fails on, however it does."""
         failed: list[Exception] = []
-        scores = self._tried(source, texts, failed)
+        scores = np.full((len(texts), len(source.outputs)), np.nan)
+        short = [k for k, text in enumerate(texts) if len(text) <= SHORT]
+        for places in ([short] if short else []) + [[k] for k, text in enumerate(texts) if len(text) > SHORT]:
+            scores[places] = self._tried(source, [texts[k] for k in places], failed)
         if failed and len(failed) == len(texts):
             raise _gave_up(source, texts, failed[0])
         return scores
 
     def _tried(self, source: Source, texts: list[str], failed: list[Exception]) -> Array:
         try:
-            scores = np.asarray(source.score(texts), dtype=np.float64)
+            own_limit = getattr(source, "own_limit", False)
+            with nullcontext() if own_limit else time_limit(self.seconds * len(texts)):
+                scores = np.asarray(source.score(texts), dtype=np.float64)
         except FairlabError:
             raise
         except Exception as error:
+            if isinstance(error, TooSlow) and source.name not in self._warm:
+                self._warm.add(source.name)
+                source.score(["a text"])  # may have been reading its weights, which no text is to blame for
+                return self._tried(source, texts, failed)
+            if len(texts) == 1 and isinstance(error, TooSlow):
+                return np.full((1, len(source.outputs)), np.nan)
             if len(texts) == 1:
                 failed.append(error)
                 return np.full((1, len(source.outputs)), np.nan)
