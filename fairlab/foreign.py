@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from numpy.typing import NDArray
 
 from fairlab.files import MOST_BYTES, read_bounded
 from fairlab.json_text import DEEPEST, from_json
@@ -106,3 +107,20 @@ def _refuse_too_large(file: Path, root: yaml.Node) -> None:
 
 def _said(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
+
+
+def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a safetensors file by name.
+
+    Raises:
+        FairlabError: it is not there, or is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    if not file.is_file():
+        raise FairlabError(f"{file} is no file; put a whole copy of it there")
+    try:
+        return load_file(file)
+    except (SafetensorError, OSError, ValueError, KeyError) as error:
+        raise FairlabError(f"{file} is damaged ({_said(error)}); put a whole copy of it there") from error

@@ -15,7 +15,7 @@ from fairlab.api.loading import load, model_name
 from fairlab.api.results import Results, copied
 from fairlab.files import write_whole
 from fairlab.record import Record
-from fairlab.run.config.composing import composed, from_backbone
+from fairlab.run.config.composing import composed, from_backbone, own_settings
 from fairlab.run.config.schema import refuse_missing
 from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work
@@ -108,7 +108,7 @@ def debias(
         "limit": limit,
         **({"axis": axis} if axis else {}),
         **{f"method.{name}": value for name, value in of_method.items()},
-        **(settings or {}),
+        **own_settings(settings),
     }
     choices = [f"scale={scale}", f"method={method}", "data=groups", f"benchmark=[{','.join(measured)}]"]
     config = from_backbone(composed("train", choices, values), _name(model, Path(kept.name)))

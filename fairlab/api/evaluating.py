@@ -16,7 +16,7 @@ from fairlab.protocols import Benchmark
 from fairlab.record import Record
 from fairlab.reporting.tables.comparing import Side, compare_sides, only_side
 from fairlab.run.config.build import build_benchmarks
-from fairlab.run.config.composing import composed
+from fairlab.run.config.composing import composed, own_settings
 from fairlab.run.config.shortened import shortening_notes
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
@@ -55,7 +55,7 @@ def evaluate(
     own: list[Any] = [one for one in asked if not isinstance(one, str)]
     if unknown := [one for one in own if not isinstance(one, Benchmark)]:
         raise FairlabError(f"a {type(unknown[0]).__name__} is no benchmark; give a name, such as 'seat'")
-    values = {"limit": limit} | {f"benchmark.{key}": value for key, value in (settings or {}).items()}
+    values = {"limit": limit} | {f"benchmark.{key}": value for key, value in own_settings(settings).items()}
     config = composed("evaluate", [f"benchmark=[{','.join(names)}]"], values)
     chosen = [*(build_benchmarks(config) if names else []), *own]
     found = {label: loaded_with_facts(one) for label, one in models.items()}

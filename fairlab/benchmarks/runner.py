@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import inside, replaced_when_written
+from fairlab.foreign import read_tensors
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.text.fingerprints import Fingerprints
@@ -178,11 +179,9 @@ def _beside(
     Raises:
         CannotScore: no number of this model means anything.
     """
-    from safetensors.numpy import load_file
-
     if reason := validity().reason:
         raise CannotScore(reason)
-    before = load_file(other) if other is not None and other.exists() else None
+    before = read_tensors(other) if other is not None and other.exists() else None
     outcome = _measured_on(benchmark, backbone, before, trained_on)
     if outcome.readings and (note := validity().note):
         outcome.notes.append(Note(benchmark.name, note))
@@ -270,12 +269,9 @@ def _measured(name: str, measuring: Callable[[], Outcome]) -> tuple[Outcome | Ex
 
 def items_are_intact(file: Path) -> bool:
     """Whether a file of per-item values can be read whole."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
     try:
-        load_file(file)
-    except SafetensorError:
+        read_tensors(file)
+    except FairlabError:
         return False
     return True
 

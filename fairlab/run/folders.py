@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.escaping import printable
 from fairlab.files import check_folder, write_whole
 from fairlab.foreign import read_json, require_form
 from fairlab.record import Record, without_secrets
@@ -150,7 +151,7 @@ def newest_unfinished(folder: Path) -> Path:
         try:
             status = Record.load(record.parent).status
         except FairlabError as error:
-            print(f"fairlab: passed over: {error}", file=sys.stderr)
+            print(printable(f"fairlab: passed over: {error}"), file=sys.stderr)
             continue
         if status in ("running", "interrupted"):
             return record.parent

@@ -236,6 +236,10 @@ class Answers(BaseHTTPRequestHandler):
         except Exception as error:
             log.exception("texts could not be scored")
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the texts could not be scored") from error
+        for number, one in enumerate(found, start=1):
+            if any(one[harm] is None for harm in self.server.thresholds):
+                sentence = f"text {number} could not be scored in its time; shorten it"
+                raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, sentence)
         return self.server.reply(texts, found)
 
     def _length(self) -> int:

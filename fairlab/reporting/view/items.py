@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fairlab.benchmarks.runner import items_file
 from fairlab.data.published.download import locate
+from fairlab.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.types import FairlabError
 
@@ -76,15 +77,12 @@ def items_of(record: Record) -> list[ScoredItems]:
 
 
 def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
     arrays: dict[str, dict[str, Array]] = {}
     for phase in record.phases:
         file = items_file(record.folder, phase, name)
         try:
-            arrays |= {phase: load_file(file)} if file.is_file() else {}
-        except SafetensorError:
+            arrays |= {phase: read_tensors(file)} if file.is_file() else {}
+        except FairlabError:
             continue
     settings = _settings(name, record)
     try:

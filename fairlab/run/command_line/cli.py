@@ -20,6 +20,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from fairlab.escaping import printable
 from fairlab.files import check_folder
 from fairlab.record import without_secrets
 from fairlab.run.command_line.pipes import quiet_when_unread
@@ -116,7 +117,7 @@ def one_sentence() -> Iterator[None]:
 
 def stop(sentence: str, code: int = 1) -> NoReturn:
     """Print one sentence and exit."""
-    print(f"fairlab: {without_secrets(sentence)}", file=sys.stderr)
+    print(f"fairlab: {printable(' '.join(without_secrets(sentence).splitlines()))}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -50,6 +50,18 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
         raise FairlabError(cli.explain(error, entry, overrides) or str(error)) from error
 
 
+def own_settings(settings: Any) -> dict[str, Any]:
+    """Return settings by dotted key as they were given from Python; empty if none were.
+
+    Raises:
+        FairlabError: they are no mapping with texts for keys.
+    """
+    given = {} if settings is None else settings
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise FairlabError(f"settings must be values by dotted key, such as {{'method.beta': 0.5}}, not {given!r}")
+    return dict(given)
+
+
 def from_backbone(config: DictConfig, model: str) -> DictConfig:
     """The configuration of a training that starts from a model: a backbone's name, a run, a folder or a hub name."""
     with composing():
