@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.checks.record_form import record_fault
 from fairlab.files import check_folder, write_whole
-from fairlab.record_form import record_fault
 from fairlab.types import FairlabError, values_of
 
 VERSION = 1  # of record.json; raised when an older fairlab could not read it

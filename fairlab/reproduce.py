@@ -15,7 +15,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
-from fairlab.escaping import printable
+from fairlab.checks.escapes import printable
 from fairlab.files import write_whole
 from fairlab.record import Record
 from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table

@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 
 from fairlab.benchmarks.runner import add, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
+from fairlab.checks.values import target_of
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
 from fairlab.protocols import Planned
@@ -33,7 +34,6 @@ from fairlab.run.starting import announce_backbone, starting_point
 from fairlab.run.trainer import fit, make_trainer, parts_of_a_step, slow_precision, throughput
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
-from fairlab.values import target_of
 
 
 @hydra.main(version_base="1.3", config_path=cli.conf_dir(), config_name="train")

@@ -12,10 +12,9 @@ PACKAGE = Path(__file__).parents[1] / "fairlab"
 # Lowest first; modules of one layer may use one another only where they are of the same room.
 LAYERS = [
     {"types"},
-    {"files", "values", "json_text", "time_limits", "escaping", "distributed"},
-    {"foreign"},
+    {"files", "distributed"},
+    {"checks"},
     {"fetching"},
-    {"record_form"},
     {"record"},
     {"text", "lexicons"},
     {"protocols"},

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from fairlab.json_text import from_json
+from fairlab.checks.json_text import from_json
 from fairlab.lexicons import FOLDER, load_lexicon
 from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation, refuse_axis

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import yaml
 
+from fairlab.checks.foreign import read_yaml
 from fairlab.files import write_whole
-from fairlab.foreign import read_yaml
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.llm_rewriter import Versions
 from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups

@@ -19,7 +19,7 @@ from transformers.utils.generic import ModelOutput
 
 from fairlab.backbones.backbone import Backbone, body
 from fairlab.backbones.trust import loading
-from fairlab.foreign import read_object
+from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:

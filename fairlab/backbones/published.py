@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from fairlab.backbones.trust import sentence_modules
-from fairlab.foreign import read_object
+from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 LINEAR = ("cls", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")

@@ -12,7 +12,7 @@ from transformers import AutoModelForSequenceClassification, PreTrainedModel
 
 from fairlab.backbones.backbone import Backbone, Subtraction
 from fairlab.backbones.trust import loading
-from fairlab.foreign import read_object
+from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 FOLDER = "claim_only"

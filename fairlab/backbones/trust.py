@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from fairlab.checks.foreign import read_json, read_object
 from fairlab.files import check_folder
-from fairlab.foreign import read_json, read_object
 from fairlab.types import FairlabError
 
 # Modules of sentence-transformers that may be built, under the names that its versions 2 to 6 write.

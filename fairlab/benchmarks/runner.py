@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
+from fairlab.checks.foreign import read_tensors
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import inside, replaced_when_written
-from fairlab.foreign import read_tensors
 from fairlab.protocols import Benchmark, DataBenchmark
 from fairlab.record import Comparison, Note, NotRun, Outcome, Record
 from fairlab.text.fingerprints import Fingerprints

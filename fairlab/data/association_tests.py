@@ -8,8 +8,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.foreign import read_yaml
 from fairlab.data.published.seat import KEYS, AssociationTest, read_association_test
-from fairlab.foreign import read_yaml
 from fairlab.types import FairlabError
 
 ENDINGS = (".yaml", ".yml", ".json", ".jsonl")

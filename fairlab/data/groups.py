@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.stream.formats import FORMATS, TABLES, BadRow, found_in
 from fairlab.data.stream.manifest import data_files, dataset_facts
 from fairlab.data.stream.rows import BROKEN, broken_in_words
 from fairlab.data.stream.saved import saved_folder
 from fairlab.data.stream.shards import split_of
-from fairlab.json_text import from_json
 from fairlab.types import NEUTRAL, DataUnavailable, FairlabError, Group
 
 EMBEDDED = Path(__file__).parent / "embedded"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.foreign import read_json
 from fairlab.data.prepared import is_as_listed
 from fairlab.files import check_folder, write_whole
-from fairlab.foreign import read_json
 from fairlab.text.fingerprints import Fingerprints
 from fairlab.types import FairlabError
 

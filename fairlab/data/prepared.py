@@ -16,8 +16,8 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.checks.foreign import read_json, require_form
 from fairlab.files import check_folder, inside, sha256, write_whole
-from fairlab.foreign import read_json, require_form
 from fairlab.types import DataUnavailable, FairlabError, Natural
 
 NAME = "prepared.json"
@@ -83,7 +83,7 @@ class ShardEntry(SourceEntry):
     tokens: Natural
 
 
-class NeededKeys(TypedDict):
+class PreparedNeeds(TypedDict):
     """Keys that every ``prepared.json`` has."""
 
     made_of: dict[str, Any]
@@ -91,7 +91,7 @@ class NeededKeys(TypedDict):
     dtype: Literal["uint16", "uint32"]
 
 
-class PreparedFile(NeededKeys, total=False):
+class PreparedFile(PreparedNeeds, total=False):
     """Layout of ``prepared.json``; see :class:`Prepared`."""
 
     shards: list[dict[str, ShardEntry]]

@@ -24,9 +24,9 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.published.download import locate
 from fairlab.data.stream.manifest import data_files
-from fairlab.json_text import from_json
 from fairlab.protocols import SubgroupAugmentation, TrainingData
 from fairlab.types import FairlabError
 

@@ -9,10 +9,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from fairlab.foreign import read_yaml, require_form
+from fairlab.checks.foreign import read_yaml, require_form
+from fairlab.checks.values import Text
 from fairlab.lexicons.biasers import as_lexicon
 from fairlab.types import NEUTRAL, Bounds, FairlabError
-from fairlab.values import Text
 
 FOLDER = Path(__file__).parent
 NAMES = FOLDER / "names.csv"
@@ -27,7 +27,7 @@ Sections = dict[str, list[Row] | None]
 Ends = dict[str, Annotated[list[int], Bounds(2, 2)]]
 
 
-class NeededKeys(TypedDict):
+class LexiconNeeds(TypedDict):
     """Keys that every lexicon file has."""
 
     axis: str
@@ -35,7 +35,7 @@ class NeededKeys(TypedDict):
     words: Sections | None
 
 
-class LexiconFile(NeededKeys, total=False):
+class LexiconFile(LexiconNeeds, total=False):
     """Layout of a lexicon file; see ``gender.yaml``."""
 
     names: list[Row] | None
@@ -274,8 +274,6 @@ def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
         raise FairlabError(f"{said} the keys {', '.join(CONTEXTS)}, of which '{unknown[0]}' is none")
     if not isinstance(neutral.get(ALONE), str) or not neutral[ALONE]:
         raise FairlabError(f"{said} '{ALONE}' too, the form where no noun follows")
-    if strange := [key for key, form in neutral.items() if not isinstance(form, str)]:
-        raise FairlabError(f"{said} '{strange[0]}' as text, or as \"\" where the word falls away")
     return neutral[ALONE], {key: form for key, form in neutral.items() if key != ALONE}
 
 

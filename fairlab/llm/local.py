@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.loading import DTYPES, find_weights, held_weights
+from fairlab.checks.time_limits import TooSlow, time_limit
 from fairlab.files import sha256
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request
-from fairlab.time_limits import TooSlow, time_limit
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import yaml
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.db_index import NAME, NEAREST
-from fairlab.foreign import read_tensors
+from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Block, PageCell, PageTable, Section, Text, measured

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairlab.benchmarks.cced import distances, held_out_groups, set_name
 from fairlab.benchmarks.readings import evenly
-from fairlab.foreign import read_tensors
+from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Figure, PageCell, PageTable, Section, Text

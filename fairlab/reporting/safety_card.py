@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.foreign import read_object
 from fairlab.files import sha256, write_whole
-from fairlab.foreign import read_object
 from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
 from fairlab.record import Reading, Record
 from fairlab.reporting.charts import Marks, Panel, drawn

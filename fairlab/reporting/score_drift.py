@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlab.json_text import from_json
+from fairlab.checks.json_text import from_json
 from fairlab.methods.safety_ensemble.exported.columns import MISSING, SOURCES
 from fairlab.metrics.shift import ScoreShift, shift
 from fairlab.types import DataUnavailable, FairlabError

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.shortcuts import NAME
-from fairlab.foreign import read_tensors
+from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Block, Figure, Heading, PageCell, PageTable, Row, Section, Text

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from fairlab.escaping import printable
+from fairlab.checks.escapes import printable
 from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.reporting.headlines import key, title
 from fairlab.reporting.tables.marks import marked, marks_beside

@@ -12,9 +12,9 @@ from typing import Any, TypedDict
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.escaping import printable
+from fairlab.checks.escapes import printable
+from fairlab.checks.foreign import read_json, require_form
 from fairlab.files import check_folder, write_whole
-from fairlab.foreign import read_json, require_form
 from fairlab.record import Record, without_secrets
 from fairlab.types import FairlabError
 
@@ -32,14 +32,14 @@ NOT_COMPARED = re.compile(
 )
 
 
-class NeededOfSweep(TypedDict):
+class SweepNeeds(TypedDict):
     """Keys that every ``sweep.json`` has."""
 
     overrides: list[str]
     status: str
 
 
-class SweepFile(NeededOfSweep, total=False):
+class SweepFile(SweepNeeds, total=False):
     """Layout of ``sweep.json``."""
 
     best_by_validation: list[dict[str, Any]]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.checks.values import TARGET, target_of
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import build, plain
 from fairlab.types import FairlabError
-from fairlab.values import TARGET, target_of
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
     from fairlab.methods.base import Fitted

@@ -19,8 +19,8 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.stream.rows import BROKEN
-from fairlab.json_text import from_json
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores
 from fairlab.serve.reading import DeadlineReader
 from fairlab.serve.waiting_line import LineFull, WaitingLine

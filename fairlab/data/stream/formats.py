@@ -14,8 +14,8 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.stream.saved import one_split, opened, saved_folder
-from fairlab.json_text import from_json
 from fairlab.text import gutenberg
 from fairlab.text.sentences import SENTENCE_END
 from fairlab.types import DataUnavailable, FairlabError

@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
+from fairlab.checks.foreign import read_json, require_form
 from fairlab.data.published.task_files import examples_digest
 from fairlab.data.stream.formats import BadRow, input_files
 from fairlab.data.stream.rows import TASK, read_rows, task_examples
 from fairlab.data.stream.saved import one_split, saved_folder
 from fairlab.data.stream.shards import BAD, split_of
 from fairlab.files import check_folder, inside, sha256, write_whole
-from fairlab.foreign import read_json, require_form
 from fairlab.rewriting.group_rewriters import NO_WORD
 from fairlab.types import DataUnavailable, FairlabError, Natural, Row
 
@@ -160,13 +160,13 @@ class CountedFile(ShardFile, total=False):
     rows: Natural
 
 
-class NeededKeys(TypedDict):
+class ManifestNeeds(TypedDict):
     """Keys that every manifest has."""
 
     shards: list[dict[str, CountedFile]]
 
 
-class ManifestFile(NeededKeys, total=False):
+class ManifestFile(ManifestNeeds, total=False):
     """Layout of ``manifest.json``; see :class:`Manifest`."""
 
     fairlab: str

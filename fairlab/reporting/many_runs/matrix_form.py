@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from fairlab.foreign import read_yaml, require_form
+from fairlab.checks.foreign import read_yaml, require_form
 from fairlab.types import Bounds, FairlabError, Seed
 
 PUBLISHED = Path(__file__).parents[1] / "published"
@@ -13,7 +13,7 @@ Overrides = list[Any]  # texts, and lists of them that an anchor shares
 ByScale = dict[str, Overrides | str]  # a sentence says why there is no run
 
 
-class NeededKeys(TypedDict):
+class MatrixNeeds(TypedDict):
     """Keys that every matrix has."""
 
     seeds: Annotated[list[Seed], Bounds(1, 1_000)]
@@ -22,7 +22,7 @@ class NeededKeys(TypedDict):
     tables: dict[str | int, dict[str, Any]]
 
 
-class MatrixFile(NeededKeys, total=False):
+class MatrixFile(MatrixNeeds, total=False):
     """Layout of a matrix."""
 
     published: str
@@ -33,13 +33,13 @@ class MatrixFile(NeededKeys, total=False):
     tasks: dict[str, ByScale]
 
 
-class NeededOfTable(TypedDict):
+class TableNeeds(TypedDict):
     """Keys that every table of a matrix has."""
 
     rows: dict[str, str | dict[str, Any]]
 
 
-class TableForm(NeededOfTable, total=False):
+class TableForm(TableNeeds, total=False):
     """Layout of a table, in which any value may be given by scale."""
 
     published: str

@@ -9,7 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 from fairlab.benchmarks.mb_index import MBIndex, mb_draws
-from fairlab.foreign import read_tensors
+from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.metrics.mb_index import min_max
 from fairlab.record import Reading, Record

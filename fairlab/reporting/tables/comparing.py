@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.runner import adjusted, draws_file
-from fairlab.foreign import read_tensors
+from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.record import Comparison, Reading, Record
 from fairlab.types import FairlabError

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlab.escaping import csv_cell
+from fairlab.checks.escapes import csv_cell
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
 from fairlab.record import Record
 from fairlab.reporting.tables.grouping import identity, settings_of

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.runner import items_file
+from fairlab.checks.foreign import read_tensors
 from fairlab.data.published.download import locate
-from fairlab.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.types import FairlabError
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
+from fairlab.checks.foreign import read_yaml, require_form
 from fairlab.files import sha256
-from fairlab.foreign import read_yaml, require_form
 from fairlab.types import FairlabError
 
 FOLDER = Path(__file__).parent / "prompts"

@@ -7,11 +7,11 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from fairlab.checks.values import target_of
 from fairlab.record import Note, Reading, Record
 from fairlab.run.augmenting.building import build_augmentation, build_llm, build_rewriter
 from fairlab.run.config.build import build
 from fairlab.types import FairlabError, Row
-from fairlab.values import target_of
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once
     from fairlab.data.stream.manifest import Manifest

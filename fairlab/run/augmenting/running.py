@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from fairlab import __version__
+from fairlab.checks.values import target_of
 from fairlab.files import check_folder, gather, write_whole
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
@@ -22,7 +23,6 @@ from fairlab.run.folders import AUGMENTED, compared
 from fairlab.run.job import refuse_changed_inputs
 from fairlab.run.pushing import push, refuse_push
 from fairlab.types import FairlabError
-from fairlab.values import target_of
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once
     from fairlab.data.stream.features import Described

@@ -20,7 +20,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from fairlab.escaping import printable
+from fairlab.checks.escapes import printable
 from fairlab.files import check_folder
 from fairlab.record import without_secrets
 from fairlab.run.command_line.pipes import quiet_when_unread

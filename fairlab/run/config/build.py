@@ -10,8 +10,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.checks.values import TARGET, node_faults, target_of
 from fairlab.types import FairlabError
-from fairlab.values import TARGET, node_faults, target_of
 
 REFERENCE = re.compile(r"(\\*)\$\{")  # how OmegaConf is told of an interpolation, with backslashes before it
 

@@ -10,10 +10,10 @@ from typing import Any, Literal, NotRequired, TypedDict
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
+from fairlab.checks.values import TARGET, Node, faults
 from fairlab.run.command_line import cli
 from fairlab.run.folders import plain_config
 from fairlab.types import Count, FairlabError, Seed, Texts
-from fairlab.values import TARGET, Node, faults
 
 
 class Nothing(TypedDict):

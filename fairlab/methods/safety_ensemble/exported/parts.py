@@ -18,10 +18,10 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from fairlab.checks.foreign import read_object
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
 from fairlab.files import check_folder, gather, no_space_is_one_sentence, sha256, write_whole
-from fairlab.foreign import read_object
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores, score_batches
 from fairlab.types import FairlabError, Row

@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import yaml
-
 from fairlab.backbones.trust import loading
-from fairlab.foreign import read_object
+from fairlab.checks.foreign import read_object, read_yaml
+from fairlab.files import check_folder, inside
 from fairlab.methods.safety_ensemble.exported.trees import refuse_wild_trees
 from fairlab.types import FairlabError, need_extra
 
@@ -102,6 +101,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     file = folder / DESCRIPTION
     if not file.is_file():
         raise FairlabError(f"{folder} holds no ensemble; give the folder 'model' of a run of safety_ensemble")
+    check_folder(folder)
     content = read_object(file)
     features, sources, harms = (content.get(key) for key in ("features", "sources", "harms"))
     lists = isinstance(features, list) and all(isinstance(name, str) for name in features)
@@ -123,17 +123,6 @@ def read_description(folder: Path) -> dict[str, Any]:
                     f"{file} names {name!r} for {harm}, which is no {suffix} file beside it; do not use it"
                 )
     return content
-
-
-def inside(file: Path) -> Path:
-    """A file that lies in its folder and is no link out of it.
-
-    Raises:
-        FairlabError: it is one.
-    """
-    if not file.resolve().is_relative_to(file.parent.resolve()):
-        raise FairlabError(f"{file} is a link out of the folder; copy the file there if you trust it")
-    return file
 
 
 def load_fitted(file: Path) -> list[Any]:
@@ -205,14 +194,8 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
     Raises:
         FairlabError: a source or a setting is not in the list, or names what the command alone may name.
     """
-    file = inside(folder / SOURCES)
-    try:
-        named = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise FairlabError(
-            f"{file} cannot be read as a list of sources ({reason}); export the ensemble anew"
-        ) from error
+    file = inside(folder, SOURCES, str(folder))
+    named = read_yaml(file)
     if not isinstance(named, dict) or not named:
         raise FairlabError(f"{file} lists no sources; export the ensemble anew")
     if strange := sorted(set(given) - set(named)):

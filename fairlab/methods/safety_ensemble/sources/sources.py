@@ -18,11 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.checks.time_limits import TooSlow, time_limit
 from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.cache import ScoreCache
 from fairlab.methods.safety_ensemble.sources.word_classifier import WordClassifier, read_classifier
 from fairlab.text.words import TermFinder, word_pieces
-from fairlab.time_limits import TooSlow, time_limit
 from fairlab.types import DataUnavailable, FairlabError, need_extra
 
 Array = NDArray[np.float64]

@@ -12,10 +12,10 @@ from typing import Any
 import yaml
 from numpy.typing import NDArray
 
+from fairlab.checks.json_text import DEEPEST, from_json
+from fairlab.checks.values import faults
 from fairlab.files import MOST_BYTES, read_bounded
-from fairlab.json_text import DEEPEST, from_json
 from fairlab.types import FairlabError
-from fairlab.values import faults
 
 MOST_YAML = 8 << 20  # bytes; reading them takes seconds
 MOST_NODES = 1_000_000  # of a YAML file with every alias written out
@@ -73,7 +73,7 @@ def require_form(file: Path, content: Any, form: Any, key: str = "") -> None:
     Args:
         file: File that messages name.
         content: Content of the file, or a part of it.
-        form: Annotation that the content has to fit, such as a ``TypedDict``; see :mod:`fairlab.values`.
+        form: Annotation that the content has to fit, such as a ``TypedDict``; see :mod:`fairlab.checks.values`.
         key: Dotted key of the part; empty for the whole.
 
     Raises:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairlab.checks.values import faults
 from fairlab.types import Seed
-from fairlab.values import faults
 
 Number = float | None
 Node = dict[str, Any]
