@@ -253,7 +253,9 @@ class Record:
                 raise ValueError("it is no file")
             content = json.loads(file.read_text(encoding="utf-8"))
             version = content.pop("version", 0) if isinstance(content, dict) else 0
-            if isinstance(version, int) and version > VERSION:
+            if not isinstance(version, int):
+                raise ValueError(f"its version is {type(version).__name__}, no number")
+            if version > VERSION:
                 raise FairlabError(
                     f"{file} was written by a newer fairlab (version {version} of the record; this one reads up to "
                     f"{VERSION}); update fairlab, or move {folder} away"

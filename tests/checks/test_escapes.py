@@ -29,7 +29,9 @@ def test_no_control_character_is_printed(text):
     shown.encode("utf-8")
 
 
-@pytest.mark.parametrize("text", ["\x1b]52;c;Y3VybA==\x07", "\x9b2J", "\x1b[2J", "a\rb", "\u202eevil", "\x7f", "\u2028"])
+@pytest.mark.parametrize(
+    "text", ["\x1b]52;c;Y3VybA==\x07", "\x9b2J", "\x1b[2J", "a\rb", "\u202eevil", "\x7f", "\u2028"]
+)
 def test_what_a_terminal_would_act_on_is_written_out(text):
     assert "\\" in printable(text)
 

@@ -1,5 +1,7 @@
 """Descriptions from outside: bounded, of a known layout, and nothing but text."""
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,9 +26,13 @@ ANYTHING = st.recursive(
 @given(content=ANYTHING, data=st.data())
 def test_whatever_stands_in_the_place_of_a_key_is_one_sentence_or_fits(tmp_path_factory, form, content, data):
     key = data.draw(st.sampled_from(sorted(form.__annotations__)))
-    with pytest.raises(FairlabError, match="FILE: .+") as caught:
-        require_form("FILE", {key: content}, form)  # at least one key is missing
-    assert "\n" not in str(caught.value)
+    said = "FILE: it fits"
+    try:
+        require_form("FILE", {key: content}, form)
+    except FairlabError as error:
+        said = str(error)
+    assert said.startswith("FILE: ")
+    assert "\n" not in said
 
 
 def test_no_node_of_a_file_is_imported(tmp_path, monkeypatch):
@@ -40,8 +46,6 @@ def test_no_node_of_a_file_is_imported(tmp_path, monkeypatch):
 @pytest.mark.parametrize("read", [read_json, read_yaml, read_tensors])
 @pytest.mark.parametrize("kind", ["nothing", "a folder", "a pipe", "bytes", "a device"])
 def test_what_is_no_description_is_one_sentence(tmp_path, read, kind):
-    import os
-
     file = tmp_path / "x"
     match kind:
         case "a folder":
