@@ -201,6 +201,8 @@ def output_folder(*, _root_: DictConfig) -> str:
     if OmegaConf.is_missing(_root_, "output") or not isinstance(_root_.output, str | int):
         raise FairlabError("output has no value; give the folder to write into, output=DIR")
     folder = Path(str(_root_.output))
+    if file := next((above for above in folder.parents if above.is_file()), None):
+        raise FairlabError(f"{file} is a file, below which there can be no folder; choose another output")
     if folder.is_dir():
         check_folder(folder)
     if (folder / "record.json").is_file():
