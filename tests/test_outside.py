@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+import datasets
 import pytest
 
 import fairlab
@@ -356,3 +357,33 @@ def test_notes_of_a_foreign_run_end_in_data(run):
     record.save()
     assert "<script>alert(1)" not in view_page(browse([run.parent]), served=False)
     assert Path(run / "record.json").is_file()
+
+
+def saved_set(folder):
+    datasets.Dataset.from_dict({"text": ["She left."]}).save_to_disk(folder)
+    return json.loads((folder / "state.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["../outside/secret", "/etc/passwd", 5, None])
+def test_a_saved_data_set_names_no_file_elsewhere(tmp_path, name):
+    state = saved_set(tmp_path / "saved")
+    state["_data_files"][0]["filename"] = name
+    (tmp_path / "saved" / "state.json").write_text(json.dumps(state))
+    with pytest.raises(FairlabError, match=r"state\.json"):
+        list(dataset_rows(str(tmp_path / "saved")))
+
+
+@pytest.mark.parametrize("name", ["data-00000-of-00001.arrow", "dataset_info.json", "more"])
+def test_a_saved_data_set_has_no_link_out_of_it(tmp_path, secret, name):
+    saved_set(tmp_path / "saved")
+    (tmp_path / "saved" / name).unlink(missing_ok=True)
+    (tmp_path / "saved" / name).symlink_to(secret)
+    with pytest.raises(FairlabError, match="is a link out of the folder"):
+        list(dataset_rows(str(tmp_path / "saved")))
+
+
+def test_a_folder_of_texts_has_no_link_out_of_it(tmp_path, secret):
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").symlink_to(secret)
+    with pytest.raises(FairlabError, match="is a link out of the folder"):
+        list(dataset_rows(str(tmp_path / "texts")))

@@ -7,7 +7,6 @@ taken from the command alone, never from a folder: it could send a key to whoeve
 from __future__ import annotations
 
 import json
-import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -15,9 +14,10 @@ from typing import Any
 
 from fairlab.backbones.trust import loading
 from fairlab.checks.foreign import read_object, read_yaml
+from fairlab.checks.values import faults
 from fairlab.files import check_folder, inside
 from fairlab.methods.safety_ensemble.exported.trees import refuse_wild_trees
-from fairlab.types import FairlabError, need_extra
+from fairlab.types import FairlabError, Share, need_extra
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 FILES = {"file": ".skops", "arrays": ".npz"}  # of a harm, by key of the description; older exports have no arrays
@@ -109,10 +109,10 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise FairlabError(f"{file} does not describe features, sources and harms; export the ensemble anew")
     for harm, entry in harms.items():
         numbers = [entry.get(key) for key in ("slope", "intercept")] if isinstance(entry, dict) else [None]
-        if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+        if any(fault for number in numbers for fault in faults("", number, float, nodes=False)):
             raise FairlabError(f"{file} gives {harm} no slope and intercept that are numbers; export the ensemble anew")
         cut = entry.get("threshold", 0.5)
-        if not isinstance(cut, int | float) or not 0 <= cut <= 1:
+        if any(faults("", cut, Share, nodes=False)):
             raise FairlabError(f"{file} gives {harm} a threshold that is no score; export the ensemble anew")
         for key, suffix in FILES.items():
             name = entry.get(key)
