@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairlab.checks.escapes import csv_cell, printable
 from fairlab.files import write_whole
 from fairlab.run.command_line.cli import explain, stop
 from fairlab.run.command_line.pipes import quiet_when_unread
@@ -43,8 +44,13 @@ def main(arguments: Sequence[str]) -> None:
 
     found = compare(*chosen.results, adjust=chosen.adjust, margin=chosen.margin)
     if chosen.output:
-        write_whole(chosen.output, found.to_pandas().to_csv(index=False))
-    print(found)
+        write_whole(chosen.output, found.to_pandas().map(_cell).to_csv(index=False))
+    print(printable(str(found)))
+
+
+def _cell(value: object) -> object:
+    """Return a value as a cell that no spreadsheet runs."""
+    return csv_cell(value) if isinstance(value, str) else value
 
 
 @quiet_when_unread()

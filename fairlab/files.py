@@ -1,4 +1,4 @@
-"""Files that are either whole or absent, hashes of them, and the file that holds a run's record.
+"""Files that are either whole or absent, the file of a run's record, what may be opened of a folder, and hashes.
 
 A run writes its record as ``record.json``; compressed to ``record.json.xz`` it is read everywhere a plain one is. If a
 folder has both, the plain one counts: a run that is continued has written it.
@@ -9,18 +9,22 @@ from __future__ import annotations
 import errno
 import hashlib
 import lzma
+import os
 import re
+import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fairlab.types import FairlabError
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 PLAIN, COMPACT = "record.json", "record.json.xz"
-MOST_BYTES = 64 << 20  # of a decompressed record; the largest committed one has a fiftieth of it
+MOST_FILES = 200_000  # of a folder that is opened
+MOST_BYTES = 64 << 20  # of a description in JSON or YAML, or of a decompressed record
 MOST_MEMORY = 256 << 20  # of decompressing, which the file itself asks for
+NAME_LENGTH = 128  # characters of a file's name that its temporary name repeats
 
 
 @contextmanager
@@ -42,15 +46,44 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
         ) from error
 
 
+def temporary_beside(path: Path) -> Path:
+    """Return a hidden name next to ``path`` that nobody can know before: what lies there was not put there to wait."""
+    return path.with_name(f".{path.name[:NAME_LENGTH]}.{secrets.token_hex(8)}.new")
+
+
 @contextmanager
 def replaced_when_written(path: Path) -> Iterator[Path]:
-    """A temporary name beside ``path`` to write under: renamed at the end, removed when writing fails."""
-    temporary = path.with_name(f".{path.name}.new")
+    """Yield a new empty file next to ``path`` to write to; it is renamed at the end, and removed if writing fails.
+
+    The file has a name that cannot be known before and is made exclusively, so that no link in a folder from outside
+    leads what is written elsewhere. A link at ``path`` itself is replaced, and not followed.
+    """
+    temporary = temporary_beside(path)
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
     try:
         yield temporary
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
+    """Yield a new empty folder next to ``folder`` to write to; it takes the place of ``folder`` at the end.
+
+    An older folder of the name goes. Nothing is left of the new one if writing fails.
+    """
+    temporary = temporary_beside(folder)
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        if folder.is_symlink():
+            folder.unlink()
+        elif folder.is_dir():
+            shutil.rmtree(folder)
+        temporary.replace(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -64,15 +97,89 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def gather(path: Path, files: Sequence[Path]) -> None:
-    """Several files as one, in order."""
+    """Write several files as one, in order."""
     with replaced_when_written(path) as temporary, temporary.open("wb") as gathered:
         for name in files:
             with name.open("rb") as file:
                 shutil.copyfileobj(file, gathered)
 
 
+def check_folder(folder: Path, root: Path | None = None) -> None:
+    """Refuse a folder that reaches out of itself; called before anything in it is opened or written.
+
+    Args:
+        folder: Folder that somebody else may have written.
+        root: Folder that links may lead to; None allows links within ``folder`` alone.
+
+    Raises:
+        FairlabError: a link in it leads elsewhere, it holds a pipe, a socket or a device, or more than
+            :data:`MOST_FILES` files.
+    """
+    allowed = os.path.realpath(root or folder)
+    waiting, count = [os.fspath(folder)], 0
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                count += 1
+                if count > MOST_FILES:
+                    raise FairlabError(f"{folder} holds more than {MOST_FILES:,} files; give a smaller folder")
+                if entry.is_symlink():
+                    if not is_below(entry.path, allowed):
+                        raise FairlabError(
+                            f"{entry.path} is a link out of the folder; copy the file there if you trust it"
+                        )
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False):
+                    raise FairlabError(f"{entry.path} is a pipe, a socket or a device and no file; remove it")
+
+
+def is_below(place: str | Path, folder: str | Path) -> bool:
+    """Return whether a place, with all links followed, lies in a folder or is the folder."""
+    return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
+
+
+def inside(folder: Path, name: object, named_in: str) -> Path:
+    """Return the place of a file that a description in ``folder`` names.
+
+    Args:
+        folder: Folder of the description.
+        name: Relative path as the description gives it, of any type.
+        named_in: What a message calls the place of the name, such as ``manifest.json, shards[0].data``.
+
+    Raises:
+        FairlabError: the name is no relative path below the folder, or a link leads out of it.
+    """
+    path = PurePosixPath(name) if isinstance(name, str) and name and "\0" not in name and "\\" not in name else None
+    if path is None or path.is_absolute() or ".." in path.parts or not path.parts:
+        raise FairlabError(f"{named_in} names {name!r}, which is no file inside of {folder}; do not use this folder")
+    if not is_below(folder / path, folder):
+        raise FairlabError(f"{folder / path} is a link out of the folder; copy the file there if you trust it")
+    return folder / path
+
+
+def read_bounded(file: Path, most: int = MOST_BYTES) -> str:
+    """Return the text of a file that is a description and so of bounded size.
+
+    Raises:
+        FairlabError: it is no file (a folder, a pipe, a device), cannot be read, is larger, or is not UTF-8.
+    """
+    if not file.is_file():
+        raise FairlabError(f"{file} is no file; put a whole copy of it there")
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(most + 1)
+        if len(content) > most:
+            raise FairlabError(f"{file} is larger than {most:,} bytes, which no such file is; do not use it")
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FairlabError(f"{file} is not UTF-8 text (byte {error.start + 1:,}); save it as UTF-8") from error
+    except OSError as error:
+        raise FairlabError(f"{file} cannot be read ({error.strerror}); put a whole copy of it there") from error
+
+
 def sha256(*paths: Path) -> str:
-    """Hexadecimal SHA-256 of a file's bytes, or of several files' bytes one after the other."""
+    """Return the hexadecimal SHA-256 of a file's bytes, or of several files' bytes one after the other."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.files import COMPACT, PLAIN, read_record, record_file, write_whole
+from fairlab.checks.record_form import record_fault
+from fairlab.files import COMPACT, PLAIN, check_folder, read_record, record_file, write_whole
 from fairlab.types import Description, FairlabError, values_of
 
 VERSION = 1  # of record.json; raised when an older fairlab could not read it
@@ -253,13 +254,17 @@ class Record:
         """Read a run's record back; older ones lack what came later.
 
         Raises:
-            FairlabError: it is damaged, or a newer fairlab wrote it.
+            FairlabError: it is damaged, a newer fairlab wrote it, or its folder reaches out of itself.
         """
+        if folder.is_dir():
+            check_folder(folder)
         file = record_file(folder)
         try:
             content = json.loads(read_record(file))
             version = content.pop("version", 0) if isinstance(content, dict) else 0
-            if isinstance(version, int) and version > VERSION:
+            if not isinstance(version, int):
+                raise ValueError(f"its version is {type(version).__name__}, no number")
+            if version > VERSION:
                 raise FairlabError(
                     f"{file} was written by a newer fairlab (version {version} of the record; this one reads up to "
                     f"{VERSION}); update fairlab, or move {folder} away"
@@ -270,11 +275,14 @@ class Record:
                     content[name] = [
                         kind(**values_of(kind, entry, f"an entry of {name}", UNWRITTEN)) for entry in content[name]
                     ]
-            found = cls(folder, **values_of(cls, content, "the record", besides=("folder",)))
+            values = values_of(cls, content, "the record", besides=("folder",))
+            if fault := record_fault(values):
+                raise ValueError(fault)
+            found = cls(folder, **values)
             found.readings = [replace(entry, description=known.get(entry.benchmark)) for entry in found.readings]
             found.comparisons = [replace(entry, description=known.get(entry.benchmark)) for entry in found.comparisons]
             return found
-        except (ValueError, OSError, RecursionError) as error:
+        except (ValueError, ArithmeticError, OSError, RecursionError) as error:
             said = " ".join(str(error).split())
             raise FairlabError(f"{file} is damaged ({said}); put a copy back, or move {folder} away") from error
 

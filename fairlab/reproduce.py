@@ -15,6 +15,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 
+from fairlab.checks.escapes import printable
 from fairlab.files import holds_run, write_whole
 from fairlab.record import Record
 from fairlab.reporting.many_runs.reproduction import Cell, Matrix, Table, cells, footnotes, read_matrix, rendered_table
@@ -95,7 +96,7 @@ def run_and_say(jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, launche
     for name, sentence in run_missing(jobs, matrix, output, **launcher):
         if sentence:
             failed.add(name)
-            print(f"{name} failed: {sentence}", file=sys.stderr)
+            print(printable(f"{name} failed: {sentence}"), file=sys.stderr)
         else:
             print(f"{name} is done", flush=True)
     return [name for job in jobs if (name := job_name(*job)) in failed]
@@ -170,7 +171,7 @@ def readable(folder: Path) -> Record | None:
     try:
         return Record.load(folder)
     except FairlabError as error:
-        print(f"fairlab: left out: {error}", file=sys.stderr)
+        print(printable(f"fairlab: left out: {error}"), file=sys.stderr)
         return None
 
 

@@ -14,6 +14,7 @@ from omegaconf import MISSING, DictConfig
 
 from fairlab.benchmarks.runner import add, gate, measure, take
 from fairlab.benchmarks.stages import LOADING, stage
+from fairlab.checks.values import target_of
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import sha256
 from fairlab.protocols import Planned
@@ -26,7 +27,6 @@ from fairlab.run.config.build import build, build_benchmarks, build_with_some, p
 from fairlab.run.config.composing import composed, from_model
 from fairlab.run.config.optimizing import set_optimizer
 from fairlab.run.config.shortened import lowered, shortening_notes
-from fairlab.run.config.values import target_of
 from fairlab.run.environment import environment
 from fairlab.run.folders import plain_config
 from fairlab.run.further import facts_after_fitting, further_methods

@@ -287,7 +287,7 @@ def test_a_description_of_others_is_plain_data_or_one_sentence(tmp_path, told, s
 
 def test_a_pipe_in_the_place_of_a_record_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "record.json")
-    with pytest.raises(FairlabError, match="it is no file"):
+    with pytest.raises(FairlabError, match="is a pipe, a socket or a device and no file"):
         Record.load(tmp_path)
 
 

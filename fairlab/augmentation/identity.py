@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from fairlab.checks.json_text import from_json
 from fairlab.lexicons import FOLDER, load_lexicon
 from fairlab.llm.client import LLM
 from fairlab.protocols import RowAugmentation, refuse_axis
@@ -20,7 +21,6 @@ from fairlab.rewriting.by_llm.injection import Injection, Version
 from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.english.subgroup_swap import NO_WORD, SubgroupSwap
 from fairlab.text.difference import changes
-from fairlab.text.json_text import from_json
 from fairlab.text.words import match_case, word_pieces
 from fairlab.types import FairlabError, Made, Row
 

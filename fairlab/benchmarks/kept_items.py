@@ -6,27 +6,25 @@ import json
 from pathlib import Path
 
 from fairlab.benchmarks.finding import is_own
+from fairlab.checks.foreign import read_tensors
 from fairlab.distributed import rank
-from fairlab.files import write_whole
+from fairlab.files import inside, write_whole
 from fairlab.protocols import Benchmark, DataBenchmark, Measurement
 from fairlab.types import FairlabError, ItemTexts, values_of
 
 
 def items_are_intact(file: Path) -> bool:
     """Whether a file of per-item values can be read whole."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
     try:
-        load_file(file)
-    except SafetensorError:
+        read_tensors(file)
+    except FairlabError:
         return False
     return True
 
 
 def items_file(folder: Path, phase: str, benchmark: str) -> Path:
     """Where the per-item values of a benchmark lie in a run folder."""
-    return folder / "items" / phase / f"{benchmark}.safetensors"
+    return inside(folder, f"items/{phase}/{benchmark}.safetensors", f"the record in {folder}")
 
 
 def draws_file(folder: Path, phase: str, benchmark: str) -> Path:
@@ -63,4 +61,4 @@ def kept_texts(folder: Path, benchmark: str) -> list[ItemTexts]:
 
 
 def _texts_file(folder: Path, benchmark: str) -> Path:
-    return folder / "items" / f"{benchmark}.texts.json"
+    return inside(folder, f"items/{benchmark}.texts.json", f"the record in {folder}")

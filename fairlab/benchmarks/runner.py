@@ -14,6 +14,7 @@ from fairlab.benchmarks.inputs import READ_BY, changed_file, facts_of, refuse_ch
 from fairlab.benchmarks.kept_items import draws_file, items_are_intact, items_file, keep_texts
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.benchmarks.versions import definition
+from fairlab.checks.foreign import read_tensors
 from fairlab.distributed import gather_over_ranks, rank, ranks
 from fairlab.files import holds_run, replaced_when_written
 from fairlab.protocols import Benchmark, DataBenchmark
@@ -219,11 +220,9 @@ def _beside(
     Raises:
         CannotScore: no number of this model means anything.
     """
-    from safetensors.numpy import load_file
-
     if validity.reason:
         raise CannotScore(validity.reason)
-    before = load_file(other) if other is not None and other.exists() else None
+    before = read_tensors(other) if other is not None and other.exists() else None
     outcome = _measured_on(benchmark, backbone, before, trained_on)
     if outcome.readings:
         outcome.notes += validity.notes(benchmark.name)

@@ -68,7 +68,10 @@ def keep_stage(record: Record, name: str, taken: Stage) -> None:
 
 def stages_of(record: Record) -> dict[str, Stage]:
     """Stages by name in the order they were begun; none of a record that was written before there were any."""
-    return {name: Stage(**values) for name, values in record.provenance.get(STAGES, {}).items()}
+    return {
+        name: Stage(**{key: value for key, value in values.items() if key in Stage.__dataclass_fields__})
+        for name, values in record.provenance.get(STAGES, {}).items()
+    }
 
 
 def _forget_peaks() -> None:

@@ -24,10 +24,10 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.published.download import locate
 from fairlab.data.stream.manifest import data_files
 from fairlab.protocols import SubgroupAugmentation, TrainingData
-from fairlab.text.json_text import from_json
 from fairlab.types import FairlabError
 
 TAXONOMY = yaml.safe_load(Path(__file__).with_name("safety.yaml").read_text(encoding="utf-8"))

@@ -18,11 +18,11 @@ from torch import Tensor, nn
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.projection import project
+from fairlab.checks.json_text import from_json
 from fairlab.data.counterfactual import CounterfactualData, groups_of
 from fairlab.data.groups import groups_alike, groups_place
 from fairlab.losses.ccd import Bandwidth, bandwidth, bias_loss, distances_to_neutral
 from fairlab.methods.base import Fitted, refuse_below, refuse_unless_above_zero
-from fairlab.text.json_text import from_json
 from fairlab.types import FairlabError
 
 RIDGE = 0.03  # of the regression of the lean, for some thousand texts of unit length

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
 from fairlab.benchmarks.db_index import NEAREST, DBIndexBenchmark
+from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Block, PageCell, PageTable, Section, Text, measured
@@ -29,7 +29,7 @@ def data_bias(record: Record) -> list[Section]:
     for phase in record.phases:
         file = record.folder / "items" / phase / f"{NAME}.safetensors"
         if file.exists() and any(reading.phase == phase and reading.benchmark == NAME for reading in record.readings):
-            shown.append(_one(record, phase, load_file(file)))
+            shown.append(_one(record, phase, read_tensors(file)))
     if not shown:
         return []
     table_1 = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["table_1"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
 from fairlab.benchmarks.cced import distances, held_out_groups, set_name
 from fairlab.benchmarks.readings import evenly
+from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Figure, PageCell, PageTable, Section, Text
@@ -53,7 +53,7 @@ def embedded(record: Record) -> Embedded | None:
     files = [record.folder / "items" / phase / "cced.safetensors" for phase in ("before", "after")]
     if not all(file.exists() for file in files):
         return None
-    before, after = (load_file(file) for file in files)
+    before, after = (read_tensors(file) for file in files)
     settings = record.config["benchmark"]["cced"]
     name = next((name for name in settings["sets"] if set_name(name) in after), None)
     if name is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairlab.backbones.trust import read_object
+from fairlab.checks.foreign import read_object
 from fairlab.files import sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, TARGET
 from fairlab.methods.safety_ensemble.sources.registry import source_class

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.json_text import from_json
 from fairlab.methods.safety_ensemble.exported.columns import MISSING, SOURCES
 from fairlab.metrics.shift import ScoreShift, shift
-from fairlab.text.json_text import from_json
 from fairlab.types import DataUnavailable, FairlabError
 
 VARIANCE, ACV = "_variance", "ACV"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
 from fairlab.benchmarks.shortcuts import Shortcuts
+from fairlab.checks.foreign import read_tensors
 from fairlab.record import Record
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.page import Block, Figure, Heading, PageCell, PageTable, Row, Section, Text
@@ -21,7 +21,7 @@ BINS = 40
 def shortcuts(record: Record) -> list[Section]:
     """A section for every data set that was X-rayed, after the first beside the others; none where there is none."""
     found = {
-        phase: load_file(file)
+        phase: read_tensors(file)
         for phase in dict.fromkeys(reading.phase for reading in record.readings if reading.benchmark == NAME)
         if (file := record.folder / "items" / phase / f"{NAME}.safetensors").exists()
     }

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from fairlab.checks.escapes import printable
 from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.reporting.headlines import key, title
 from fairlab.reporting.tables.marks import marked, marks_beside
@@ -16,7 +17,7 @@ ALPHA = 0.05
 def print_summary(record: Record) -> None:
     """Print what moved, what it cost, and where the report is."""
     for line in summary_lines(record):
-        print(line)
+        print(printable(line))
     report = record.folder / "report.html"
     print(f"report: {report.relative_to(Path.cwd()) if report.is_relative_to(Path.cwd()) else report}")
 

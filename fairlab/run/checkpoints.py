@@ -124,7 +124,10 @@ class Checkpoints(Checkpoint):  # a Checkpoint comes after all other callbacks, 
             trainer.should_stop = True
 
     def _save(self, trainer: lightning.Trainer, path: Path, weights_only: bool = False) -> None:
+        # Several processes write one checkpoint, under a name that all of them know; a link there is not followed.
         temporary = path.with_suffix(".new")
+        if trainer.is_global_zero:
+            temporary.unlink(missing_ok=True)
         try:
             trainer.save_checkpoint(temporary, weights_only=weights_only)
             if trainer.is_global_zero:

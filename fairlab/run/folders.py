@@ -8,11 +8,13 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from omegaconf import DictConfig, OmegaConf
 
-from fairlab.files import holds_run, write_whole
+from fairlab.checks.escapes import printable
+from fairlab.checks.foreign import read_json, require_form
+from fairlab.files import check_folder, holds_run, write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.types import FairlabError
 
@@ -28,6 +30,19 @@ NOT_COMPARED = re.compile(
     r"|trainer\.(devices|num_nodes|compile)"
     r"|llm\.(base_url|program|port|api_key_env|concurrency|total_timeout|price|budget|ledger))(\.|$)"
 )
+
+
+class SweepNeeds(TypedDict):
+    """Keys that every ``sweep.json`` has."""
+
+    overrides: list[str]
+    status: str
+
+
+class SweepFile(SweepNeeds, total=False):
+    """Layout of ``sweep.json``."""
+
+    best_by_validation: list[dict[str, Any]]
 
 
 def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfig) -> str:
@@ -68,9 +83,11 @@ def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
 @cache  # a sweep stays in its folder once it is finished
 def _sweep_folder(name: str, now: str, overrides: tuple[str, ...]) -> str:
     for file in sorted((MULTIRUN / name).glob(f"*/{SWEEP}"), reverse=True):
-        sweep = json.loads(file.read_text(encoding="utf-8"))
+        sweep = read_json(file)
+        require_form(file, sweep, SweepFile)
         if sweep["overrides"] == list(overrides):
             if sweep["status"] != "finished":
+                check_folder(file.parent)
                 return str(file.parent)
             break
     return str(MULTIRUN / name / now)
@@ -134,7 +151,7 @@ def newest_unfinished(folder: Path) -> Path:
         try:
             status = Record.load(record.parent).status
         except FairlabError as error:
-            print(f"fairlab: passed over: {error}", file=sys.stderr)
+            print(printable(f"fairlab: passed over: {error}"), file=sys.stderr)
             continue
         if status in ("running", "interrupted"):
             return record.parent
@@ -184,6 +201,10 @@ def output_folder(*, _root_: DictConfig) -> str:
     if OmegaConf.is_missing(_root_, "output") or not isinstance(_root_.output, str | int):
         raise FairlabError("output has no value; give the folder to write into, output=DIR")
     folder = Path(str(_root_.output))
+    if file := next((above for above in folder.parents if above.is_file()), None):
+        raise FairlabError(f"{file} is a file, below which there can be no folder; choose another output")
+    if folder.is_dir():
+        check_folder(folder)
     if holds_run(folder):
         refuse_other_augmentation(folder, plain_config(_root_))
     elif folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
+from fairlab.checks.values import TARGET, target_of
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import build, plain
 from fairlab.run.config.composing import composed
-from fairlab.run.config.values import TARGET, target_of
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:  # imported where they are used: --help answers at once

@@ -20,15 +20,16 @@ from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.benchmarks.inputs import READ_BY, changed_file, refuse_changed_files
 from fairlab.benchmarks.stages import LOADING, stages_of
 from fairlab.distributed import rank
-from fairlab.files import holds_run, no_space_is_one_sentence, write_whole
+from fairlab.files import check_folder, holds_run, no_space_is_one_sentence, write_whole
 from fairlab.record import Record, without_secrets
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import nobody_reads
+from fairlab.run.config.build import as_config
 from fairlab.run.config.schema import refuse_misfits, refuse_missing
 from fairlab.run.folders import plain_config, refuse_changed_config, refuse_other_augmentation
 from fairlab.run.launch.processes import count_of, refuse_other_count, run_in_processes
@@ -142,7 +143,7 @@ def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
         record = replace(Record.load(folder), folder=own)
         try:
             with no_space_is_one_sentence(own):
-                body(OmegaConf.create(config), record)
+                body(as_config(config), record)
         except Exception as error:
             if sentence := cli.explain(error):
                 raise FairlabError(sentence) from error
@@ -163,7 +164,12 @@ def temporary_copy(folder: Path) -> Iterator[Path]:
 
 
 def lock_folder(folder: Path) -> FileLock:
-    """Hold a run folder for this process; the lock goes with the process, however that ends."""
+    """Hold a run folder for this process; the lock goes with the process, however that ends.
+
+    Raises:
+        FairlabError: another process holds it, or something in it leads out of it.
+    """
+    check_folder(folder)
     lock = FileLock(folder / ".lock")
     try:
         lock.acquire(timeout=0)

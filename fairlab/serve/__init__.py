@@ -35,11 +35,13 @@ def answer_requests(config: DictConfig) -> None:
     Raises:
         FairlabError: there is no such ensemble, or the port cannot be had.
     """
+    from fairlab.methods.safety_ensemble.sources.combined import SECONDS
     from fairlab.serve.server import LOCAL, MODERATIONS, UNCHOSEN, Moderations, ServerBounds
 
     refuse_misfits("serve", config)
     folder = model_folder(Path(config.model))
     columns = load_columns(str(folder), None, plain(config.sources))
+    columns.sources.seconds = min(SECONDS, config.seconds / 30)
     columns(["a text"])  # sources read their weights now, and not while the first request waits
     thresholds = {harm: columns.ensemble.thresholds.get(harm, UNCHOSEN) for harm in columns.ensemble.models}
     bounds = ServerBounds(config.body, config.waiting, config.connections, config.seconds)

@@ -5,8 +5,10 @@ Source: https://platform.openai.com/docs/api-reference/moderations for the reque
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import socket
 import threading
 import time
 import uuid
@@ -17,10 +19,11 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from fairlab.checks.json_text import from_json
 from fairlab.data.stream.rows import BROKEN
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores
+from fairlab.serve.reading import DeadlineReader
 from fairlab.serve.waiting_line import LineFull, WaitingLine
-from fairlab.text.json_text import from_json
 
 LOCAL = "127.0.0.1"
 MODERATIONS, HEALTH = "/v1/moderations", "/health"
@@ -28,6 +31,8 @@ METHODS = {MODERATIONS: "POST", HEALTH: "GET"}
 MOST_TEXTS = 1_000  # of a request
 UNCHOSEN = 0.5  # threshold of a harm that has none
 PIECE = 1 << 16  # bytes read at a time
+PATIENCE = 1.0  # seconds for which no client is sent away in favour of another
+AT_ONCE = 0.5  # seconds that a thread takes at most to leave a connection that was closed
 RETRY = "1"  # seconds after which a client that was sent away may come again
 
 log = logging.getLogger(__name__)
@@ -41,7 +46,7 @@ class ServerBounds:
         body: most bytes of a request's body.
         waiting: most requests that wait for the scorer.
         connections: most connections at a time.
-        seconds: longest time in which a request is read, and again in which it is answered.
+        seconds: longest time from the first byte of a request to its last, and again in which it is answered.
     """
 
     body: int
@@ -82,11 +87,15 @@ class Moderations(ThreadingHTTPServer):
         self.line = WaitingLine(scorer, bounds.waiting)
         self.free = threading.BoundedSemaphore(bounds.connections)
         self.idle = threading.Condition()
+        self.reading: dict[Answers, float] = {}  # since when connections have been waiting for their clients
         self.answering = 0
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Hand a connection to a thread of its own, or send it away where there are too many."""
-        if self.free.acquire(blocking=False):
+        """Hand a connection to a thread of its own, or send it away where there are too many.
+
+        Before that, the connection that has waited longest for its client is closed, if it has for :data:`PATIENCE`.
+        """
+        if self.free.acquire(blocking=False) or (self._close_slowest() and self.free.acquire(timeout=AT_ONCE)):
             super().process_request(request, client_address)
             return
         request.settimeout(1)
@@ -95,6 +104,25 @@ class Moderations(ThreadingHTTPServer):
         with suppress(OSError):
             request.sendall(f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
         self.shutdown_request(request)
+
+    def _close_slowest(self) -> bool:
+        """Close the connection whose client has been awaited longest; whether there was one."""
+        with self.idle:
+            slowest = min(self.reading.items(), key=lambda one: one[1], default=None)
+            if slowest is None or time.monotonic() - slowest[1] < min(PATIENCE, self.bounds.seconds / 2):
+                return False
+            del self.reading[slowest[0]]
+        with suppress(OSError):
+            slowest[0].connection.shutdown(socket.SHUT_RDWR)
+        return True
+
+    def awaits(self, answers: Answers, waiting: bool) -> None:
+        """Note that a connection waits for its client, or no longer does."""
+        with self.idle:
+            if waiting:
+                self.reading[answers] = time.monotonic()
+            else:
+                self.reading.pop(answers, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer what comes by a connection."""
@@ -150,9 +178,20 @@ class Answers(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
-        """A connection on which nothing comes is closed after a while."""
+        """Read by a deadline: a connection on which nothing comes, or too slowly, is closed."""
         super().setup()
-        self.connection.settimeout(self.server.bounds.seconds)
+        self.reader = DeadlineReader(self.connection, self.server.bounds.seconds)
+        self.rfile.close()
+        self.rfile = io.BufferedReader(self.reader)
+
+    def handle_one_request(self) -> None:
+        """Answer the next request, for whose first byte the connection waits."""
+        self.reader.deadline = None
+        self.server.awaits(self, True)
+        try:
+            super().handle_one_request()
+        finally:
+            self.server.awaits(self, False)
 
     def answer(self) -> None:
         """Answer any request."""
@@ -184,7 +223,9 @@ class Answers(BaseHTTPRequestHandler):
             raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {METHODS[path]} alone")
         if path == HEALTH:
             return {"status": "ok", "model": self.server.model, "harms": list(self.server.thresholds)}
-        texts = texts_of(self._body())
+        body = self._body()
+        self.server.awaits(self, False)
+        texts = texts_of(body)
         try:
             found = self.server.line.scores(texts, self.server.bounds.seconds)
         except LineFull:
@@ -195,6 +236,10 @@ class Answers(BaseHTTPRequestHandler):
         except Exception as error:
             log.exception("texts could not be scored")
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the texts could not be scored") from error
+        for number, one in enumerate(found, start=1):
+            if any(one[harm] is None for harm in self.server.thresholds):
+                sentence = f"text {number} could not be scored in its time; shorten it"
+                raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, sentence)
         return self.server.reply(texts, found)
 
     def _length(self) -> int:
@@ -209,14 +254,14 @@ class Answers(BaseHTTPRequestHandler):
         return int(given)
 
     def _body(self) -> bytes:
-        """The body, read within its time."""
-        left, pieces, deadline = self._length(), list[bytes](), time.monotonic() + self.server.bounds.seconds
+        """Return the body, which must be whole by the deadline of its request."""
+        left, pieces = self._length(), list[bytes]()
         while left:
             try:
                 piece = self.rfile.read1(min(left, PIECE))
             except TimeoutError:
                 piece = b""
-            if not piece or time.monotonic() > deadline:
+            if not piece:
                 raise RequestError(HTTPStatus.REQUEST_TIMEOUT, "the body did not come whole in time")
             pieces.append(piece)
             left -= len(piece)
@@ -240,16 +285,17 @@ class Answers(BaseHTTPRequestHandler):
 
     def _pass_over(self) -> None:
         """Read on for a moment: a client that still sends would find the connection broken, and not see the answer."""
-        deadline = time.monotonic() + min(2.0, self.server.bounds.seconds)
+        self.reader.deadline = time.monotonic() + min(2.0, self.server.bounds.seconds)
+        self.reader.silence = 0.2
         try:
             self.wfile.flush()
-            self.connection.settimeout(0.2)
-            while time.monotonic() < deadline and self.rfile.read1(PIECE):
+            while self.rfile.read1(PIECE):
                 pass
         except OSError:
             pass
 
     def _send(self, status: HTTPStatus, content: bytes, more: Mapping[str, str] | None = None) -> None:
+        self.connection.settimeout(self.server.bounds.seconds)  # for the whole of what is written at once
         self.send_response(status)
         for name, value in {
             "Content-Type": "application/json",

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.db_index import DBIndexBenchmark, Read, embedded_texts
+from fairlab.benchmarks.db_index import DBIndexBenchmark, Read, embedded_texts, nearest_categories
 from fairlab.data.stream.manifest import Manifest
 from fairlab.files import sha256
 from fairlab.types import CannotScore, DataUnavailable, FairlabError

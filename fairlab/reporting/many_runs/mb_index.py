@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from safetensors.numpy import load_file
 from tabulate import tabulate
 
 from fairlab.benchmarks.mb_index import MBIndex, mb_draws
+from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.metrics.mb_index import min_max
 from fairlab.record import Reading, Record
@@ -82,7 +82,7 @@ def _changes(before: Record, after: Record) -> list[dict[str, Any]]:
     first, second = readings
     if first is None or second is None or not all(file.is_file() for file in files):
         return []
-    earlier, later = (mb_draws(load_file(file)) for file in files)
+    earlier, later = (mb_draws(read_tensors(file)) for file in files)
     low, high = percentile_interval(later - earlier)
     difference = second.value - first.value
     models = {"from": sample_title(before), "to": sample_title(after)}

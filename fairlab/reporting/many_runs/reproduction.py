@@ -14,10 +14,10 @@ from fairlab.benchmarks.versions import outdated
 from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.headlines import titled
 from fairlab.reporting.many_runs.fine_tuned import task_runs, with_tasks
+from fairlab.reporting.many_runs.matrix_form import PUBLISHED, read_matrix_content, require_row
 from fairlab.reporting.tables.marks import marked, marks_of_runs
 from fairlab.types import FairlabError
 
-PUBLISHED = Path(__file__).parents[1] / "published"
 MATCH, WITHIN_NOISE, DIFFERS = "match", "within noise", "differs"
 NOT_RUN, NOT_REPRODUCIBLE, OTHER_SCALE = "not run", "not reproducible", "another scale"
 
@@ -145,13 +145,7 @@ def read_matrix(file: Path, scale: str) -> Matrix:
     if not file.is_file():
         there = ", ".join(sorted(found.parent.name for found in file.parents[1].glob("*/matrix.yaml")))
         raise FairlabError(f"there is no {file}; papers with a matrix: {there or 'none here, run in a checkout'}")
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise FairlabError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
-    for key, kind in {"seeds": list, "options": dict, "runs": dict, "tables": dict}.items():
-        if not isinstance(content, dict) or not isinstance(content.get(key), kind):
-            raise FairlabError(f"{file} has no '{key}' of its kind; see experiments/ccd/matrix.yaml")
+    content = read_matrix_content(file)
     paper = file.parent.name
     published = _printed(content)
     options = content["options"].get(scale, [])
@@ -166,7 +160,10 @@ def read_matrix(file: Path, scale: str) -> Matrix:
         ours = table | {name: of_scale(table[name], scale) for name in ("columns",) if name in table}
         columns = list(ours.get("columns", printed["columns"]))
         keys = list(ours["columns"].values()) if isinstance(ours.get("columns"), dict) else columns
-        rows = {name: with_tasks(of_scale(row, scale), keys, content) for name, row in table["rows"].items()}
+        rows = {name: of_scale(row, scale) for name, row in table["rows"].items()}
+        for name, row in rows.items():
+            require_row(file, str(id_), name, row)
+        rows = {name: with_tasks(row, keys, content) for name, row in rows.items()}
         tables[str(id_)] = read_table(str(id_), ours | {"rows": rows}, printed, content.get("tolerance", {}))
         for row in tables[str(id_)].rows:
             for run in filter(None, [row.run, *row.runs.values()]):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fairlab.benchmarks.kept_items import draws_file
 from fairlab.benchmarks.runner import adjusted
 from fairlab.benchmarks.versions import other_definition
+from fairlab.checks.foreign import read_tensors
 from fairlab.metrics.bootstrap import percentile_interval, two_sided_p
 from fairlab.record import Comparison, Reading, Record
 from fairlab.types import FairlabError
@@ -41,12 +42,10 @@ class Side:
     @cached_property
     def draws(self) -> dict[Place, NDArray[np.float64]]:
         """Bootstrap draws (2,000,) of its readings, as far as the run has kept them."""
-        from safetensors.numpy import load_file
-
         found: dict[Place, NDArray[np.float64]] = {}
         for benchmark in {benchmark for benchmark, _, _ in self.readings}:
             file = draws_file(self.record.folder, self.phase, benchmark)
-            held = load_file(file) if file.is_file() else {}
+            held = read_tensors(file) if file.is_file() else {}
             for name, values in held.items():
                 subset, _, quantity = name.rpartition("/")
                 found[benchmark, subset, quantity] = values.astype(np.float64)

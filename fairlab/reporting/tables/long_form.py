@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairlab.checks.escapes import csv_cell
 from fairlab.files import no_space_is_one_sentence, replaced_when_written
 from fairlab.record import Record, values_in
 from fairlab.reporting.tables.grouping import identity, settings_of
@@ -74,6 +75,12 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
     table = long_form(records)
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         if path.suffix == ".csv":
-            table.to_csv(temporary, index=False)
+            _escaped(table).to_csv(temporary, index=False)
         else:
             table.to_parquet(temporary, index=False)
+
+
+def _escaped(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return a table whose texts and names of columns no spreadsheet takes for formulas."""
+    texts = table.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
+    return texts.rename(columns=csv_cell)

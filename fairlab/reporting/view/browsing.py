@@ -85,7 +85,7 @@ class Browser:
         notes = list(dict.fromkeys(f"{note.benchmark}: {note.text}" for note in _notes(record) if not note.item))
         return {
             "name": name,
-            "method": str(config.get("method", {}).get("_target_", "")).rpartition(".")[2] or "none",
+            "method": str((config.get("method") or {}).get("_target_", "")).rpartition(".")[2] or "none",
             "model": _model(config),
             "settings": _settings(record.command),
             "seed": config.get("seed"),
@@ -153,8 +153,8 @@ def _notes(record: Record) -> list[Note]:
 
 
 def _model(config: dict[str, Any]) -> str:
-    if config.get("backbone"):
-        return str(config["backbone"].get("name", ""))
+    if backbone := config.get("backbone"):
+        return str(backbone.get("name", "") if isinstance(backbone, dict) else backbone)
     given = config.get("model") or config.get("dataset") or ""
     return ", ".join(map(str, given)) if isinstance(given, list | dict) else str(given)
 

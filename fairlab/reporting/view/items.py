@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fairlab.benchmarks.finding import find_class
 from fairlab.benchmarks.kept_items import items_file, kept_texts
+from fairlab.checks.foreign import read_tensors
 from fairlab.protocols import Measurement
 from fairlab.record import Record
 from fairlab.types import FairlabError, ItemTexts
@@ -66,15 +67,12 @@ def items_of(record: Record) -> list[ScoredItems]:
 
 
 def _of_benchmark(name: str, record: Record) -> list[ScoredItems]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
     arrays: dict[str, dict[str, Array]] = {}
     for phase in record.phases:
         file = items_file(record.folder, phase, name)
         try:
-            arrays |= {phase: load_file(file)} if file.is_file() else {}
-        except SafetensorError:
+            arrays |= {phase: read_tensors(file)} if file.is_file() else {}
+        except FairlabError:
             continue
     own = _own(name, record)
     try:

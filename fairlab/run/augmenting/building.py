@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fairlab.checks.values import target_of
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.protocols import Plan
 from fairlab.run.config.build import build, build_with_some, named, parameters_of
-from fairlab.run.config.values import target_of
 
 
 def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:

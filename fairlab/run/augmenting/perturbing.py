@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.checks.values import target_of
 from fairlab.files import gather, sha256, write_whole
 from fairlab.record import Note, Reading, Record
 from fairlab.run.augmenting.building import build_choosing, build_perturbation
-from fairlab.run.config.values import target_of
 from fairlab.types import Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once

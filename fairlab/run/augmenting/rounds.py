@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlab.checks.values import target_of
 from fairlab.record import Note, Reading, Record
 from fairlab.run.augmenting.building import build_llm, build_rewriter
 from fairlab.run.command_line import cli
 from fairlab.run.config.backbone_nodes import backbone_node
 from fairlab.run.config.build import build
-from fairlab.run.config.values import target_of
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once

@@ -7,10 +7,10 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from fairlab.checks.values import target_of
 from fairlab.record import Note, Reading, Record
 from fairlab.run.augmenting.building import build_augmentation, build_llm, build_rewriter
 from fairlab.run.config.build import build
-from fairlab.run.config.values import target_of
 from fairlab.types import FairlabError, Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from fairlab import __version__
-from fairlab.files import gather, holds_run, write_whole
+from fairlab.checks.values import target_of
+from fairlab.files import check_folder, gather, holds_run, write_whole
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
 from fairlab.run.augmenting.building import build_llm, plan_of
 from fairlab.run.config.build import build
-from fairlab.run.config.values import target_of
 from fairlab.run.environment import environment
 from fairlab.run.folders import AUGMENTED, compared
 from fairlab.run.job import refuse_changed_inputs
@@ -162,6 +162,7 @@ def made_folder(values: dict[str, Any]) -> Path:
     digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
     folder = AUGMENTED / f"{target.name}-{digest[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
+    check_folder(folder)
     with FileLock(folder / ".lock"):
         if (folder / NAME).is_file():
             print(f"training data taken over from {folder}")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fairlab.checks.values import target_of
 from fairlab.record import Note, Reading, Record
 from fairlab.run.augmenting.building import build_augmentation
-from fairlab.run.config.values import target_of
 from fairlab.types import Made, Row
 
 if TYPE_CHECKING:  # imported where it is used: --help answers at once

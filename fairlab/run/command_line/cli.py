@@ -20,17 +20,21 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from fairlab.checks.escapes import printable
+from fairlab.checks.values import nearest_known
+from fairlab.files import check_folder
 from fairlab.record import without_secrets
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint
 from fairlab.run.config.registered import EMPTY
-from fairlab.run.config.values import nearest_known
 from fairlab.run.launch.processes import started_by_torchrun, work_for_rank_0
 from fairlab.types import FairlabError, ReviewNeeded, missing_extra
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
 NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+NO_PLACE = {errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
+PLACES = re.compile(r"\+*hydra\.(run|sweep)\.dir=['\"]?(.*?)['\"]?$")  # where Hydra writes before any code of a run
 
 
 class Terminated(KeyboardInterrupt):
@@ -73,6 +77,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         return
     os.environ[FULL_ERROR] = "1"  # so that Hydra hands errors on instead of printing them itself
     try:
+        refuse_places_that_lead_out(sys.argv[1:])
         main()
     except KeyboardInterrupt:
         stop("interrupted", code=130)
@@ -83,6 +88,17 @@ def run(main: Callable[[], Any], config_name: str) -> None:
         stop(sentence, exit_code(error))
     finally:  # for whoever called from Python
         os.environ.pop(FULL_ERROR, None)
+
+
+def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
+    """Refuse a run folder given by the command in which something leads out of it: Hydra follows links as it writes.
+
+    Raises:
+        FairlabError: such a link is there.
+    """
+    for found in filter(None, map(PLACES.match, arguments)):
+        if Path(found[2]).is_dir():
+            check_folder(Path(found[2]))
 
 
 def _terminated(*_: object) -> NoReturn:
@@ -107,7 +123,7 @@ def one_sentence() -> Iterator[None]:
 
 def stop(sentence: str, code: int = 1) -> NoReturn:
     """Print one sentence and exit."""
-    print(f"fairlab: {without_secrets(sentence)}", file=sys.stderr)
+    print(f"fairlab: {printable(' '.join(without_secrets(sentence).splitlines()))}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -132,6 +148,8 @@ def explain(error: BaseException, config_name: str = "train", given: Sequence[st
             return str(link)
         if isinstance(link, OSError) and link.errno in NOT_ALLOWED:
             return f"{link.filename}: {link.strerror}; choose another folder, or change who may write there"
+        if isinstance(link, OSError) and link.errno in NO_PLACE and link.filename:
+            return f"{link.filename}: {link.strerror}; choose another place to write to"
     text = " ".join(str(error).split())
     missing = re.search(r"Could not (?:find|load) '([^']+)'", text)
     if missing and missing[1] == "hydra/sweeper/optuna":

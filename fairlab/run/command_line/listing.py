@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from fairlab.checks.escapes import printable
 from fairlab.lexicons import FOLDER, lexicon_axes
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.docstrings import first_sentence
@@ -20,7 +21,7 @@ LONGEST = 110  # characters of a line's words
 def command(arguments: Sequence[str]) -> None:
     """Print what is asked for; bad input ends in one sentence."""
     try:
-        print("\n".join(listed(arguments)))
+        print("\n".join(map(printable, listed(arguments))))
     except FairlabError as error:
         cli.stop(str(error))
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import hydra
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from fairlab.backbones.loading import PUBLISHED, find_weights, is_published
 from fairlab.files import holds_run
 from fairlab.record import Record
 from fairlab.run.command_line import cli
+from fairlab.run.config.build import as_config, plain
 from fairlab.types import FairlabError
 
 SETTINGS = ("pooling", "normalize", "max_length", "dtype")
@@ -39,11 +40,13 @@ def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
         if not trained.is_dir():
             raise FairlabError(f"the run in {model} has exported no model; let it finish with ckpt={model}")
         record = Record.load(Path(model))
-        recorded = record.config["backbone"]
+        recorded = record.config.get("backbone")
+        if not isinstance(recorded, dict):
+            raise FairlabError(f"{model}/record.json says nothing of its backbone; give {trained}, its model, instead")
         own = {name: recorded[name] for name in SETTINGS if name in recorded}
         entries = record.provenance.get("data", {}).get("train_entries")
         node = {"_target_": LOAD, "name": str(trained), "entries": entries} | FALLBACK | own
     else:
         published = is_published(find_weights(model)) and settings.get("pooling", PUBLISHED) == PUBLISHED
         node = {"_target_": LOAD, "name": model} | (AS_PUBLISHED if published else FALLBACK)
-    return OmegaConf.create({**node, **settings})
+    return as_config({**plain(node), **settings})

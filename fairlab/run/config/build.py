@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from functools import partial
 from pkgutil import resolve_name
@@ -11,8 +12,10 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from fairlab.benchmarks.finding import find_description, refuse_undescribed
-from fairlab.run.config.values import PARTIAL, TARGET, node_faults, target_of
+from fairlab.checks.values import PARTIAL, TARGET, node_faults, target_of
 from fairlab.types import Description, FairlabError
+
+REFERENCE = re.compile(r"(\\*)\$\{")  # how OmegaConf is told of an interpolation, with backslashes before it
 
 
 def build(node: DictConfig | Mapping[str, Any], *arguments: Any, **objects: Any) -> Any:
@@ -94,5 +97,30 @@ def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:
 
 
 def plain(node: DictConfig | Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a node as plain containers, resolved."""
-    return OmegaConf.to_container(node if isinstance(node, DictConfig) else OmegaConf.create(dict(node)), resolve=True)  # type: ignore[return-value]
+    """Return a copy of a node as plain containers.
+
+    What a configuration refers to is resolved. Plain containers are copied as they are: what a file holds is never
+    interpolated.
+    """
+    return _plain(node)  # type: ignore[no-any-return]
+
+
+def _plain(value: Any) -> Any:
+    if OmegaConf.is_config(value):
+        return OmegaConf.to_container(value, resolve=True)
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def as_config(values: Mapping[str, Any]) -> DictConfig:
+    """Return plain values as a configuration in which every text stays what it is, ``${...}`` included."""
+    return OmegaConf.create(_verbatim(_plain(values)))
+
+
+def _verbatim(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _verbatim(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_verbatim(one) for one in value]
+    return REFERENCE.sub(r"\1\1\\${", value) if isinstance(value, str) else value

@@ -80,6 +80,18 @@ def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
     return config
 
 
+def own_settings(settings: Any) -> dict[str, Any]:
+    """Return settings by dotted key as they were given from Python; empty if none were.
+
+    Raises:
+        FairlabError: they are no mapping with texts for keys.
+    """
+    given = {} if settings is None else settings
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise FairlabError(f"settings must be values by dotted key, such as {{'method.beta': 0.5}}, not {given!r}")
+    return dict(given)
+
+
 def written(value: Any) -> str:
     r"""A value as Hydra's overrides write it.
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from fairlab.checks.values import PARTIAL, TARGET, target_of
 from fairlab.run.config.build import build, plain
-from fairlab.run.config.values import PARTIAL, TARGET, target_of
 from fairlab.types import FairlabError
 
 DECAYED = "decayed"  # the one key of an optimizer that is fairlab's own; all others are the optimizer's arguments

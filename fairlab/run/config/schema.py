@@ -15,11 +15,11 @@ from typing import Any, Literal, NotRequired, TypedDict
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import MISSING, DictConfig, ListConfig, OmegaConf
 
+from fairlab.checks.values import TARGET, Node, faults, nearest_known, target_of
 from fairlab.protocols import TrainingData
 from fairlab.run.command_line import cli
 from fairlab.run.config.lightning_keys import lightning_hint
 from fairlab.run.config.optimizing import DECAYED, refuse_wrong_optimizer
-from fairlab.run.config.values import TARGET, Node, faults, nearest_known, target_of
 from fairlab.run.folders import plain_config
 from fairlab.types import Count, FairlabError, Natural, Seed, Texts
 

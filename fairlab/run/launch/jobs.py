@@ -16,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from fairlab.files import holds_run, write_whole
+from fairlab.files import check_folder, holds_run, write_whole
 from fairlab.record import without_secrets
 from fairlab.run.command_line import cli
 from fairlab.run.folders import is_finished
@@ -60,6 +60,8 @@ class Job:
         """Do the run, or go on with it, after what an earlier attempt left behind; empty, or why it failed."""
         self.place.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(exist_ok=True)
+        for folder in (self.place, self.log.parent):
+            check_folder(folder)
         with FileLock(self.place / ".lock"):
             pass
         if is_finished(self.place):

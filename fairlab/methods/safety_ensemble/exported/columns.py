@@ -56,19 +56,27 @@ class Columns:
         owner_M = np.repeat(np.arange(len(sets)), [len(some) for some in sets])
         first_N = np.searchsorted(owner_M, np.arange(len(sets)))
         features_MF = self.sources.score([text for some in sets for text in some])
-        by_harm = self.ensemble.of_features(features_MF)
+        by_harm = self._scores(features_MF)
         rows: list[dict[str, Any]] = [{} for _ in texts]
         for harm, scores_M in by_harm.items():
             cut = self.ensemble.thresholds.get(harm)
             for row, score in zip(rows, scores_M[first_N], strict=True):
-                row[harm] = round(float(score), DIGITS)
-                if cut is not None:
+                row[harm] = None if np.isnan(score) else round(float(score), DIGITS)
+                if row[harm] is not None and cut is not None:
                     row[LABEL.format(harm)] = int(score >= cut)
             if self.identities:
                 self._add_variances(rows, VARIANCE.format(harm), scores_M, owner_M)
         for row, features_F in zip(rows, features_MF[first_N], strict=True):
             self._add_sources(row, features_F)
         return rows
+
+    def _scores(self, features_MF: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Scores (M,) by harm; nan of a text that no source could score, which is not scored at all."""
+        known_M = ~np.isnan(features_MF).all(axis=1)
+        found = {harm: np.full(len(features_MF), np.nan) for harm in self.ensemble.models}
+        for harm, scores in self.ensemble.of_features(features_MF[known_M]).items():
+            found[harm][known_M] = scores
+        return found
 
     def _add_variances(
         self, rows: list[dict[str, Any]], name: str, scores_M: NDArray[np.float64], owner_M: NDArray[np.int64]
@@ -78,7 +86,7 @@ class Columns:
         if not rows:
             return
         for row, variance, size in zip(rows, set_variances(scores_M, owner_M), np.bincount(owner_M), strict=True):
-            row[name] = float(f"{variance:.{DIGITS}g}") if size > 1 else None
+            row[name] = float(f"{variance:.{DIGITS}g}") if size > 1 and np.isfinite(variance) else None
 
     def _add_sources(self, row: dict[str, Any], features_F: NDArray[np.float64]) -> None:
         absent = np.isnan(features_F)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.files import replaced_when_written, sha256, write_whole
+from fairlab.files import inside, replaced_when_written, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.arrays import read_arrays, write_arrays
-from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, inside, load_fitted, read_description
+from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION, load_fitted, read_description
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.types import FairlabError
 
@@ -118,6 +118,6 @@ def load_ensemble(folder: Path) -> Ensemble:
 
 def _as_exported(file: Path, expected: object) -> Path:
     """A file whose hash is the one in the description."""
-    if not inside(file).is_file() or sha256(file) != expected:
+    if not inside(file.parent, file.name, str(file.parent)).is_file() or sha256(file) != expected:
         raise FairlabError(f"{file} is not the file that was exported; export the ensemble anew")
     return file

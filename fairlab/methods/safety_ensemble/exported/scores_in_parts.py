@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.parts import FinishedPart, changed_facts
 from fairlab.data.stream.shards import Input, ShardTask, cut, json_line
-from fairlab.files import gather, no_space_is_one_sentence, sha256, write_whole
+from fairlab.files import check_folder, gather, no_space_is_one_sentence, sha256, write_whole
 from fairlab.methods.safety_ensemble.exported.columns import MISSING
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores, score_batches
 from fairlab.types import FairlabError, Row
@@ -96,6 +96,9 @@ class Parts:
     def _held(self) -> Iterator[None]:
         """The folder, for this process alone; it goes where no part of it was finished."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        if self.folder.is_symlink():
+            raise FairlabError(f"{self.folder} is a link; remove it, as scores are made under that name")
+        check_folder(self.folder)
         try:
             with FileLock(self.folder / ".lock", timeout=0):
                 self._refuse_other_facts()

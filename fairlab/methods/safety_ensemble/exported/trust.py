@@ -8,18 +8,19 @@ code, or send a key to whoever wrote it.
 from __future__ import annotations
 
 import json
-import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import yaml
-
-from fairlab.backbones.trust import loading, read_object
+from fairlab.backbones.trust import loading
+from fairlab.checks.foreign import read_object, read_yaml
+from fairlab.checks.values import faults
+from fairlab.files import check_folder, inside
+from fairlab.methods.safety_ensemble.exported.trees import refuse_wild_trees
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.registry import built_in_source, source_class
-from fairlab.types import FairlabError, need_extra
+from fairlab.types import FairlabError, Share, need_extra
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 TARGET = "_target_"
@@ -71,6 +72,7 @@ def read_description(folder: Path) -> dict[str, Any]:
     file = folder / DESCRIPTION
     if not file.is_file():
         raise FairlabError(f"{folder} holds no ensemble; give the folder 'model' of a run of safety_ensemble")
+    check_folder(folder)
     content = read_object(file)
     features, sources, harms = (content.get(key) for key in ("features", "sources", "harms"))
     lists = isinstance(features, list) and all(isinstance(name, str) for name in features)
@@ -78,10 +80,10 @@ def read_description(folder: Path) -> dict[str, Any]:
         raise FairlabError(f"{file} does not describe features, sources and harms; export the ensemble anew")
     for harm, entry in harms.items():
         numbers = [entry.get(key) for key in ("slope", "intercept")] if isinstance(entry, dict) else [None]
-        if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+        if any(fault for number in numbers for fault in faults("", number, float, nodes=False)):
             raise FairlabError(f"{file} gives {harm} no slope and intercept that are numbers; export the ensemble anew")
         cut = entry.get("threshold", 0.5)
-        if not isinstance(cut, int | float) or not 0 <= cut <= 1:
+        if any(faults("", cut, Share, nodes=False)):
             raise FairlabError(f"{file} gives {harm} a threshold that is no score; export the ensemble anew")
         for key, suffix in FILES.items():
             name = entry.get(key)
@@ -92,17 +94,6 @@ def read_description(folder: Path) -> dict[str, Any]:
                     f"{file} names {name!r} for {harm}, which is no {suffix} file beside it; do not use it"
                 )
     return content
-
-
-def inside(file: Path) -> Path:
-    """A file that lies in its folder and is no link out of it.
-
-    Raises:
-        FairlabError: it is one.
-    """
-    if not file.resolve().is_relative_to(file.parent.resolve()):
-        raise FairlabError(f"{file} is a link out of the folder; copy the file there if you trust it")
-    return file
 
 
 def load_fitted(file: Path) -> list[Any]:
@@ -126,6 +117,7 @@ def load_fitted(file: Path) -> list[Any]:
         raise FairlabError(f"{file} holds no list of fitted pipelines; export the ensemble anew")
     if strange := [type(one).__name__ for one in pipelines if type(one).__name__ != "Pipeline"]:
         raise FairlabError(f"{file} holds a {strange[0]} and no fitted pipeline; do not use it")
+    refuse_wild_trees(file, pipelines)
     return pipelines
 
 
@@ -174,14 +166,8 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
         FairlabError: A source is none of fairlab's and the command names no class for it, there is no such setting, or
             the folder names what the command alone may name.
     """
-    file = inside(folder / SOURCES)
-    try:
-        named = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise FairlabError(
-            f"{file} cannot be read as a list of sources ({reason}); export the ensemble anew"
-        ) from error
+    file = inside(folder, SOURCES, str(folder))
+    named = read_yaml(file)
     if not isinstance(named, dict) or not named:
         raise FairlabError(f"{file} lists no sources; export the ensemble anew")
     if strange := sorted(set(given) - set(named)):

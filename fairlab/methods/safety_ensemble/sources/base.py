@@ -31,6 +31,7 @@ class Source(ABC):
         built_in: Values of ``paths`` and ``hub`` that name what comes with fairlab.
         secret: Settings that are never read from an exported ensemble, such as an address: the folder's author could
             direct a key to it. The command gives them.
+        own_limit: Whether the source limits its own time per request, as one that asks a server does.
         name: Name of the source, unique within an ensemble.
         version: Version of its weights, or of whoever makes the scores; scores of two versions are never mixed.
         outputs: Names of the F scores.
@@ -44,6 +45,7 @@ class Source(ABC):
     hub: str | None = None
     built_in: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
+    own_limit: bool = False
     name: str
     version: str
     outputs: tuple[str, ...]

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 
+from fairlab.checks.time_limits import TooSlow, time_limit
 from fairlab.methods.safety_ensemble.sources.base import LONGEST, Array, Source
 from fairlab.methods.safety_ensemble.sources.score_cache import ScoreCache
 from fairlab.types import FairlabError
 
+SECONDS = 5.0  # longest time that a source may take for a text
+SHORT = 2_000  # characters of a text that is handed to a source together with others; a longer one could hold them up
 MOST_FAILED = 10  # texts of a batch that a source may fail on, one by one, before it is given up
 BATCH = 2_000  # texts handed to a source at a time, after which the cache is written
 
@@ -32,6 +36,7 @@ class Sources:
 
     Attributes:
         features: names of all scores, ``source.output``.
+        seconds: longest time that a source may take for a text; one that takes longer has no score of it.
         missing: for each source, the number of scores so far that it could not give.
         cut: number of texts so far that were cut.
 
@@ -47,6 +52,8 @@ class Sources:
         self.sources = list(sources)
         self.cache = ScoreCache(Path(cache)) if cache is not None else None
         self.features = [f"{source.name}.{output}" for source in sources for output in source.outputs]
+        self.seconds = SECONDS
+        self._warm: set[str] = set()  # sources that have surely read their weights
         self.missing: dict[str, int] = dict.fromkeys(names, 0)
         self.cut = 0
 
@@ -75,19 +82,29 @@ class Sources:
         return scores
 
     def _asked(self, source: Source, texts: list[str]) -> Array:
-        """Scores of a batch; nan for the few texts that the source fails on, however it does."""
+        """Return scores of a batch; nan for the few texts that the source fails on, or takes too long for."""
         failed: list[Exception] = []
-        scores = self._tried(source, texts, failed)
+        scores = np.full((len(texts), len(source.outputs)), np.nan)
+        short = [k for k, text in enumerate(texts) if len(text) <= SHORT]
+        for places in ([short] if short else []) + [[k] for k, text in enumerate(texts) if len(text) > SHORT]:
+            scores[places] = self._tried(source, [texts[k] for k in places], failed)
         if failed and len(failed) == len(texts):
             raise _gave_up(source, texts, failed[0])
         return scores
 
     def _tried(self, source: Source, texts: list[str], failed: list[Exception]) -> Array:
         try:
-            scores = np.asarray(source.score(texts), dtype=np.float64)
+            with nullcontext() if getattr(source, "own_limit", False) else time_limit(self.seconds * len(texts)):
+                scores = np.asarray(source.score(texts), dtype=np.float64)
         except FairlabError:
             raise
         except Exception as error:
+            if isinstance(error, TooSlow) and source.name not in self._warm:
+                self._warm.add(source.name)
+                source.score(["a text"])  # may have been reading its weights, which no text is to blame for
+                return self._tried(source, texts, failed)
+            if len(texts) == 1 and isinstance(error, TooSlow):
+                return np.full((1, len(source.outputs)), np.nan)
             if len(texts) == 1:
                 failed.append(error)
                 return np.full((1, len(source.outputs)), np.nan)

@@ -46,6 +46,7 @@ class Moderation(Source):
 }"""
     secret = ("base_url", "api_key_env")
     name = "moderation"
+    own_limit = True  # the client's, for each request
 
     def __init__(self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None) -> None:
         if api_key_env is not None and not os.environ.get(api_key_env):

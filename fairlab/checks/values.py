@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -28,6 +29,7 @@ WORDS = {
     NoneType: ("null", "null"),
 }
 SHOWN = 80  # characters of a value
+Text = str | Literal[""]  # a text that may be empty
 
 
 class Node:
@@ -107,32 +109,36 @@ def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
     return hints, takes_any
 
 
-def faults(key: str, value: Any, hint: Any) -> Iterator[str]:
-    """Why a value does not fit an annotation, each a sentence that names the key; nothing where it does.
+def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]:
+    """Yield why a value does not fit an annotation, each a sentence that names the key.
 
     Args:
         key: dotted key of the value.
-        value: as plain containers.
-        hint: annotation.
+        value: value in plain containers.
+        hint: annotation that the value has to fit.
+        nodes: whether a mapping with a ``_target_`` is a node, whose target is imported; False for what a file holds,
+            which imports nothing.
     """
     origin, arguments = get_origin(hint), get_args(hint)
-    if isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and _takes_objects(hint):
+    if nodes and isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and _takes_objects(hint):
         yield from node_faults(key, value)
     elif origin is NotRequired:
-        yield from faults(key, value, arguments[0])
+        yield from faults(key, value, arguments[0], nodes)
     elif origin is Annotated:
-        inside = list(faults(key, value, arguments[0]))
+        inside = list(faults(key, value, arguments[0], nodes))
         if inside and isinstance(value, list) and _is_list(arguments[0]):
             yield from inside
         elif inside or not _in_bounds(value, hint):
             yield _sentence(key, value, hint)
     elif origin in (Union, UnionType):
-        yield from _faults_of_union(key, value, hint)
+        yield from _faults_of_union(key, value, hint, nodes)
     elif is_typeddict(hint) and isinstance(value, Mapping):
-        yield from _faults_of_keys(key, value, hint)
+        yield from _faults_of_keys(key, value, hint, nodes)
     elif _is_mapping(hint) and isinstance(value, Mapping):
         for name, one in value.items():
-            yield from faults(_below(key, name), one, (arguments or (Any, Any))[1])
+            if not nodes and arguments and arguments[0] is str and not isinstance(name, str):
+                yield f"{_below(key, name)} must be named by a text; put quotes around {shown(name)}"
+            yield from faults(_below(key, name), one, (arguments or (Any, Any))[1], nodes)
     elif _is_list(hint) and isinstance(value, Sequence) and not isinstance(value, str):
         kinds = list(arguments or [Any])
         if origin is tuple and kinds[-1] is not Ellipsis and len(kinds) != len(value):
@@ -140,16 +146,16 @@ def faults(key: str, value: Any, hint: Any) -> Iterator[str]:
             return
         kinds = kinds if origin is tuple and kinds[-1] is not Ellipsis else kinds[:1] * len(value)
         for number, (one, kind) in enumerate(zip(value, kinds, strict=True)):
-            yield from faults(f"{key}[{number}]", one, kind)
+            yield from faults(f"{key}[{number}]", one, kind, nodes)
     elif hint in (Any, object, Unread):
-        yield from _faults_inside(key, value)
+        yield from _faults_inside(key, value) if nodes else ()
     elif not _is(value, hint):
         yield _sentence(key, value, hint)
 
 
-def _faults_of_union(key: str, value: Any, hint: Any) -> Iterator[str]:
+def _faults_of_union(key: str, value: Any, hint: Any, nodes: bool) -> Iterator[str]:
     """Of the one alternative that is of the value's form, so that they name what lies inside; else of all."""
-    tried = [(one, list(faults(key, value, one))) for one in get_args(hint)]
+    tried = [(one, list(faults(key, value, one, nodes))) for one in get_args(hint)]
     if any(not found for _, found in tried):
         return
     inside = [found for one, found in tried if isinstance(value, Mapping | list) and _same_form(value, one)]
@@ -161,15 +167,17 @@ def _same_form(value: Any, hint: Any) -> bool:
     return (_is_mapping(hint) or is_typeddict(hint)) if isinstance(value, Mapping) else _is_list(hint)
 
 
-def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any) -> Iterator[str]:
+def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any, nodes: bool) -> Iterator[str]:
     hints = get_type_hints(hint, include_extras=True)
     for name in sorted(hint.__required_keys__ - set(value)):
         yield f"{_below(key, name)} has no value; give {described(hints[name])}"
     for name, one in value.items():
         if name in hints:
-            yield from faults(_below(key, name), one, hints[name])
+            yield from faults(_below(key, name), one, hints[name], nodes)
         else:
-            yield f"there is no key '{name}' in {key}{nearest_known(name, hints)}; there are: {', '.join(hints)}"
+            within = f" in {key}" if key else ""
+            near = nearest_known(name, hints)
+            yield f"there is no key '{shown(name)}'{within}{near}; there are: {', '.join(hints)}"
 
 
 def _faults_inside(key: str, value: Any) -> Iterator[str]:
@@ -188,7 +196,7 @@ def _is(value: Any, hint: Any) -> bool:
     if get_origin(hint) is Literal:
         return any(value == one and type(value) is type(one) for one in get_args(hint))
     if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if hint is None:
@@ -211,7 +219,8 @@ def described(hint: Any) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         ranges = [_range(one) for one in arguments[1:] if isinstance(one, Bounds)]
-        ranges = ["that is not empty"] if _is_list(arguments[0]) else ranges
+        if _is_list(arguments[0]):
+            ranges = [_length(one) for one in arguments[1:] if isinstance(one, Bounds)]
         return " ".join([described(arguments[0]), *ranges])
     if origin is Literal:
         return _or([shown(one) for one in arguments])
@@ -232,6 +241,12 @@ def _range(bounds: Bounds) -> str:
     if math.isinf(bounds.high):
         return f"of at least {bounds.low:g}"
     return f"from {bounds.low:g} to {bounds.high:.10g}"
+
+
+def _length(bounds: Bounds) -> str:
+    if bounds.low == bounds.high:
+        return f"that holds {bounds.low:g}"
+    return "that is not empty" if math.isinf(bounds.high) else f"that holds {bounds.low:g} to {bounds.high:,.0f}"
 
 
 def _or(words: Sequence[str]) -> str:
@@ -258,7 +273,7 @@ def shown(value: Any) -> str:
 
 
 def _sentence(key: str, value: Any, hint: Any) -> str:
-    return f"{key} must be {described(hint)}, not {shown(value)}"
+    return f"{key or 'the content'} must be {described(hint)}, not {shown(value)}"
 
 
 def _below(key: str, name: Any) -> str:
