@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
-from fairlab.record import without_secrets
 from fairlab.reporting.view.browsing import MOST_WHOLE, Browser, browse, view_page
 from fairlab.reporting.view.serving import LOCAL, server
 from fairlab.run.command_line.cli import explain, stop

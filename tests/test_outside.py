@@ -56,7 +56,7 @@ OPENED_BY = {
     "runs": lambda run: fairlab.runs(run.parent),
     "evaluate a run": lambda run: backbone_node(str(run), {}),
     "go on": lambda run: refuse_changed_config(run, {}),
-    "before": lambda run: take("before", run, Record(run.parent / "new", {}, "")),
+    "before": lambda run: take("before", run, Record(run.parent / "new", {}, ""), {}),
     "lock": lambda run: lock_folder(run),
     "hydra.run.dir": lambda run: refuse_places_that_lead_out([f"hydra.run.dir={run}"]),
 }

@@ -9,7 +9,8 @@ from urllib.parse import quote
 import pytest
 import yaml
 
-from fairlab.record import Comparison, Note, NotRun, Reading, Record, without_secrets
+from fairlab.checks.redaction import without_secrets
+from fairlab.record import Comparison, Note, NotRun, Reading, Record
 from fairlab.run.environment import environment
 from fairlab.types import Description, FairlabError, QuantityInfo
 

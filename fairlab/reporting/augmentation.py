@@ -11,9 +11,10 @@ from typing import Any
 from fairlab.augmentation.biasers import TO
 from fairlab.augmentation.identity import FLAGGED
 from fairlab.augmentation.perturbation import CHOICE
+from fairlab.checks.redaction import without_secrets
 from fairlab.data.stream.manifest import Manifest
 from fairlab.files import write_whole
-from fairlab.record import Record, without_secrets
+from fairlab.record import Record
 from fairlab.reporting.curves import objective, rounds
 from fairlab.reporting.data_card import data_title, perturbs
 from fairlab.reporting.headlines import title as headline

@@ -9,8 +9,9 @@ from typing import Any
 
 import yaml
 
+from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
-from fairlab.record import DATA, Reading, Record, without_secrets
+from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.changes import hover, in_words, what_changed
 from fairlab.reporting.curves import training_curves
 from fairlab.reporting.db_index import data_bias

@@ -14,8 +14,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from fairlab.checks.escapes import printable
 from fairlab.checks.foreign import read_json, require_form
+from fairlab.checks.redaction import without_secrets
 from fairlab.files import check_folder, holds_run, write_whole
-from fairlab.record import Record, without_secrets
+from fairlab.record import Record
 from fairlab.types import FairlabError
 
 OUTPUTS = Path("outputs")

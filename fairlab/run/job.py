@@ -24,9 +24,10 @@ from omegaconf import DictConfig
 
 from fairlab.benchmarks.inputs import READ_BY, changed_file, refuse_changed_files
 from fairlab.benchmarks.stages import LOADING, stages_of
+from fairlab.checks.redaction import without_secrets
 from fairlab.distributed import rank
 from fairlab.files import check_folder, holds_run, no_space_is_one_sentence, write_whole
-from fairlab.record import Record, without_secrets
+from fairlab.record import Record
 from fairlab.run.command_line import cli
 from fairlab.run.command_line.pipes import nobody_reads
 from fairlab.run.config.build import as_config

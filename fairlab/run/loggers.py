@@ -10,7 +10,8 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from fairlab.record import DATA, Comparison, Reading, Record, redacted, without_secrets
+from fairlab.checks.redaction import redacted, without_secrets
+from fairlab.record import DATA, Comparison, Reading, Record
 from fairlab.run.config.build import build_with_some
 from fairlab.types import FairlabError, missing_extra
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
-from fairlab.record import Record, without_secrets
+from fairlab.record import Record
 from fairlab.reporting.changes import in_words
 from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.many_runs.reproduction import OTHER_SCALE, Cell, Matrix, Table, footnotes

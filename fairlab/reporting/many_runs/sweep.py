@@ -11,8 +11,9 @@ from dataclasses import asdict
 from itertools import combinations, islice
 from pathlib import Path
 
+from fairlab.checks.redaction import without_secrets
 from fairlab.files import write_whole
-from fairlab.record import Reading, Record, without_secrets
+from fairlab.record import Reading, Record
 from fairlab.reporting.changes import hover
 from fairlab.reporting.charts import Axis, Marks, Panel, figure, parallel
 from fairlab.reporting.headlines import title

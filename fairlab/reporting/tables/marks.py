@@ -41,10 +41,10 @@ def marks_beside(record: Record, reading: Reading) -> list[str]:
 
 def marks_of_runs(runs: Sequence[tuple[Record, Reading]]) -> tuple[str, ...]:
     """Return the marks of a mean over runs, with how many of them have each."""
-    return counted((mark for record, reading in runs for mark in marks_beside(record, reading)), len(runs))
+    return marks_with_counts((mark for record, reading in runs for mark in marks_beside(record, reading)), len(runs))
 
 
-def counted(marks: Iterable[str], runs: int) -> tuple[str, ...]:
+def marks_with_counts(marks: Iterable[str], runs: int) -> tuple[str, ...]:
     """Return each of the marks once, with how many of ``runs`` have it unless all do."""
     return tuple(mark if n == runs else f"{mark} in {n} of {runs} runs" for mark, n in Counter(marks).items())
 

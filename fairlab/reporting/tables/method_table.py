@@ -30,7 +30,7 @@ from fairlab.metrics.significance import holm
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.tables.comparing import Place, Side, sides_of
 from fairlab.reporting.tables.grouping import identity, settings_of
-from fairlab.reporting.tables.marks import counted, marked
+from fairlab.reporting.tables.marks import marked, marks_with_counts
 from fairlab.reporting.tables.rendering import Printed, latex, markdown
 from fairlab.types import FairlabError
 
@@ -218,7 +218,7 @@ def _row(by_seed: Mapping[int | None, Side], places: Sequence[Place]) -> dict[Pl
             values = {seed: side.readings[place].value for seed, side in having.items()}
             draws = {seed: side.draws[place] for seed, side in having.items() if place in side.draws}
             versions = frozenset(map(definition, readings))
-            marks = counted(filter(None, map(outdated, readings)), len(readings))
+            marks = marks_with_counts(filter(None, map(outdated, readings)), len(readings))
             row[place] = Measured(values, draws, readings[0], versions, marks)
     return row
 

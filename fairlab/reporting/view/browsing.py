@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlab.record import Comparison, Note, Reading, Record, without_secrets
+from fairlab.checks.redaction import without_secrets
+from fairlab.record import Comparison, Note, Reading, Record
 from fairlab.reporting.headlines import key, meaning, title
 from fairlab.reporting.page import templates
 from fairlab.reporting.questions import question, shifts

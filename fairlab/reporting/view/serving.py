@@ -7,7 +7,7 @@ import re
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from fairlab.record import without_secrets
+from fairlab.checks.redaction import without_secrets
 from fairlab.reporting.view.browsing import Browser, view_page
 
 LOCAL = "127.0.0.1"

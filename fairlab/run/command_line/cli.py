@@ -21,9 +21,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from fairlab.checks.escapes import printable
+from fairlab.checks.redaction import without_secrets
 from fairlab.checks.values import nearest_known
 from fairlab.files import check_folder
-from fairlab.record import without_secrets
 from fairlab.run.command_line.pipes import quiet_when_unread
 from fairlab.run.config.gone import GONE
 from fairlab.run.config.lightning_keys import is_lightning_key, lightning_hint

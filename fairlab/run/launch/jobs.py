@@ -16,8 +16,8 @@ from typing import Any
 
 from filelock import FileLock
 
+from fairlab.checks.redaction import without_secrets
 from fairlab.files import check_folder, holds_run, write_whole
-from fairlab.record import without_secrets
 from fairlab.run.command_line import cli
 from fairlab.run.folders import is_finished
 from fairlab.run.launch.ordering import in_order

@@ -10,8 +10,8 @@ import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.checks.redaction import is_variable_name
 from fairlab.methods.safety_ensemble.sources.base import Source
-from fairlab.record import is_variable_name
 from fairlab.types import FairlabError
 
 TRIES = 5
