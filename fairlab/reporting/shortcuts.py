@@ -52,7 +52,7 @@ def _one(phase: str, items: Items) -> Section:
     blocks += [
         Text(
             "Local mutual information of n-grams of the last field with a label (Schuster et al. 2019). The maps say "
-            "where in a text a word stands, marks_with_counts from 1, and what share of its occurrences there has the label. "
+            "where in a text a word stands, counted from 1, and what share of its occurrences there has the label. "
             "Below, shortcut scores of documents by label: 1 less the mean cosine to documents of other labels.",
             "note",
         ),
