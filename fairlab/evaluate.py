@@ -83,7 +83,7 @@ def model_to_push(config: DictConfig) -> Path | None:
 
 
 def evaluate_models(config: DictConfig, record: Record) -> None:
-    """Measure every model with every benchmark; models after the first are reported next to it.
+    """Measure every model with every benchmark, and compare the later models with the first.
 
     Raises:
         FairlabError: no model was given.

@@ -1,4 +1,4 @@
-"""``python -m fairlab.reproduce``: run what a paper's tables need, and compare ours with the printed numbers."""
+"""``python -m fairlab.reproduce``: run what a paper's tables need, and compare the results with the printed numbers."""
 
 from __future__ import annotations
 

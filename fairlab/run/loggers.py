@@ -1,6 +1,6 @@
 """Loggers of numbers in addition to ``record.json``, the authoritative record.
 
-A logger can neither stop a run nor lose its results.
+A logger can neither stop a run nor lose its record.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _wandb_run(settings: dict[str, Any], offline: bool) -> Any:
 def finish_loggers(loggers: Sequence[Any], record: Record, step: int) -> None:
     """Send the final readings to the loggers, for Weights & Biases also tables, figures and the model; then close them.
 
-    All errors are reported and ignored: the run is finished by then.
+    Errors are printed and otherwise ignored: the run is finished by then.
     """
     for logger in loggers:
         try:

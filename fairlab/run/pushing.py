@@ -19,7 +19,7 @@ HOW = "set HF_TOKEN, or run hf auth login"
 
 
 def refuse_push(name: str | None) -> None:
-    """Raise before any work is done if its result could not be pushed; None pushes no result.
+    """Raise before any work is done if its result could not be pushed; None disables the push.
 
     Args:
         name: ``USER/NAME``, of the token's owner or one of the owner's organisations.

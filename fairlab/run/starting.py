@@ -110,7 +110,7 @@ class SourceClassifiers:
 
 
 def announce_backbone(config: DictConfig) -> None:
-    """Print the scale, the backbone and the model it represents; print no line if a value is wrong."""
+    """Print the scale, the backbone and the model it substitutes; print no line if a value is wrong."""
     scale, name = (OmegaConf.select(config, key) for key in ("scale.name", "backbone.name"))
     if not scale or not name:
         return
@@ -125,7 +125,7 @@ def starting_point(config: DictConfig) -> Pretrained | SourceClassifiers:
 
 
 def decoder_is_tied(encoder: Any) -> bool | None:
-    """Return whether the masked LM's output layer shares the input embeddings, and so follows them; None if no head."""
+    """Return whether the masked LM's output layer shares (and follows) the input embeddings; None without a head."""
     output = encoder.model.get_output_embeddings()
     if output is None:
         return None

@@ -132,7 +132,7 @@ class Moderations(ThreadingHTTPServer):
             self.free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore disconnected clients; the server continues."""
+        """Log a disconnected client at debug level; the server continues."""
         log.debug("a connection ended early", exc_info=True)
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""Running of an entry point so that bad input ends in one sentence; used only by the entry points."""
+"""Execution of entry points, such that bad input ends in one sentence; used only by the entry points."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     global _traceback_wanted
     _traceback_wanted = os.environ.get(FULL_ERROR) == "1"
     signal.signal(signal.SIGTERM, _terminated)
-    if hasattr(signal, "SIGUSR2"):  # Slurm warns with it if submitit asks for that
+    if hasattr(signal, "SIGUSR2"):  # signal by which Slurm warns, as submitit requests
         signal.signal(signal.SIGUSR2, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     if _traceback_wanted:
         main()

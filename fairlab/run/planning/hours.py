@@ -12,7 +12,7 @@ SECONDS = 6.0  # of the calibration
 UNSTEADY = 0.3
 # Fractions of peak performance reached by training. On a CPU: perf/README.md measured 47 to 81 % of the matmul peak
 # for groups of texts; texts of few tokens reach less. On a GPU: PaLM reached 46 % (Chowdhery et al. 2022, section 4.1);
-# models of this size with batches of short texts reach less; that lower bound is our estimate.
+# models of this size with batches of short texts reach less, and the lower bound is our estimate.
 CPU_SHARE = (0.25, 0.8)
 GPU_SHARE = (0.1, 0.46)
 
@@ -86,7 +86,7 @@ def matmul_rate(seconds: float, dtype: str = "float32", side: int = 1024) -> flo
 
 
 def slower_bfloat16() -> float:
-    """Return the duration of a bfloat16 product relative to float32 on this processor, from a tenth of a second.
+    """Return the ratio of a product's bfloat16 to its float32 time on this processor, from a tenth of a second.
 
     Some processors have no instructions for bfloat16, or slower ones than for float32; ``trainer.precision=bf16-mixed``
     then costs time instead of saving it.

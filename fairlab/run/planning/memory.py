@@ -18,7 +18,7 @@ class Memory:
 
     @property
     def total(self) -> int:
-        """Sum of all parts, which are all allocated at the end of a forward pass."""
+        """Sum of all parts, as allocated together at the end of a forward pass."""
         return self.weights + self.gradients + self.optimiser + self.activations
 
 
@@ -43,9 +43,9 @@ def training_memory(
     Activations follow Korthikanti et al. 2022, "Reducing Activation Recomputation in Large Transformer Models",
     section 4.1, with s tokens of b texts, h dimensions and f inside the feed-forward part. A layer keeps 8 h + 2 f
     values per token: the input of the three projections, q, k, v, the attention's output, the feed-forward part's
-    input, both sides of its activation function, and the inputs of two layer norms; for f = 4 h these are the 32 s b h
-    bytes of equation 1 at 2 bytes per value. Dropout adds two masks of one byte per value. The matrices of attention (5
-    a s^2 b in equation 1) are excluded: torch's fused attention recomputes them in the backward pass.
+    input, both sides of its activation function, and the inputs of two layer norms; for f = 4 h these are the
+    32 s b h bytes of equation 1 at 2 bytes per value. Dropout adds two masks of one byte per value. The matrices of
+    attention (5 a s^2 b in equation 1) are excluded: torch's fused attention recomputes them in the backward pass.
 
     Args:
         size: Size of the model.

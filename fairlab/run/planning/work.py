@@ -184,7 +184,7 @@ def _task_at_hand(data: Mapping[str, Any]) -> bool:
 
 @cache
 def _examples(task: str, limit: int | None, folder: str | None) -> tuple[int, float]:
-    """Return the number of training examples in ``folder`` and the average tokens per example, cached for all runs."""
+    """Return the number of training examples in ``folder``, and the mean tokens of the first ``limit``; cached."""
     examples = read_task(task, "train")
     texts = (filter(None, (one.first, one.second)) for one in examples[:limit])
     return len(examples), fmean(tokens_in(*each) for each in texts)
