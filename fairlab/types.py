@@ -39,7 +39,7 @@ Seed = Annotated[int, Bounds(0, 2**32 - 1)]  # range of numpy's seeds
 
 
 class FairlabError(Exception):
-    """Error about bad input or a run that cannot continue; its message is one sentence naming the object and the remedy.
+    """Error about bad input or a run that cannot continue; its message is one sentence naming object and remedy.
 
     The command line prints only the message and exits with 1. Any other exception is a bug and keeps its traceback.
     """
