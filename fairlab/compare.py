@@ -25,7 +25,7 @@ EXAMPLES = """examples:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the verdicts, and write them into a table if a file is named."""
+    """Print the verdicts, and write them to a table if a file is named."""
     parser = argparse.ArgumentParser(
         prog="fairlab compare",
         description=__doc__,
@@ -49,13 +49,13 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _cell(value: object) -> object:
-    """Return a value as a cell that no spreadsheet runs."""
+    """Return a value as a cell that spreadsheets do not execute."""
     return csv_cell(value) if isinstance(value, str) else value
 
 
 @quiet_when_unread()
 def command() -> None:
-    """Run as the console script does."""
+    """Run the console script."""
     try:
         main(sys.argv[1:])
     except KeyboardInterrupt:

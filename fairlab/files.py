@@ -1,7 +1,7 @@
-"""Files that are either whole or absent, the file of a run's record, what may be opened of a folder, and hashes.
+"""Atomic file writes, the file of a run's record, checks of untrusted folders, and hashes.
 
-A run writes its record as ``record.json``; compressed to ``record.json.xz`` it is read everywhere a plain one is. If a
-folder has both, the plain one counts: a run that is continued has written it.
+A run writes its record as ``record.json``. A compressed record, ``record.json.xz``, is read wherever a plain one is. If
+a folder has both, the plain one is used, because a continued run has written it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from fairlab.types import FairlabError
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 PLAIN, COMPACT = "record.json", "record.json.xz"
-MOST_FILES = 200_000  # of a folder that is opened
-MOST_BYTES = 64 << 20  # of a description in JSON or YAML, or of a decompressed record
-MOST_MEMORY = 256 << 20  # of decompressing, which the file itself asks for
+MOST_FILES = 200_000  # in a folder that is opened
+MOST_BYTES = 64 << 20  # in a JSON or YAML description, or in a decompressed record
+MOST_MEMORY = 256 << 20  # for decompression, because the file itself sets the demand
 NAME_LENGTH = 128  # characters of a file's name that its temporary name repeats
 
 
 @contextmanager
 def no_space_is_one_sentence(path: Path) -> Iterator[None]:
-    """Turn "no space left" into a :class:`FairlabError` naming the place; other errors pass through."""
+    """Turn "no space left" into a :class:`FairlabError` that names the path; other errors pass through."""
     try:
         yield
     except FairlabError:
         raise
     except Exception as error:
-        # safetensors raises an error of its own that holds the number only in its text.
+        # safetensors raises its own error, which holds the number only in its text.
         in_text = re.search(r"os error (\d+)", str(error))
         number = getattr(error, "errno", None) or (int(in_text[1]) if in_text else None)
         if number not in NO_SPACE:
@@ -47,16 +47,16 @@ def no_space_is_one_sentence(path: Path) -> Iterator[None]:
 
 
 def temporary_beside(path: Path) -> Path:
-    """Return a hidden name next to ``path`` that nobody can know before: what lies there was not put there to wait."""
+    """Return a hidden, unpredictable name next to ``path``, so that no file can be planted there in advance."""
     return path.with_name(f".{path.name[:NAME_LENGTH]}.{secrets.token_hex(8)}.new")
 
 
 @contextmanager
 def replaced_when_written(path: Path) -> Iterator[Path]:
-    """Yield a new empty file next to ``path`` to write to; it is renamed at the end, and removed if writing fails.
+    """Yield a new empty file next to ``path``; it is renamed to ``path`` at the end, or removed if writing fails.
 
-    The file has a name that cannot be known before and is made exclusively, so that no link in a folder from outside
-    leads what is written elsewhere. A link at ``path`` itself is replaced, and not followed.
+    The file has an unpredictable name and is created exclusively, so that no link in an untrusted folder can redirect
+    the output. A link at ``path`` itself is replaced, not followed.
     """
     temporary = temporary_beside(path)
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
@@ -69,9 +69,9 @@ def replaced_when_written(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
-    """Yield a new empty folder next to ``folder`` to write to; it takes the place of ``folder`` at the end.
+    """Yield a new empty folder next to ``folder``; it replaces ``folder`` at the end.
 
-    An older folder of the name goes. Nothing is left of the new one if writing fails.
+    An existing folder of the name is deleted. The new folder is removed if writing fails.
     """
     temporary = temporary_beside(folder)
     temporary.mkdir(parents=True)
@@ -87,17 +87,17 @@ def folder_replaced_when_written(folder: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write ``text`` under a temporary name, then rename: a reader sees the old file or the new one.
+    """Write ``text`` to a temporary file, then rename it: a reader sees the old file or the new one.
 
     Raises:
-        FairlabError: the disk is full; the old file is untouched and no temporary file is left.
+        FairlabError: the disk is full; the old file is unchanged and no temporary file remains.
     """
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def gather(path: Path, files: Sequence[Path]) -> None:
-    """Write several files as one, in order."""
+    """Concatenate several files into one, in order."""
     with replaced_when_written(path) as temporary, temporary.open("wb") as gathered:
         for name in files:
             with name.open("rb") as file:
@@ -105,14 +105,14 @@ def gather(path: Path, files: Sequence[Path]) -> None:
 
 
 def check_folder(folder: Path, root: Path | None = None) -> None:
-    """Refuse a folder that reaches out of itself; called before anything in it is opened or written.
+    """Raise if a folder links to files outside it; call this before opening or writing any file in it.
 
     Args:
-        folder: Folder that somebody else may have written.
-        root: Folder that links may lead to; None allows links within ``folder`` alone.
+        folder: Folder that may have been written by someone else.
+        root: Folder that links may point into; None allows only links within ``folder``.
 
     Raises:
-        FairlabError: a link in it leads elsewhere, it holds a pipe, a socket or a device, or more than
+        FairlabError: a link points elsewhere, or the folder holds a pipe, a socket, a device or more than
             :data:`MOST_FILES` files.
     """
     allowed = os.path.realpath(root or folder)
@@ -135,20 +135,20 @@ def check_folder(folder: Path, root: Path | None = None) -> None:
 
 
 def is_below(place: str | Path, folder: str | Path) -> bool:
-    """Return whether a place, with all links followed, lies in a folder or is the folder."""
+    """Return whether a path, with all links followed, is inside a folder or is the folder."""
     return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
 
 
 def inside(folder: Path, name: object, named_in: str) -> Path:
-    """Return the place of a file that a description in ``folder`` names.
+    """Return the path of a file that is named by a description in ``folder``.
 
     Args:
         folder: Folder of the description.
-        name: Relative path as the description gives it, of any type.
-        named_in: What a message calls the place of the name, such as ``manifest.json, shards[0].data``.
+        name: Relative path from the description, of any type.
+        named_in: Source of the name for messages, such as ``manifest.json, shards[0].data``.
 
     Raises:
-        FairlabError: the name is no relative path below the folder, or a link leads out of it.
+        FairlabError: the name is not a relative path below the folder, or a link leads out of it.
     """
     path = PurePosixPath(name) if isinstance(name, str) and name and "\0" not in name and "\\" not in name else None
     if path is None or path.is_absolute() or ".." in path.parts or not path.parts:
@@ -159,10 +159,11 @@ def inside(folder: Path, name: object, named_in: str) -> Path:
 
 
 def read_bounded(file: Path, most: int = MOST_BYTES) -> str:
-    """Return the text of a file that is a description and so of bounded size.
+    """Return the text of a file, such as a description, whose size is bounded.
 
     Raises:
-        FairlabError: it is no file (a folder, a pipe, a device), cannot be read, is larger, or is not UTF-8.
+        FairlabError: the path is not a regular file (a folder, a pipe, a device), or the file cannot be read, exceeds
+            the bound, or is not UTF-8.
     """
     if not file.is_file():
         raise FairlabError(f"{file} is no file; put a whole copy of it there")
@@ -179,7 +180,7 @@ def read_bounded(file: Path, most: int = MOST_BYTES) -> str:
 
 
 def sha256(*paths: Path) -> str:
-    """Return the hexadecimal SHA-256 of a file's bytes, or of several files' bytes one after the other."""
+    """Return the hexadecimal SHA-256 of one file, or of the concatenation of several."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -189,13 +190,13 @@ def sha256(*paths: Path) -> str:
 
 
 def record_file(folder: Path) -> Path:
-    """Return the file of a folder's record; that of a plain one if there is none."""
+    """Return the path of a folder's record; the path of a plain record if there is no record."""
     plain, compact = folder / PLAIN, folder / COMPACT
     return compact if compact.exists() and not plain.exists() else plain
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether a folder has a record in either form."""
+    """Return whether a folder has a record in either form."""
     return record_file(folder).exists()
 
 
@@ -205,10 +206,10 @@ def run_folders(folder: Path) -> list[Path]:
 
 
 def read_record(file: Path) -> str:
-    """Read the text of a record in either form.
+    """Return the text of a record in either form.
 
     Raises:
-        ValueError: ``file`` is no regular file, cannot be decompressed, or decompresses to more than
+        ValueError: ``file`` is not a regular file, cannot be decompressed, or decompresses to more than
             :data:`MOST_BYTES`.
         OSError: ``file`` cannot be read.
     """

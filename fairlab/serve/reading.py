@@ -1,4 +1,4 @@
-"""What a client sends, read by a deadline from its first byte, however it dribbles."""
+"""Reading of requests with a deadline that starts at their first byte, also from clients that send slowly."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 
 
 class DeadlineReader(io.RawIOBase):
-    """The bytes of a connection, read by a deadline.
+    """Stream of a connection's bytes with a deadline.
 
     Args:
-        connection: Connection that is read.
-        seconds: Longest time to wait for the first byte of a request, and again from it to the last one.
+        connection: Connection to read from.
+        seconds: Longest time to wait for the first byte of a request, and again from the first to the last byte.
 
     Attributes:
-        deadline: when the request must be whole, of the clock ``time.monotonic``; None until its first byte came.
-        silence: longest time without a byte, in seconds.
+        deadline: Time by which the request must be complete, on the clock ``time.monotonic``; None until its first
+            byte.
+        silence: Longest time without a byte, in seconds.
     """
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
@@ -32,10 +33,10 @@ class DeadlineReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read what there is.
+        """Read the available bytes.
 
         Raises:
-            TimeoutError: nothing came in time.
+            TimeoutError: no byte arrived in time.
         """
         left = self.seconds if self.deadline is None else self.deadline - time.monotonic()
         if left <= 0:

@@ -1,7 +1,7 @@
-"""A line of requests before one scorer: bounded, so that memory stays flat, and served by one thread.
+"""Bounded queue of requests in front of one scorer, served by one thread, so that memory use is constant.
 
-Requests are scored in pieces, and a piece is later in the line the more it costs. So a request of few short texts never
-waits for all of a large one, and a large one is not passed over for ever.
+Requests are scored in pieces, and a piece is placed later in the queue the more it costs. A request with few short
+texts never waits for all of a large request, and a large request is not postponed forever.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from dataclasses import dataclass, field
 from fairlab.methods.safety_ensemble.exported.scoring import Scorer, Scores
 
 MOST_COST = 20_000.0  # of texts that are scored together
-COST_A_SECOND = 20_000.0  # cost by which a piece is a second later in the line
+COST_A_SECOND = 20_000.0  # cost that moves a piece back in the queue by one second
 
 
 class LineFull(Exception):
-    """As many requests wait as may."""
+    """Error for a queue that already holds the maximum number of waiting requests."""
 
 
 @dataclass
 class Waiting:
-    """A request in the line.
+    """Request in the queue.
 
     Attributes:
-        found: scores so far by place of the text.
-        left: number of texts that have none.
-        answer: what the request is answered.
+        found: Scores so far, by position of the text.
+        left: Number of texts without scores.
+        answer: Future result of the request.
     """
 
     found: list[Scores | None]
@@ -44,12 +44,12 @@ class Piece:
     """Some texts of a request.
 
     Attributes:
-        due: time by which pieces are in order, of the clock ``time.monotonic``.
-        number: of the piece, in order of coming.
-        request: request of the texts.
-        first: place of the first of the texts in the request.
-        texts: texts of the piece.
-        cost: of the texts; see :func:`cost_of`.
+        due: Time by which pieces are ordered, on the clock ``time.monotonic``.
+        number: Number of the piece, in order of arrival.
+        request: Request of the texts.
+        first: Position of the first text in the request.
+        texts: Texts of the piece.
+        cost: Cost of the texts; see :func:`cost_of`.
     """
 
     due: float
@@ -61,14 +61,14 @@ class Piece:
 
 
 class WaitingLine:
-    """Scores the texts of many requests, small ones before what is left of large ones.
+    """Queue for the texts of many requests, which scores small requests before the remainder of large ones.
 
-    Pieces that wait together are scored together, which costs less than one after the other; where that fails, each
-    is scored alone, so that no request suffers from another.
+    Pieces that wait together are scored together, which is cheaper than scoring them in turn. If that fails, each piece
+    is scored alone, so that an error affects only its own request.
 
     Args:
-        scorer: Function from a list of texts to their scores, called by one thread alone.
-        most: Most requests that wait, at least 1; one more is being scored.
+        scorer: Function from a list of texts to their scores, called by only one thread.
+        most: Maximum number of waiting requests, at least 1; one more is being scored.
     """
 
     def __init__(self, scorer: Scorer, most: int) -> None:
@@ -84,9 +84,9 @@ class WaitingLine:
         """Return the scores of the texts of a request.
 
         Raises:
-            LineFull: too many requests wait.
-            TimeoutError: it took longer than so many seconds; the request then leaves the line.
-            Exception: whatever the scorer raises.
+            LineFull: too many requests are waiting.
+            TimeoutError: scoring took longer than ``seconds``; the request then leaves the queue.
+            Exception: any error of the scorer.
         """
         request = Waiting([None] * len(texts), len(texts))
         with self.change:
@@ -103,14 +103,14 @@ class WaitingLine:
                 self.unanswered -= 1
 
     def end(self, seconds: float) -> None:
-        """Score what waits, and end; at most so many seconds long."""
+        """Score the waiting requests and stop, within ``seconds``."""
         with self.change:
             self.ended = True
             self.change.notify()
         self.thread.join(seconds)
 
     def _add(self, request: Waiting, texts: Sequence[str]) -> None:
-        """Put the pieces of a request into the line."""
+        """Add the pieces of a request to the queue."""
         due, first = time.monotonic(), 0
         for piece in pieces_of(texts):
             cost = sum(map(cost_of, piece))
@@ -124,10 +124,10 @@ class WaitingLine:
             self._score(together)
 
     def _next(self) -> list[Piece]:
-        """Wait for pieces and return those that are to be scored together; none at the end."""
+        """Wait for pieces and return those to score together; an empty list at the end."""
         with self.change:
             while True:
-                while self.pieces and self.pieces[0].request.answer.done():  # whoever asked has gone
+                while self.pieces and self.pieces[0].request.answer.done():  # the client has gone
                     heapq.heappop(self.pieces)
                 if self.pieces or self.ended:
                     break
@@ -144,7 +144,7 @@ class WaitingLine:
             found = iter(self.scorer([text for piece in pieces for text in piece.texts]))
             for piece in pieces:
                 self._take(piece, [next(found) for _ in piece.texts])
-        except Exception as error:  # whatever it is, the next request is to be answered
+        except Exception as error:  # any error, so that the next request is still answered
             if len(pieces) > 1:
                 for piece in pieces:
                     self._score([piece])
@@ -153,22 +153,22 @@ class WaitingLine:
                     pieces[0].request.answer.set_exception(error)
 
     def _take(self, piece: Piece, scores: list[Scores]) -> None:
-        """Keep the scores of a piece; the last piece of a request answers it."""
+        """Store the scores of a piece; the last piece of a request completes its answer."""
         request = piece.request
         request.found[piece.first : piece.first + len(scores)] = scores
         request.left -= len(scores)
         if not request.left:
-            with suppress(InvalidStateError):  # whoever asked has gone
+            with suppress(InvalidStateError):  # the client has gone
                 request.answer.set_result([one for one in request.found if one is not None])
 
 
 def cost_of(text: str) -> float:
-    """Return what a text may cost: code of others can take time with the square of a text's length."""
+    """Return the estimated cost of a text; foreign code can take time quadratic in its length."""
     return 100.0 + len(text) + len(text) ** 2 / 1_000
 
 
 def pieces_of(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield consecutive texts that cost at most :data:`MOST_COST` together; one that costs more is alone."""
+    """Yield consecutive texts with a total cost of at most :data:`MOST_COST`; a costlier text is yielded alone."""
     piece, cost = list[str](), 0.0
     for text in texts:
         if piece and cost + cost_of(text) > MOST_COST:

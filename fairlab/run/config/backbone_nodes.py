@@ -1,4 +1,4 @@
-"""What the name of a model stands for."""
+"""Backbone configurations of models given by name or folder."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ AS_PUBLISHED = {"pooling": PUBLISHED, "normalize": None, "max_length": None}
 
 
 def backbone_node(model: str, settings: Mapping[str, Any]) -> DictConfig:
-    """The backbone configuration of a model: a named one, that of the run that trained it, or the model's own.
+    """Return the backbone configuration of a model: a named one, its training run's, or the model's own.
 
     Args:
-        model: a backbone's name, the folder of a run or of a model, or a name of the hub.
-        settings: some of ``SETTINGS``, to be used instead of the model's own.
+        model: A backbone's name, the folder of a run or of a model, or a name on the hub.
+        settings: Values for some of ``SETTINGS``, used instead of the model's own.
 
     Raises:
         FairlabError: the run has no model yet.

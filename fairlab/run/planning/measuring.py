@@ -1,4 +1,4 @@
-"""How much the benchmarks of a run read: tokens that a model is given, by what is known of each benchmark."""
+"""Input of a run's benchmarks: the number of tokens that a model processes, from each benchmark's known workload."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AT_MOST = ("limit", "lines", "contexts")  # settings that bound the items of eve
 
 
 def head_of(settings: Mapping[str, Any]) -> str:
-    """The language-modelling head that settings of ``load_backbone`` bring: ``masked``, ``causal``, or none."""
+    """Return the language-modelling head of ``load_backbone`` settings: ``masked``, ``causal``, or an empty text."""
     if settings.get("adapters"):
         return "masked"
     return str(KNOWN["heads"].get(str(settings["name"]), ""))
@@ -21,11 +21,11 @@ def head_of(settings: Mapping[str, Any]) -> str:
 def tokens_read(config: Mapping[str, Any], head: str) -> tuple[float, list[str]]:
     """Return the tokens that all benchmarks of a run give a model in one phase, and benchmarks of unknown workload.
 
-    A benchmark that needs a head which the model lacks reads nothing.
+    A benchmark counts as 0 tokens if it needs a head that the model lacks.
 
     Args:
-        config: configuration of the run, as plain containers.
-        head: language-modelling head of the model, see :func:`head_of`.
+        config: Configuration of the run, as plain containers.
+        head: Language-modelling head of the model, see :func:`head_of`.
     """
     tokens, unknown = 0.0, []
     for name, settings in config.get("benchmark", {}).items():
@@ -43,5 +43,5 @@ def tokens_read(config: Mapping[str, Any], head: str) -> tuple[float, list[str]]
 
 
 def phases(config: Mapping[str, Any]) -> int:
-    """How often a training is measured: after it, and before it where it takes over no other run's readings."""
+    """Return the number of measurements of a training: after it, and also before it unless readings are reused."""
     return 1 + bool(config.get("measure_before", True) and not config.get("before"))
