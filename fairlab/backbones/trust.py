@@ -102,8 +102,8 @@ def _check_sizes(file: Path, content: dict[str, Any]) -> None:
     Raises:
         FairlabError: a layer has not one byte of weights, or a width has not one byte for each of its places.
     """
-    weights = sum(one.stat().st_size for kind in ("*.safetensors", "*.gguf") for one in file.parent.glob(kind))
-    if not weights:  # which is said where they are read
+    files = [one for kind in ("*.safetensors", "*.gguf") for one in sorted(file.parent.glob(kind))]
+    if not (weights := sum(one.stat().st_size for one in files)):  # which is said where they are read
         return
     for key, value in content.items():
         if not isinstance(value, int) or isinstance(value, bool):
@@ -111,8 +111,8 @@ def _check_sizes(file: Path, content: dict[str, Any]) -> None:
         layers = LAYERS.search(key) is not None
         if value > (min(weights // FEWEST, MOST_LAYERS) if layers else weights) and (layers or WIDTHS.search(key)):
             raise FairlabError(
-                f"{file} declares {key}={value}, which weights of {weights:,} bytes cannot hold; put back the "
-                "configuration that belongs to them"
+                f"{file} declares {key}={value}, which the {weights:,} bytes of "
+                f"{', '.join(map(str, files[:2]))} cannot hold; put back the one that is damaged"
             )
 
 

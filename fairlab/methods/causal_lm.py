@@ -26,7 +26,7 @@ from fairlab.data.entries import Entries
 from fairlab.distributed import BatchShare, empty_share_output
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.optimizing import linear
-from fairlab.types import CannotScore, FairlabError
+from fairlab.types import CannotScore, FairlabError, NotNegative
 
 APART = 0.05  # share of the largest state by which rounding may move one, in bfloat16 too
 
@@ -84,7 +84,7 @@ class CausalLMTuning(Trained):
         checkpointing: bool,
         lr: float,
         warmup: float,
-        weight_decay: float,
+        weight_decay: NotNegative,
         epochs: int,
         validate_every: int,
         seed: int,
@@ -93,7 +93,6 @@ class CausalLMTuning(Trained):
         refuse_unless_above_zero(lr=lr)
         if not 0 <= warmup < 1:
             raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
-        refuse_below(0, weight_decay=weight_decay)
         refuse_below(1, epochs=epochs, validate_every=validate_every, rank=rank)
         if quantize:
             if rank is None:

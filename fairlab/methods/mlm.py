@@ -25,7 +25,7 @@ from fairlab.data.packed import PackedText
 from fairlab.data.seeding import seed_of
 from fairlab.distributed import BatchShare, empty_share_output, in_batch_order, rank, ranks
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
-from fairlab.types import Bounds, FairlabError
+from fairlab.types import Bounds, FairlabError, NotNegative
 
 SHOWN_AS_MASK, SHOWN_AS_RANDOM = 0.8, 0.1  # Devlin et al. 2019, appendix A.1; the rest is shown as it is
 WORD_STARTS = ("Ġ", "▁")  # before tokens that begin a word, in byte-level and sentencepiece vocabularies
@@ -85,7 +85,7 @@ class MLM(Trained):
         rank: int | None,
         lr: float,
         warmup: float,
-        weight_decay: float,
+        weight_decay: NotNegative,
         betas: tuple[Decay, Decay],
         clip: float,
         mask_share: float,

@@ -18,7 +18,7 @@ from fairlab.data.perturbation_pairs import PairBatch, PerturbationPairs
 from fairlab.distributed import BatchShare, empty_share_output, mean_or_zero
 from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.rewriting.decoding import IGNORED, PERT_SEP, SEP, can_rewrite, is_decoder_alone, target_logits
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, NotNegative
 
 
 class PerturberTraining(Trained):
@@ -69,7 +69,7 @@ class PerturberTraining(Trained):
         lr: float,
         warmup: float,
         decay: float,
-        weight_decay: float,
+        weight_decay: NotNegative,
         clip: float,
         dropout: bool,
         train_embeddings: bool,
@@ -91,7 +91,7 @@ class PerturberTraining(Trained):
                 raise FairlabError("the tokenizer has no end token, by which a rewriting ends; take another backbone")
         if not 0 <= decay <= 1:
             raise FairlabError(f"method.decay must lie in 0..1, not {decay}")
-        refuse_below(0, weight_decay=weight_decay, warmup=warmup, clip=clip)
+        refuse_below(0, warmup=warmup, clip=clip)
         refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience)
         self.encoder = encoder
         self.lr = lr

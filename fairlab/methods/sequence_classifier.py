@@ -25,7 +25,7 @@ from fairlab.methods.base import Trained, refuse_below, refuse_unless_above_zero
 from fairlab.methods.debiasing.base import Debiasing
 from fairlab.methods.optimizing import linear
 from fairlab.metrics.classification import METRICS
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, NotNegative
 
 
 class SequenceClassifier(Trained):
@@ -79,7 +79,7 @@ class SequenceClassifier(Trained):
         rank: int | None,
         lr: float,
         warmup: float,
-        weight_decay: float,
+        weight_decay: NotNegative,
         dropout: bool,
         epochs: int,
         patience: int | None,
@@ -92,7 +92,6 @@ class SequenceClassifier(Trained):
         refuse_unless_above_zero(lr=lr)
         if not 0 <= warmup < 1:
             raise FairlabError(f"method.warmup must lie in 0..1, not {warmup}")
-        refuse_below(0, weight_decay=weight_decay)
         refuse_below(1, epochs=epochs, validate_every=validate_every, patience=patience, rank=rank, steps=steps)
         refuse_projection(encoder)
         self.encoder = encoder

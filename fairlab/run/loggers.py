@@ -130,6 +130,8 @@ def wandb_logger(
         "settings": settings,
     }
     run = _wandb_run(common, offline)
+    for link in Path(save_dir, "wandb").glob("*/logs/debug-core.log"):
+        link.unlink()  # leads to a cache of the user: a run's folder holds all that is its own
     run.define_metric("trainer/global_step")
     run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
     return WandbLogger(experiment=run, save_dir=save_dir)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from fairlab.checks.foreign import read_yaml, require_form
+from fairlab.checks.values import Text
 from fairlab.types import Bounds, FairlabError, Seed
 
 PUBLISHED = Path(__file__).parents[1] / "published"
@@ -55,7 +56,7 @@ class RowForm(TypedDict, total=False):
     """Layout of a row of a table at one scale."""
 
     run: str
-    phase: str
+    phase: Text  # empty where one model alone was evaluated
     reason: str
     encoder: str
     runs: dict[str, str]

@@ -85,8 +85,11 @@ TYPES: dict[str, Any] = {
     "biaser_set": Node,
     "debug": Mapping[str, Any],
 }
-SEVERAL = {"model": Names | None, "dataset": Names | None}  # for fairlab.evaluate, which takes several models
-NOT_KEYS = ("defaults", "hydra", "data")  # nor the keys that a root file adds to a group
+OWN = {  # keys that mean something else to one entry point
+    "evaluate": {"model": Names | None, "dataset": Names | None},  # side by side
+    "score": {"model": Name},
+}
+NOT_KEYS = ("defaults", "hydra", "data")  # and what a root file adds to a group
 ADDED = ("search", "biaser_set", "debug")
 READ_FROM_METHOD = ("optimizer", "schedule")  # checked after the method, so that a message names the key that was given
 MAY_BE_MISSING = ("training", "backbone", "optimizer", "schedule", "callbacks", "source", "logger", "augmentation")
@@ -100,7 +103,7 @@ def keys_of(entry: str) -> dict[str, Any]:
         entry: Name of the entry point, such as ``train``.
     """
     root: Any = OmegaConf.load(Path(cli.conf_dir()) / f"{entry}.yaml")
-    types = TYPES | (SEVERAL if entry == "evaluate" else {})
+    types = TYPES | OWN.get(entry, {})
     keys = {str(key): types.get(str(key)) or _type_of(root._get_node(key)) for key in root if key not in NOT_KEYS}
     chosen = [str(next(iter(one))) for one in root.defaults if isinstance(one, DictConfig)]
     groups = [one for one in chosen if " " not in one and "@" not in one and one != "launcher"]
