@@ -67,7 +67,7 @@ class Shift:
 
     @property
     def tone(self) -> str:
-        """``better`` or ``worse`` if the reading moved beyond chance, towards or away from its ideal value; else empty."""
+        """``better`` or ``worse`` if the reading moved beyond chance, towards or away from its ideal value."""
         if self.span is None or not self.significant:
             return ""
         low, _, high = self.span
