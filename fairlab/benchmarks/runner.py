@@ -41,7 +41,7 @@ def measure(
 ) -> None:
     """Run every benchmark that the record does not yet contain for this model, and compare it with an earlier one.
 
-    No benchmark runs on a model that cannot be measured, and numbers that say nothing about bias are marked; see
+    No benchmark runs on a model that cannot be measured, and numbers that are uninformative about bias are marked; see
     :mod:`fairlab.benchmarks.validity`.
 
     Args:
