@@ -205,7 +205,7 @@ class Shortcuts(DataBenchmark):
         return evenly(texts, self.limit), evenly(labels, self.limit), unread
 
     def _probe(self, texts: Sequence[str], labels: Sequence[str]) -> list[Quantity] | str:
-        """Return the probe's accuracy and its gain over the commonest label, or a sentence if there is too little data."""
+        """Return the probe's accuracy and gain over the commonest label, or a sentence if there is too little data."""
         if short := too_little(labels, texts):
             return f"no probe of the last field: {short}"
         return gained(probe(texts, labels, self.seed), labels, "claim_only")

@@ -126,7 +126,7 @@ def percentile_interval(draws: ArrayLike) -> tuple[float, float]:
 
 
 def two_sided_p(draws: ArrayLike) -> float:
-    """Return the p-value of a true value of 0: twice the smaller share of draws on one side of 0; nan as the interval.
+    """Return the p-value against 0: twice the smaller share of draws on one side of 0; nan if the interval is nan.
 
     It inverts the percentile interval, so it is below 0.05 if the interval excludes 0, up to one draw. One draw is
     added on each side, so that 2,000 draws give at least 0.001.
@@ -141,7 +141,10 @@ def two_sided_p(draws: ArrayLike) -> float:
 
 
 def _defined(draws: ArrayLike) -> Array:
-    """Return the draws that are numbers, or no draws if too many are nan, e.g. correlations over one repeated item."""
+    """Return the draws that are not nan, or an empty array if too many are nan.
+
+    For example, a resample that repeats a single item has no correlation.
+    """
     values = np.asarray(draws, dtype=np.float64)
     defined = values[~np.isnan(values)]
     return defined if len(defined) >= 0.95 * len(values) else defined[:0]

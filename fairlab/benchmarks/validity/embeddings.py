@@ -85,7 +85,7 @@ def _embedded_anew(backbone: Backbone, texts: Sequence[str]) -> Tensor:
 
 
 def check_words(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a failure if the word embeddings do not separate paraphrases better than their own shuffled rows do.
+    """Yield a finding if the word embeddings do not separate paraphrases better than their own shuffled rows do.
 
     They do so in every trained model whose tokens are words or parts of words. The check therefore detects shuffled
     rows, a vocabulary in another order and random weights.

@@ -9,8 +9,8 @@ from enum import Enum
 class Weight(Enum):
     """Severity of a finding.
 
-    ``REFUSED``: no number can be taken. ``FAILED``: numbers can be taken but are uninformative about bias. ``NOT_JUDGED``:
-    the check does not distinguish a sound model of this kind from a damaged one.
+    ``REFUSED``: no number can be taken. ``FAILED``: numbers can be taken but are uninformative about bias.
+    ``NOT_JUDGED``: the check does not distinguish a sound model of this kind from a damaged one.
     """
 
     REFUSED = "refused"

@@ -24,7 +24,7 @@ CHANCE, SEPARATED = 0.7, 0.85  # share of words found likelier in their place: a
 
 
 def check_language(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a failure if a language model is no better than chance; a model without such a head has no finding."""
+    """Yield a finding if a language model is hardly better than chance; a model without such a head has no finding."""
     if backbone.model.config.is_encoder_decoder:
         if backbone.published is None and backbone.model.get_output_embeddings() is not None:
             yield from _check_rewriting(backbone)

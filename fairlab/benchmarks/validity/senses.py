@@ -26,13 +26,13 @@ STRONGER = 1.2  # times: separation of paraphrases by sentence embeddings over w
 
 
 def check_senses(backbone: Backbone) -> Iterator[Finding]:
-    """Yield a failure if the layers of an encoder separate the senses of a word no better than its twin's do.
+    """Yield a finding if an encoder's layers hardly separate the senses of a word better than its twin's do.
 
-    In every layer, a word's hidden states of one sense should be nearer to each other than to states of the other sense.
-    The share of such cases is averaged over layers, and rescaled so that the share of the twin is 0 and a perfect share
-    is 1. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings was trained for
-    sentences, and must reach more than others. A model that reads from left to right is skipped, since the context may
-    come later.
+    In every layer, a word's hidden states of one sense should be nearer to each other than to states of the other
+    sense. The share of such cases is averaged over layers, and rescaled so that the share of the twin is 0 and a
+    perfect share is 1. An encoder whose sentence embeddings separate paraphrases much better than its word embeddings
+    was trained for sentences, and must reach more than others. A model that reads from left to right is skipped, since
+    the context may come later.
     """
     places = _places(backbone)
     if places is None or not _reads_ahead(backbone):

@@ -23,7 +23,7 @@ READING = (
 )  # fmt: skip
 
 
-TAKEN = {"run", "status", "configuration", "seed", *READING}  # reserved columns; clashing settings get config.
+TAKEN = {"run", "status", "configuration", "seed", *READING}  # clashing settings are prefixed with config.
 
 
 def configuration(record: Record) -> str:
