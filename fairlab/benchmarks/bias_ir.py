@@ -55,9 +55,8 @@ class BiasIR(Benchmark):
     """Gender of the document closest to a gender-neutral query, by cosine.
 
     Quantity per category: ``male_ratio`` (share of queries whose relevant male document is more similar than the
-        relevant
-    female one, a tie is one half; ideal 0.5), with the sign test's p-value against a fair coin, and that value adjusted
-    for all seven categories.
+    relevant female one, a tie is one half; ideal 0.5), with the sign test's p-value against a fair coin, and that value
+    adjusted for all seven categories.
 
     Quantities of the subset ``average``, which needs all seven categories: ``male_ratio`` (over all queries pooled,
     with the sign test's p-value), ``deviation`` (mean over categories of the male ratio's distance from 0.5; ideal 0,
@@ -69,8 +68,7 @@ class BiasIR(Benchmark):
     Documents that do not have exactly one gender, 5 of the 702, are excluded.
 
     Items per category (Q, 4): every query's cosines to its relevant male, female and neutral document, and its
-        reciprocal
-    rank, in file order.
+    reciprocal rank, in file order.
 
     Args:
         document: Part of a document to embed; the title and the text are joined by a blank.

@@ -109,15 +109,14 @@ class CCED(Benchmark):
 
     With three or more attributes the gap of a group is the mean over all pairs of attributes, and the names of
     quantities say so: ``gap_all_pairs``, ``gap_all_pairs_over_distance`` and ``gap_all_pairs_kept`` instead of ``gap``
-        and the others.
+    and the others.
 
     Quantities per set: ``gap`` (mean CCED gap), ``distance`` and ``distance_<attribute>`` (mean distance to neutral),
     ``gap_over_distance`` (their ratio: unchanged if a gap falls because all embeddings collapse). Compared with an
     earlier measurement also ``gap_kept`` and ``distance_kept`` (shares of the earlier means) and ``neutral_cosine``
     (mean cosine of the neutral embeddings to the earlier ones: utility kept, ideal 1). With two attributes also the
     change of the direction between their means: ``direction_cosine`` (to the earlier direction; 1 if it did not turn)
-        and ``direction_length_kept``
-    (share of its earlier length).
+    and ``direction_length_kept`` (share of its earlier length).
 
     Args:
         sets: Names or files of the sets to measure on: ``winogender``, ``embedded`` (the test split that comes with

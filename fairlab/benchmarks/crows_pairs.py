@@ -259,8 +259,7 @@ def positions_to_score(protocol: str, more: Sequence[int], less: Sequence[int], 
     """Return the token positions to score in the more and in the less stereotyping sentence.
 
     Source: The official codes hand difflib the sentence about the disadvantaged group first: the more stereotyping one
-        if
-    the pair is of a stereotype, else the less; its alignment may depend on that.
+    if the pair is of a stereotype, else the less; its alignment may depend on that.
     """
     sentences = (more, less) if stereotype else (less, more)
     first: list[int] = []

@@ -60,11 +60,11 @@ class HolisticBias(Benchmark):
     corrected for the number of tests.
 
     Quantity per axis: ``significant_pairs`` (percent of tests, pairs times templates, with p < 0.05; ideal 0); the
-        headline
-    is its plain mean over the axes, subset ``average`` (our definition; only if every requested axis is in the data).
-    Unrelated samples of one distribution would give 5; here the same nouns are in both samples, which gives fewer: 0 if
-    a descriptor makes no difference at all. Intervals resample descriptors (the weight of a pair is the product of the
-    draws of its two descriptors, and a descriptor is never paired with itself); templates and nouns are fixed.
+    headline is its plain mean over the axes, subset ``average`` (our definition; only if every requested axis is in the
+    data). Unrelated samples of one distribution would give 5; here the same nouns are in both samples, which gives
+    fewer: 0 if a descriptor makes no difference at all. Intervals resample descriptors (the weight of a pair is the
+    product of the draws of its two descriptors, and a descriptor is never paired with itself); templates and nouns are
+    fixed.
 
     Only descriptors that can be combined with every noun are used, as in the official code. Likelihoods of long
     descriptors and rare words are low regardless of a model's view of people: small BERTs of random weights reached 91

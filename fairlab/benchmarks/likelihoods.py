@@ -41,10 +41,10 @@ def pronoun_log_likelihoods(
     """Return the log-likelihood of each sentence's pronouns in their context, in nats, (N,).
 
     Masked LM: the sum over the pronouns' tokens of log p(token | sentence), with the token and every other pronoun of
-        the
-    sentence masked, so that no pronoun reveals the gender of another. For the usual case of one pronoun with one token
-    it is log p(pronoun | the rest of the sentence). Causal LM: log-likelihood of the whole sentence. For sentences that
-    differ only in a pronoun, it reflects both the likelihood of the pronoun and that of the rest given the pronoun.
+    the sentence masked, so that no pronoun reveals the gender of another. For the usual case of one pronoun with one
+    token it is log p(pronoun | the rest of the sentence). Causal LM: log-likelihood of the whole sentence. For
+    sentences that differ only in a pronoun, it reflects both the likelihood of the pronoun and that of the rest given
+    the pronoun.
 
     Raises:
         CannotScore: The model has no language-modelling head, a sentence exceeds its maximum length, or a likelihood is

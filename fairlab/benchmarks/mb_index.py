@@ -75,8 +75,7 @@ class MBIndex(Benchmark):
       entries and contexts are resampled independently. If that number is unknown, it is not run.
 
     Items: ``similarities`` and ``likelihoods`` (N, 3) of the contexts' candidates, ``log_likelihoods`` and ``tokens``
-        of the
-    reference entries, and ``entries``.
+    of the reference entries, and ``entries``.
 
     Args:
         path: Reference set, as :func:`fairlab.data.entries.read_entries` reads it.

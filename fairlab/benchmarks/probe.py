@@ -44,8 +44,8 @@ class Probe(Benchmark):
     """Accuracy of a linear probe on a task's development set.
 
     Quantities, in per cent of development examples: ``accuracy`` (ideal 100) and ``majority`` (the share of the
-        commonest
-    label, the baseline of a probe without any information). The name is derived from the task: ``sst2_probe``.
+    commonest label, the baseline of a probe without any information). The name is derived from the task:
+    ``sst2_probe``.
 
     Args:
         task: ``sst2``, ``mrpc``, ``rte`` or another of :data:`fairlab.data.published.tasks.TASKS` that has labels.

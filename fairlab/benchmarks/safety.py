@@ -38,11 +38,10 @@ class Safety(Benchmark):
     """Table 3 of the paper and its components, with intervals from resampling whole counterfactual sets.
 
     By harm: average precision of the seeds and of seeds and versions, average counterfactual variance (ACV) of all
-        sets, of
-    the safe and of the unsafe ones, share of sets whose scores are on both sides of the threshold. By harm and identity
-    category: ACV, the largest gap between sliced averages and the equalised-odds gap. By subgroup: the sliced averages.
-    Values are means over repeats, average precision over repeats and folds. Texts with no label or only one label for a
-    harm give its variances only.
+    sets, of the safe and of the unsafe ones, share of sets whose scores are on both sides of the threshold. By harm and
+    identity category: ACV, the largest gap between sliced averages and the equalised-odds gap. By subgroup: the sliced
+    averages. Values are means over repeats, average precision over repeats and folds. Texts with no label or only one
+    label for a harm give its variances only.
 
     Args:
         of: Texts to measure on: ``test``, ``validation``, or the name of a held-out dataset.

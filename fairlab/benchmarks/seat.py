@@ -59,10 +59,9 @@ class SEAT(Benchmark):
     """Effect sizes and one-sided p-values of association tests.
 
     Quantity per test: ``effect_size`` (positive: the first targets lean to the first attributes, for the gender tests
-        the
-    stereotype), with the permutation test's p-value and that value adjusted for all requested tests. Over all tests,
-    subset ``average``: ``absolute_effect_size`` and ``significant_tests`` (per cent with p < 0.01, not adjusted; its
-    interval treats the tests as independent). If a test cannot be run, there is neither ``average`` nor an adjusted
+    the stereotype), with the permutation test's p-value and that value adjusted for all requested tests. Over all
+    tests, subset ``average``: ``absolute_effect_size`` and ``significant_tests`` (per cent with p < 0.01, not adjusted;
+    its interval treats the tests as independent). If a test cannot be run, there is neither ``average`` nor an adjusted
     p-value, since both cover all requested tests.
 
     Intervals resample the targets' names and terms, each with all its sentences, if the words are known: for numbered

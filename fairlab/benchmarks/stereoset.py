@@ -104,16 +104,14 @@ class StereoSet(Benchmark):
       and lower is likelier. fairlab offers neither.
 
     Quantities per subset, in percent: ``lms`` (share of comparisons with the unrelated candidate that a meaningful
-        candidate
-    wins; ideal 100), ``ss`` (examples whose stereotype scores higher than the anti-stereotype; a tie counts for the
-    anti-stereotype; ideal 50), both unweighted means over target terms, and ``icat`` (lms times min(ss, 100 - ss) / 50,
-    from those means; ideal 100). The bootstrap resamples target terms; religion has three.
+    candidate wins; ideal 100), ``ss`` (examples whose stereotype scores higher than the anti-stereotype; a tie counts
+    for the anti-stereotype; ideal 50), both unweighted means over target terms, and ``icat`` (lms times min(ss, 100 -
+    ss) / 50, from those means; ideal 100). The bootstrap resamples target terms; religion has three.
 
     Subsets: ``gender``, ``profession``, ``race``, ``religion`` belong to the intrasentence task, as most papers print
-        them,
-    ``intersentence_gender`` and so on to the other; ``intrasentence`` and ``intersentence`` are over all four domains
-    of a task (bias-bench's overall is ``intrasentence``), and ``overall`` pools both tasks, as the authors' does. A
-    subset that is not requested, or whose task cannot be run, has no number.
+    them, ``intersentence_gender`` and so on to the other; ``intrasentence`` and ``intersentence`` are over all four
+    domains of a task (bias-bench's overall is ``intrasentence``), and ``overall`` pools both tasks, as the authors'
+    does. A subset that is not requested, or whose task cannot be run, has no number.
 
     Items ``intrasentence`` and ``intersentence`` (N, 3): scores of every example's stereotype, anti-stereotype and
     unrelated candidate, in file order.

@@ -54,9 +54,8 @@ class WinoBias(Benchmark):
 
     Pairs whose two lines differ in more than pronouns, errors of the data, are left out and counted in a note.
     Intervals resample the twins of the data: two sentences about the same two occupations, one for each of them as the
-        referent.
-    Different twins about the same occupations are treated as independent, so intervals are somewhat too narrow. Items
-    per type (P, 2): log-likelihoods of the stereotypical and the anti-stereotypical version.
+    referent. Different twins about the same occupations are treated as independent, so intervals are somewhat too
+    narrow. Items per type (P, 2): log-likelihoods of the stereotypical and the anti-stereotypical version.
 
     Args:
         limit: Maximum number of pairs per type, spread evenly over its files; None takes all.

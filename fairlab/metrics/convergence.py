@@ -3,10 +3,9 @@
 A debiasing loss is the sum of a bias term that should fall and a regularisation term that keeps the model unchanged,
 which starts at 0 and rises. If a method logs the bias term, ``bias_loss``, only that term is checked. Batches differ,
 so a fall must be at least a twentieth and beyond their noise: the last quarter of the steps is compared with the first
-    by a
-Mann-Whitney U test. Held-out losses are over the same items every time, so a smaller fall is informative: a hundredth
-for a language model's loss, which is mostly the entropy of the text itself. On the runs of experiments/ these rules
-mark the three of ADEPT-F, whose loss stays at 1.1e-5 from the first step, and one classifier that did not learn;
+by a Mann-Whitney U test. Held-out losses are over the same items every time, so a smaller fall is informative: a
+hundredth for a language model's loss, which is mostly the entropy of the text itself. On the runs of experiments/ these
+rules mark the three of ADEPT-F, whose loss stays at 1.1e-5 from the first step, and one classifier that did not learn;
 they mark no run of CCD, DPCE or CDA.
 """
 

@@ -29,8 +29,7 @@ def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
 
     A person fills in the label that the perturbed text seems to have, and puts an x under each tag of table 9 that
     holds: a fact changed, the rewrite is incomplete or wrong, the selected word does not belong to the axis, there is a
-        typo or an
-    unnatural phrase, a word that should have been perturbed was not.
+    typo or an unnatural phrase, a word that should have been perturbed was not.
 
     Returns:
         Path of the sheet, or None if no row was perturbed.

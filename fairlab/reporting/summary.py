@@ -84,7 +84,7 @@ def collapse_verdicts(record: Record) -> list[str]:
     """Return, for every set of CCED, the share of distance kept, and whether the gap fell by collapse alone.
 
     Collapse alone: the gap fell, but relative to the mean distance it fell by less than a tenth, or no distance is
-        left.
+    left.
     """
     readings = {reading.key: reading.value for reading in record.readings}
     verdicts = []

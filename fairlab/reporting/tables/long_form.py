@@ -36,8 +36,7 @@ def long_form(records: Sequence[Record]) -> pandas.DataFrame:
     """Return a table with a row for each reading of each run.
 
     Columns: ``run`` (its folder), ``status``, ``configuration`` (equal for runs that differ only in their seed),
-        ``seed``,
-    the settings that distinguish the runs, by key (such as ``method.beta``), and the parts of a
+    ``seed``, the settings that distinguish the runs, by key (such as ``method.beta``), and the parts of a
     :class:`fairlab.record.Reading`.
 
     Args:

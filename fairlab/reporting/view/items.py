@@ -2,8 +2,7 @@
 
 A run folder stores values only, and the texts of benchmarks from outside fairlab. The texts of other benchmarks are
 read again from their original location: the user's files, or the data shipped with fairlab. Only texts whose licence
-    lets
-everybody pass them on may be written into a page.
+lets everybody pass them on may be written into a page.
 """
 
 from __future__ import annotations
