@@ -1,4 +1,4 @@
-"""Layout of ``experiments/PAPER/matrix.yaml``, and its content once it fits."""
+"""Layout of ``experiments/PAPER/matrix.yaml``, and a reader that validates it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fairlab.checks.values import Text
 from fairlab.types import Bounds, FairlabError, Seed
 
 PUBLISHED = Path(__file__).parents[1] / "published"
-Overrides = list[Any]  # texts, and lists of them that an anchor shares
-ByScale = dict[str, Overrides | str]  # a sentence says why there is no run
+Overrides = list[Any]  # texts, and lists of texts that YAML anchors share
+ByScale = dict[str, Overrides | str]  # a sentence is the reason why there is no run
 
 
 class MatrixNeeds(TypedDict):
@@ -63,10 +63,10 @@ class RowForm(TypedDict, total=False):
 
 
 def read_matrix_content(file: Path) -> dict[str, Any]:
-    """Return the content of a matrix whose every part is of its kind.
+    """Return the content of a matrix after checking the kind of each part.
 
     Raises:
-        FairlabError: the file is no YAML, or a part of it is of another kind.
+        FairlabError: The file is not YAML, or one of its parts is of the wrong kind.
     """
     content = read_yaml(file)
     require_form(file, content, MatrixFile)
@@ -86,12 +86,12 @@ def read_matrix_content(file: Path) -> dict[str, Any]:
 
 
 def require_row(file: Path, table: str, name: str, row: Any) -> None:
-    """Refuse a row of a table, at one scale, that is neither the id of a run nor a :class:`RowForm`."""
+    """Raise FairlabError if a table row, at one scale, is neither the id of a run nor a :class:`RowForm`."""
     require_form(file, row, str | RowForm, f"tables.{table}.rows.{name}")
 
 
 def _require_texts(file: Path, key: str, overrides: Any) -> None:
-    """Refuse overrides that hold something other than texts and lists of texts."""
+    """Raise FairlabError if overrides contain values other than texts and lists of texts."""
     for number, one in enumerate(overrides if isinstance(overrides, list) else ()):
         if isinstance(one, list):
             _require_texts(file, f"{key}[{number}]", one)
