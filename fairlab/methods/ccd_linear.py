@@ -138,9 +138,10 @@ def lean_removed(kinds_GVD: Sequence[Tensor], anchors_ND: Tensor, share: float) 
 
     Each kind of groups (passages, names, ...) has a direction: the mean difference of the first and the last attribute.
     Neutral texts, and the midpoints between a group's attributes, lean along these directions. Ridge regression
-    predicts the lean from the components orthogonal to all directions, and a share of the prediction is subtracted: W =
-    I - U^T B^T, where the rows of U are an orthonormal basis of the directions and U B = 0. Texts of an attribute keep
-    the difference that content cannot predict.
+    predicts the lean from the components orthogonal to all directions, and a share of the prediction is subtracted:
+
+    W = I - U^T B^T, where the rows of U are an orthonormal basis of the directions and U B = 0. Texts of an attribute
+    keep the difference that content cannot predict.
 
     One direction is not enough: names, words and pronouns each differ along a direction of their own. Once the lean
     along one direction is removed, the remaining lean along the others dominates.
