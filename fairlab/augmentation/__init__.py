@@ -1,1 +1,1 @@
-"""Augmentations: what to ask of which rewriter, one strategy a file."""
+"""Augmentations: choices of which rewriter to use and how, one strategy per file."""
