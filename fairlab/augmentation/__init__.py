@@ -1,1 +1,1 @@
-"""Augmentations: choices of which rewriter to use and how, one strategy per file."""
+"""Augmentations: rewriting strategies that choose a rewriter and its requests, one per file."""

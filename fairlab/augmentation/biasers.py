@@ -33,7 +33,7 @@ class Biasers(RowAugmentation):
 
     Rows have the input's form, plus ``kind`` (``entry``, ``copy``, ``upshift`` or ``downshift``), ``biaser`` (the
     member a copy was made for), ``replaced`` (the replaced text) and their origin. An entry without a biaser is kept
-    once. A row whose text equals that of another row of the same shard, ignoring case and blanks, is left out and
+    once. A row whose text equals the text of another row of the same shard, ignoring case and blanks, is left out and
     counted. Entries take precedence over rows derived from other entries.
 
     Args:
@@ -164,7 +164,7 @@ def summariser(summary: str, rewriter: BiaserRewriter, llm: LLM | None) -> Any:
 
 
 def expansion_verdict(entries: int, members: int, written: int) -> str:
-    """Compare the size of an expansion in words with the paper's, 1,641 rows from 10 entries and 4,248 from 50.
+    """Return a sentence that compares an expansion's size with the paper's, 1,641 from 10 entries and 4,248 from 50.
 
     Args:
         entries: Number of entries that were expanded, N.

@@ -27,8 +27,7 @@ class CDA(RowAugmentation):
     """Augmentation that makes counterfactual data by swapping the words of an axis, without checks.
 
     For groups (``fairlab.train augmentation=cda``), every group is rebuilt from one of its texts by word swapping. The
-    text kept as the source is that of ``Group.source``. A group whose source contains no word of the lexicon is
-    dropped.
+    source is the text of ``Group.source``. A group whose source contains no word of the lexicon is dropped.
 
     For rows (``fairlab.augment +augmentation=cda``), the output is groups, or rows of the same form whose text has the
     two attributes swapped: added after the original (``add``) or instead of it (``replace``). Rows without a word of

@@ -71,7 +71,7 @@ class CrossAug:
 
 
 def exchanged(evidence: str, claim: str, contradiction: str) -> str | None:
-    """Return the evidence with the claim's differing span replaced by that of its contradiction, or None."""
+    """Return the evidence with the claim's differing span replaced by its contradiction's span, or None."""
     one, other = ([match.span() for match in TOKEN.finditer(text)] for text in (claim, contradiction))
     words = [[text[start:end] for start, end in spans] for text, spans in ((claim, one), (contradiction, other))]
     before = _shared(*words)

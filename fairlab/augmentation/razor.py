@@ -77,8 +77,8 @@ class Tried:
 
     Attributes:
         text: Rewrite that replaced the document, or None if the document was kept.
-        before, after: Shortcut score of the document when it was selected, and that of ``text`` or, if the document was
-            kept, of the best rewrite that kept its label; ``after`` is None if there was no such rewrite.
+        before, after: Shortcut score of the document when it was selected, and score of ``text`` or, if the document
+            was kept, of the best rewrite that kept its label; ``after`` is None if there was no such rewrite.
         reason: Reason for keeping the document; empty if it was replaced.
         turned_down: Rewrites that the check rejected, each as [rewrite, objection].
     """
@@ -106,8 +106,8 @@ class Razor(Planned):
         candidates: Number of rewrites requested per document.
         rounds: Maximum number of rounds.
         tolerance: Minimum rise of the objective, a mean cosine, for another round.
-        until_gain: Gain in points at which the rounds end (ours): that of a bag of words of the rewritten texts in five
-            folds over the most frequent label (:mod:`fairlab.metrics.surface_probe`); None trains no probe.
+        until_gain: Gain in points at which the rounds end (ours): the gain of a bag of words of the rewritten texts in
+            five folds over the most frequent label (:mod:`fairlab.metrics.surface_probe`); None trains no probe.
         accept: Condition for a rewrite: ``if_lower`` requires a score below the document's (ours); ``always`` takes the
             best rewrite regardless of its score (the paper).
         compat: Form of the score: ``paper``, equations 7-14, or ``official``, the released code.

@@ -51,7 +51,7 @@ def without_secrets(text: str) -> str:
 
     Secrets are the values of environment variables named like keys, tokens or passwords, passwords in addresses, and
     keys given instead of the name of their variable. Values of fewer than :data:`SHORTEST` characters are kept, and so
-    are shorter numbers, because they occur in any text by chance.
+    are numbers of fewer than :data:`LONG` characters, because they occur in any text by chance.
     """
     return _blanked(text, _secrets())
 

@@ -58,7 +58,7 @@ def target_of(node: Mapping[str, Any], key: str = "") -> Any:
 
 
 def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the faults in a node's values, one sentence each, if any do not fit its target's signature.
+    """Yield one sentence for each of a node's values that does not fit its target's signature.
 
     Args:
         key: Dotted key of the node; empty if it has no key.

@@ -71,7 +71,7 @@ class OfEncoder:
         return self.encoder.digest()
 
     def finish(self, folder: Path) -> None:
-        """Do remaining work after training, such as merging adapters, before the model is written to the run folder."""
+        """Do remaining work after training, such as merging adapters, which are then written to the run folder."""
 
     def export(self, folder: Path, card: str) -> Path:
         """Write the model and its card to a folder, and return the path of the weights."""
@@ -183,7 +183,7 @@ class Trained(OfEncoder, lightning.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Clip the gradient with the trainer's value if there is one, otherwise by the method's norm.
+        """Clip the gradient by the trainer's setting if it has one, otherwise by the method's norm.
 
         Lightning itself refuses to clip gradients for a fused optimizer.
         """
@@ -209,7 +209,7 @@ def refuse_below(lowest: int, **values: Any) -> None:
 
 
 def optimizer_steps(method: lightning.LightningModule) -> int:
-    """Return the number of optimizer steps in a run: the trainer's batches divided by those it accumulates."""
+    """Return the number of optimizer steps in a run: the trainer's batches divided by the number it accumulates."""
     # The trainer's own estimate would create the loader before a resumed run knows which data it has used.
     batches: int = method.trainer.datamodule.total_batches  # type: ignore[attr-defined]
     return -(-batches // method.trainer.accumulate_grad_batches)

@@ -1,8 +1,8 @@
 """Content-conditional debiasing as one linear map of an encoder's embeddings, computed in seconds.
 
-The loss is that of CCD ("LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2, equation 2).
-Two parts are specific to this project. One matrix is trained instead of the encoder, so that a change applies to all
-texts alike. Neutral texts are not held in place (equation 3) but lose their lean along the directions in which
+The loss is the CCD loss ("LLM-Assisted Content Conditional Debiasing for Fair Text Embedding", section 3.2, equation
+2). Two parts are specific to this project. One matrix is trained instead of the encoder, so that a change applies to
+all texts alike. Neutral texts are not held in place (equation 3) but lose their lean along the directions in which
 attributes differ. Equation 3 keeps that lean, and with it the associations that SEAT and Bias-IR measure.
 Shape letters: G groups, V versions of a group, N neutral texts, K directions, D embedding width.
 """

@@ -152,8 +152,8 @@ class MLM(Trained):
     def masked(self, batch: TextBatch, split: str, number: int) -> tuple[Tensor, Tensor]:
         """Return the batch as the model sees it, masked by ``number``, and which tokens were chosen; both (B, T).
 
-        The masks of a batch shared by several processes are drawn for the whole batch, so that they match those of a
-        single process.
+        The masks of a batch shared by several processes are drawn for the whole batch, so that they match the masks of
+        a single process.
         """
         tokenizer = self.encoder.tokenizer
         training, device = split == "train", batch.input_ids.device

@@ -31,9 +31,9 @@ from fairlab.types import FairlabError
 class SequenceClassifier(Trained):
     """Method that trains a backbone under a new head to predict a task's labels or scores.
 
-    The loss is the unbalanced cross-entropy over the labels, or over the answers to choose from; for scores, it is the
-    squared error. The weights with the best value of the task's metric on the held-out training examples are kept. The
-    development examples play no part in any choice.
+    The loss is cross-entropy over the labels, or over the answers to choose from, without weights for their balance.
+    For scores, it is the squared error. The weights with the best value of the task's metric on the held-out training
+    examples are kept. The development examples play no part in any choice.
 
     Args:
         encoder: Backbone to train, in place; its model becomes the sequence classifier.

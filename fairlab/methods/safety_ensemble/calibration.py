@@ -21,7 +21,8 @@ def calibration_line(logits_N: Array, truth_N: NDArray[np.int64]) -> tuple[float
         truth_N: True labels, 0 or 1.
 
     Returns:
-        Slope and intercept; 1 and 0, which change nothing, if all labels are equal or the model ranks backwards.
+        Slope and intercept; 1 and 0, which leave log odds unchanged, if all labels are equal or the model ranks
+        backwards.
     """
     from sklearn.linear_model import LogisticRegression
 

@@ -35,7 +35,7 @@ def pareto_front(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def choose(candidates: Sequence[Candidate], most_lost: float = MOST_LOST) -> Candidate:
-    """Return the candidate of the front with the lowest ACV among those within the allowed loss of AU-PRC.
+    """Return the candidate of the front with the lowest ACV within the allowed loss of AU-PRC.
 
     If all lose more, return the candidate with the smallest loss.
 

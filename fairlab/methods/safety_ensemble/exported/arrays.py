@@ -1,4 +1,6 @@
-"""Fitted models as plain arrays, which score without scikit-learn, whose import would dominate the loading time.
+"""Fitted models as plain arrays, which score without scikit-learn.
+
+The import of scikit-learn takes longer than all other steps together.
 
 A file holds the models of a harm: arrays under the names ``NUMBER.KIND.FIELD``.
 Shape letters: N texts, F source scores, T trees, M nodes of all trees, Q quantiles, L landmarks.

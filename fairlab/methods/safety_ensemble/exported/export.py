@@ -108,7 +108,7 @@ def load_ensemble(folder: Path) -> Ensemble:
     models = {}
     for harm, entry in description["harms"].items():
         file = _as_exported(folder / entry["file"], entry.get("sha256"))
-        if "arrays" in entry:  # missing in older exports and in those of boosting
+        if "arrays" in entry:  # missing in older exports and in exports of boosting
             fitted = read_arrays(_as_exported(folder / entry["arrays"], entry.get("arrays_sha256")))
         else:
             fitted = load_fitted(file)

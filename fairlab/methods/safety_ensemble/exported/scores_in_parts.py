@@ -73,8 +73,8 @@ class Parts:
         """Score all rows outside the finished parts, and combine all parts into the output.
 
         Raises:
-            FairlabError: Rows differ from those of a finished part, the scores were begun with other settings, another
-                process is working on them, a row lacks a column to keep, or scoring failed.
+            FairlabError: Rows differ from the rows of a finished part, the scores were begun with other settings,
+                another process is working on them, a row lacks a column to keep, or scoring failed.
         """
         with self._held(), no_space_is_one_sentence(self.output):
             finished: dict[int, Finished] = {}

@@ -33,8 +33,7 @@ class Source(ABC):
             could direct a key to it. They come from the command.
         own_limit: Whether the source limits its own time per request, as one that queries a server does.
         name: Name of the source, unique within an ensemble.
-        version: Version of the weights, or of the program that makes the scores; scores of two versions are never
-            mixed.
+        version: Version of the weights, or of the scores' provider; scores of two versions are never mixed.
         outputs: Names of the F scores.
     """
 

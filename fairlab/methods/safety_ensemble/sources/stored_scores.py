@@ -20,7 +20,7 @@ class StoredScores(Source):
     Args:
         path: Path of the file; every column except the text column holds one score.
         name: Name of the source, unique within an ensemble.
-        version: Version of the program that made the scores; None uses the file's hash.
+        version: Version of the scores' provider; None uses the file's hash.
         column: Name of the column that holds the text.
         outputs: Names of the score columns to take; None takes all.
 
