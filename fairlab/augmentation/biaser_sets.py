@@ -24,7 +24,7 @@ LENGTH = 40  # maximum tokens of a member
 
 
 class AskedSet:
-    """Request to a language model for the members of a bias producer.
+    """Set of a bias producer's members, requested from a language model.
 
     Args:
         llm: Language model to ask, with a ledger, so that the same set is not requested twice; required.

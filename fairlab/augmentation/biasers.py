@@ -29,7 +29,7 @@ MENTIONS, MORPHED, UPSHIFTS = ("first", "each"), ("copies", "all"), ("word", "se
 
 
 class Biasers(RowAugmentation):
-    """Every entry, and for each of its biasers a copy with every other member; each copy upshifted and downshifted.
+    """Augmentation that copies every entry for each other member per biaser, and upshifts and downshifts each copy.
 
     Rows have the input's form, plus ``kind`` (``entry``, ``copy``, ``upshift`` or ``downshift``), ``biaser`` (the
     member a copy was made for), ``replaced`` (the replaced text) and their origin. An entry without a biaser is kept

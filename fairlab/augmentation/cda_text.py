@@ -7,7 +7,7 @@ from fairlab.rewriting.english.word_swap import WordSwap
 
 
 class CDAText:
-    """Every text with a word of the axis, followed by the same text with the attributes swapped.
+    """Text augmentation that keeps every text with a word of the axis and adds its counterpart with attributes swapped.
 
     A text without such a word is left out.
 

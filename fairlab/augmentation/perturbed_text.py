@@ -16,7 +16,9 @@ PERSONS = ("one", "everybody")
 
 
 class PerturbedText:
-    """Every text with one of its words perturbed, drawn uniformly with its target; other texts are kept unchanged.
+    """Text augmentation that perturbs one word per text, drawn uniformly with its target.
+
+    Texts without a perturbable word are kept unchanged.
 
     Args:
         axes: Names of lexicons such as ``gender``.

@@ -176,7 +176,7 @@ class PromptSearch:
 
 @dataclass(frozen=True)
 class Wrong:
-    """Text, the model's versions of it, and a verifier's objection to them."""
+    """Text with the model's versions of it and a verifier's objection to them."""
 
     text: str
     made: Versions

@@ -166,7 +166,7 @@ def lean_removed(kinds_GVD: Sequence[Tensor], anchors_ND: Tensor, share: float) 
 
 
 def mapping(embeddings: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
-    """Return a function that multiplies vectors by a matrix and renormalizes them if embeddings have unit length."""
+    """Return a function that multiplies vectors by a matrix and renormalises them if embeddings have unit length."""
     unit = torch.allclose(embeddings.norm(dim=-1), torch.ones(()), atol=1e-3)
     return lambda x, W: nn.functional.normalize(x @ W.T, dim=-1) if unit else x @ W.T
 

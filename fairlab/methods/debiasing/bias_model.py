@@ -1,6 +1,6 @@
 """Auxiliary classifiers for debiasing: of claims alone, or of the same pairs.
 
-A classifier of 2,000 claims memorizes them after a few passes, and would call every one of them biased. Each training
+A classifier of 2,000 claims memorises them after a few passes, and would call every one of them biased. Each training
 example is therefore scored by a classifier that was trained on the other half.
 Shape letters: N examples, L labels.
 """
@@ -78,7 +78,7 @@ def out_of_sample(
     Equal last texts are in the same half for every seed.
     """
     first_half = np.array([in_first_half(pair[-1] or pair[0]) for pair in pairs])
-    found = np.full((len(pairs), len(names)), -np.log(len(names)), dtype=np.float32)  # where the other half is empty
+    found = np.full((len(pairs), len(names)), -np.log(len(names)), dtype=np.float32)  # if the other half is empty
     for half in (first_half, ~first_half):
         asked, learned = np.flatnonzero(half).tolist(), np.flatnonzero(~half).tolist()
         if asked and learned:

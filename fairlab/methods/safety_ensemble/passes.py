@@ -60,7 +60,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Trainer:
-    """Trainer of the models of a harm.
+    """Settings and fitting of the models of a harm.
 
     Attributes:
         kind: Kind of model, one of :data:`KINDS`; in the debiased model, the kind that complements the kernel logistic
@@ -81,7 +81,7 @@ class Trainer:
         self, features: Array, truth: NDArray[np.int64], weights: Array, state: int, *, leaf: int, sets: int | None
     ) -> Any:
         """Return the fitted forest, or its replacement; ``leaf`` counts texts, or sets if their number is given."""
-        # Equal weights are omitted, because a forest samples weighted examples with a different random procedure.
+        # Weights of 1 are omitted, because a forest samples weighted examples with a different random procedure.
         more = {} if (weights == 1).all() else {"model__sample_weight": weights}
         return self._pipeline(state % 2**31, leaf, sets).fit(features, truth, **more)
 
@@ -137,7 +137,7 @@ class FoldModels:
         return self._calibrated([self._of_seeds(self.examples.views.text, self.trainer.baseline_leaf)])
 
     def debiased(self, setting: Setting) -> Shown:
-        """Return the reweighted forest of seeds and versions, combined with the regression that penalizes variance."""
+        """Return the reweighted forest of seeds and versions, combined with the regression that penalises variance."""
         return self._calibrated([self._forest(setting.leaf, setting.strength), *self._kernel(setting.penalty)])
 
     def sampled(self, strength: Strength) -> Reweighted:

@@ -31,7 +31,7 @@ FACTS = "facts.json"
 
 @dataclass(frozen=True)
 class Finished:
-    """Finished part.
+    """Finished part of an output.
 
     Attributes:
         number: Number of the part.

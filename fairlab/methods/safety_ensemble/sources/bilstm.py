@@ -49,7 +49,7 @@ PIP = {"tox_block": "tox-block==0.1.2", "toxic_classifier": "toxic-comment-class
 
 
 class BiLSTM(Source):
-    """Six probabilities of toxicity by one of the two networks.
+    """Source of six toxicity probabilities by one of the two networks.
 
     Args:
         package: Name of the package, ``tox_block`` or ``toxic_classifier``.

@@ -24,7 +24,7 @@ BATCH = 2_000  # number of texts handed to a source at a time, after which the c
 
 
 class Sources:
-    """Several sources as one: every text's scores side by side.
+    """Combination of several sources, with every text's scores side by side.
 
     A text is scored once, however often it occurs, and a cached text is not scored again. Texts are cut at
     :data:`LONGEST` characters. If a source fails on a text, the score is missing. If it fails on all texts of a batch,

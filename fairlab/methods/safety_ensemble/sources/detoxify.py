@@ -22,7 +22,7 @@ from fairlab.types import DataUnavailable, FairlabError
 
 
 class Detoxify(Source):
-    """All outputs of a Detoxify checkpoint: its seven or six labels, and the identity mentions it was trained on.
+    """Source of all outputs of a Detoxify checkpoint: six or seven labels, and the identity mentions it was trained on.
 
     Args:
         checkpoint: Path of the ``.ckpt`` file of the project's releases.

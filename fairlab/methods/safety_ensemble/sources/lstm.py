@@ -86,7 +86,7 @@ class _Steps:
 
 
 class Network:
-    """Probabilities of N texts padded with leading zeros up to a length, without a pass through all zeros.
+    """Network that scores N texts padded with leading zeros up to a length, without a pass through all zeros.
 
     In the forward direction, all texts begin with the same zeros: the states after each number of zeros are computed
     once. In the backward direction, the zeros come last. They contribute the same at every step, and are omitted once

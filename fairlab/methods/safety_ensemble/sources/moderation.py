@@ -21,7 +21,7 @@ RETRIED = {408, 409, 429, 500, 502, 503, 504, 529}
 
 
 class Moderation(Source):
-    """Category scores of an endpoint.
+    """Source of an endpoint's category scores.
 
     The key is read from the environment for each request and is not stored anywhere else.
 

@@ -23,7 +23,7 @@ TOKENS = 128  # maximum number of tokens read of a text
 
 
 class PolicySimilarity(Source):
-    """Maximum cosine similarity, per harm, of a text with the sentences of the harm.
+    """Source of a text's maximum cosine similarity, per harm, with the sentences of the harm.
 
     A text is the mean of its token vectors, scaled to unit length, as MiniLM and mpnet were published.
 

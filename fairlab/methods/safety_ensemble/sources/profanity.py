@@ -14,7 +14,9 @@ from fairlab.types import need_extra
 
 
 class Profanity(Source):
-    """Probability that a text is offensive, by alt-profanity-check: a calibrated linear SVM on weighted words.
+    """Source of the probability that a text is offensive, by alt-profanity-check.
+
+    The classifier is a calibrated linear SVM on weighted words.
 
     The weights are read from the installed package, but its code is not run, because it would import scikit-learn.
 

@@ -14,7 +14,9 @@ from fairlab.types import need_extra
 
 
 class Sentiment(Source):
-    """Sentiment by VADER's word list and rules: not a safety classifier, but harm to a person sounds negative.
+    """Source of sentiment by VADER's word list and rules.
+
+    It is not a safety classifier, but harm to a person sounds negative.
 
     Raises:
         FairlabError: The package is not installed.

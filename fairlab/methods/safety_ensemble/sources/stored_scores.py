@@ -15,7 +15,7 @@ from fairlab.types import DataUnavailable, FairlabError
 
 
 class StoredScores(Source):
-    """Scores made elsewhere, such as by a closed API: a CSV or Parquet file with a column for the text.
+    """Source of scores made elsewhere, such as by a closed API: a CSV or Parquet file with a column for the text.
 
     Args:
         path: Path of the file; every column except the text column holds one score.

@@ -21,7 +21,7 @@ TEXTS = 32  # in a forward pass
 
 
 class TransformersClassifier(Source):
-    """Scores of a sequence classifier: a sigmoid of each output if labels can occur together, else a softmax.
+    """Source of a sequence classifier's scores: a sigmoid of each output if labels can co-occur, else a softmax.
 
     Args:
         name: Folder in transformers format, or hub name, of the classifier.

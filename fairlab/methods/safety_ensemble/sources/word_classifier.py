@@ -34,7 +34,7 @@ EXPECTED = {
 
 @dataclass(frozen=True)
 class WordClassifier:
-    """Mean of K classifiers' calibrated probabilities.
+    """Classifier that averages the calibrated probabilities of K classifiers.
 
     Attributes:
         word: Pattern of a word.

@@ -14,7 +14,7 @@ from fairlab.types import DataUnavailable, FairlabError
 
 
 class WordList(Source):
-    """Share of a text's words that are in a list, and whether any word is.
+    """Source of the share of a text's words that are in a list, and of whether any word is.
 
     Args:
         path: Path of a file with one term per line and comment lines that begin with ``# ``; or the name of a list that
