@@ -1,1 +1,1 @@
-"""What is checked of whatever comes from outside, and what is done to what goes out, before anybody relies on it."""
+"""Checks of input from outside, and protection of output, before any other code relies on it."""

@@ -1,18 +1,18 @@
-"""Texts of data made harmless for where they are shown: a terminal, and cells that a spreadsheet opens."""
+"""Escapes that make data texts harmless for display in a terminal and in spreadsheet cells."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# Control characters (of Latin-1 too) but for the line feed and the tabulator; marks that turn the order of writing.
+# Control characters (of Latin-1 too) except line feed and tabulator; marks that change the writing direction.
 HARMFUL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a cell is read as a formula
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # first characters of a cell that is read as a formula
 QUOTE = "'"
 
 
 def printable(text: str) -> str:
-    r"""Return a text as a terminal may show it: control characters are written as escapes.
+    r"""Return a text that is safe to show in a terminal, with control characters as escapes.
 
     Example:
         >>> print(printable("a\x1b[2Jb"))
@@ -22,10 +22,10 @@ def printable(text: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Return a text as a cell that no spreadsheet runs: one that looks like a formula gets a quote in front.
+    """Return a text as a cell that no spreadsheet executes: a text that looks like a formula gets a quote in front.
 
-    A text that begins with quotes and then such a character gets one more, so that :func:`csv_text` reads every text
-    back as it was. Full-width signs count as well, as some programs take them for plain ones.
+    A text that begins with quotes and then such a character gets one more quote, so that :func:`csv_text` restores
+    every text exactly. Full-width signs count as well, because some programs treat them as plain ones.
 
     Source: https://owasp.org/www-community/attacks/CSV_Injection
 

@@ -1,7 +1,7 @@
-"""The door for descriptions that somebody else may have written: JSON and YAML, bounded, and checked by a schema.
+"""Readers for JSON and YAML of unknown origin, with size limits and schema checks.
 
-Everything in such a file is text and numbers: nothing of it is imported, interpolated or run. A file of another form
-ends in one sentence that names the file, the key and what was expected there.
+Such a file is treated as text and numbers: no part of it is imported, interpolated or run. A file of another form
+causes an error of one sentence that names the file, the key and the expected form.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def read_json(file: Path, most: int = MOST_BYTES) -> Any:
     """Return the content of a JSON file.
 
     Raises:
-        FairlabError: it is not there, is larger than ``most`` bytes, is no JSON, or is nested beyond reason.
+        FairlabError: The file is missing, is larger than ``most`` bytes, is not JSON, or is nested too deeply.
     """
     text = read_bounded(file, most)
     try:
@@ -38,7 +38,7 @@ def read_object(file: Path) -> dict[str, Any]:
     """Return the content of a JSON file that must be an object.
 
     Raises:
-        FairlabError: it is none, or as of :func:`read_json`.
+        FairlabError: The content is not an object, or an error of :func:`read_json` occurs.
     """
     content = read_json(file)
     if not isinstance(content, dict):
@@ -50,12 +50,12 @@ def read_yaml(file: Path) -> Any:
     """Return the content of a YAML file; tags of Python objects are not read.
 
     Raises:
-        FairlabError: it is not there, is too large, is no YAML, is nested beyond reason, or its aliases stand for more
-            than :data:`MOST_NODES` values.
+        FairlabError: The file is missing, is too large, is not YAML, is nested too deeply, or its aliases expand to
+            more than :data:`MOST_NODES` values.
     """
     text = read_bounded(file, MOST_YAML)
     try:
-        loader = yaml.SafeLoader(text)  # which looks for control characters already
+        loader = yaml.SafeLoader(text)  # also checks for control characters
         node = loader.get_single_node()
         if node is None:
             return None
@@ -77,19 +77,19 @@ def require_form(file: Path, content: Any, form: Any, key: str = "") -> None:
         key: Dotted key of the part; empty for the whole.
 
     Raises:
-        FairlabError: it does not fit; the sentence is the first fault that was found.
+        FairlabError: The content does not fit; the message is the first fault found.
     """
     for fault in faults(key, content, form, nodes=False):
         raise FairlabError(f"{file}: {fault.lstrip()}")
 
 
 def _refuse_too_large(file: Path, root: yaml.Node) -> None:
-    """Refuse a tree whose aliases, written out, make it too large, too deep or endless."""
+    """Refuse a tree that becomes too large, too deep or endless when its aliases are written out."""
     known: dict[int, tuple[int, int]] = {}
 
     def size_and_height(node: yaml.Node, depth: int) -> tuple[int, int]:
         _, height = known.get(id(node), (0, 0))
-        if depth + height > DEEPEST:  # so is an alias within what it stands for
+        if depth + height > DEEPEST:  # also true of an alias inside its own anchor
             raise FairlabError(f"{file} is nested more than {DEEPEST} levels deep; flatten it")
         if not height:
             parts: list[yaml.Node] = []
@@ -113,7 +113,7 @@ def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
     """Return the arrays of a safetensors file by name.
 
     Raises:
-        FairlabError: it is not there, or is damaged.
+        FairlabError: The file is missing or damaged.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file

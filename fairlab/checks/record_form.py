@@ -1,4 +1,4 @@
-"""Kinds of the values in a record that code reads by their names: a record that somebody sent may hold anything."""
+"""Types of the record values that code reads by name, because a record from outside may hold anything."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ WITHIN: dict[str, Any] = {  # a key of one of the above with a key within it
 
 
 def record_fault(content: Mapping[str, Any]) -> str:
-    """Return what is wrong with the kinds of values in a record, in one sentence; empty if nothing is.
+    """Return the first fault in the types of a record's values, in one sentence, or an empty string.
 
     Args:
-        content: ``config``, ``provenance`` and ``history`` of a record, as far as there are such.
+        content: Parts ``config``, ``provenance`` and ``history`` of a record; each can be absent.
     """
     for part, kinds in (("config", CONFIG), ("provenance", PROVENANCE)):
         values = content.get(part, {})
@@ -55,7 +55,7 @@ def record_fault(content: Mapping[str, Any]) -> str:
 
 
 def _history_fault(history: Any) -> str:
-    """Return what is wrong with the rows of a training, of which there may be very many."""
+    """Return the first fault in the rows of a training history, which may be very long."""
     for number, row in enumerate(history):
         if not isinstance(row, dict) or not all(isinstance(value, int | float | None) for value in row.values()):
             return f"history[{number}] must be numbers by name, not {str(row)[:80]}"

@@ -1,4 +1,4 @@
-"""Secrets of the environment, blanked in whatever is written."""
+"""Redaction of the environment's secrets in all written output."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHR|CREDENTIAL|(?<![A-Z])(PAT|AUTH)(?![A-Z])|(PASS|(?<=_)PWD)(?![A-Z])",
     re.IGNORECASE,
 )
-SHORTEST, LONG = 6, 12  # characters of a secret; one that is not long is blanked as a whole word alone
+SHORTEST, LONG = 6, 12  # characters of a secret; one that is not long is blanked as a whole word only
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
-# What stands before the host of an address, and where the name of a variable belongs.
+# Password before the host of an address, and setting for the name of a variable.
 IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]*:)[^\s/'\"<>]+@")
 MISPLACED = re.compile(r"(\w*_env\\?['\"]?\s*[=:]\s*\\?['\"]?)([^\s'\",}\]\\<$]+)")
-HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}")  # however it came there
+HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}")  # in any position
 NOTHING = ("null", "None", "~")
 
 
 def redacted(content: Any) -> Any:
-    """Plain containers with secrets blanked, in their strings alone, so that numbers stay numbers."""
+    """Return plain containers with secrets blanked in strings only, so that numbers stay numbers."""
     return _redacted(content, _secrets())
 
 
@@ -41,17 +41,17 @@ def _redacted(content: Any, secrets: dict[str, str]) -> Any:
 
 
 def _of_key(key: Any, value: Any) -> Any:
-    """A setting's value; blanked where a key was given in place of the name of its variable."""
+    """Return a setting's value, blanked if it is a key instead of the name of its variable."""
     misplaced = str(key).endswith("_env") and isinstance(value, str) and not is_variable_name(value)
     return f"<{key}>" if misplaced else value
 
 
 def without_secrets(text: str) -> str:
-    """``text`` with secrets blanked, however they are written in it.
+    """Return ``text`` with secrets blanked in every spelling.
 
     Secrets are the values of environment variables named like keys, tokens or passwords, passwords in addresses, and
-    keys that were given where the name of their variable belongs. Values of fewer than :data:`SHORTEST` characters are
-    left, and so are shorter numbers: they stand in every text by chance.
+    keys given instead of the name of their variable. Values of fewer than :data:`SHORTEST` characters are kept, and so
+    are numbers of fewer than :data:`LONG` characters, because they occur in any text by chance.
     """
     return _blanked(text, _secrets())
 
@@ -69,12 +69,12 @@ def _misplaced(found: re.Match[str]) -> str:
 
 
 def is_variable_name(name: str) -> bool:
-    """Whether a text names an environment variable that could hold a key, rather than being a key itself."""
+    """Return whether a text is the name of an environment variable that could hold a key, rather than a key itself."""
     return name in os.environ or (VARIABLE.fullmatch(name) is not None and SECRET_NAME.search(name) is not None)
 
 
 def _secrets() -> dict[str, str]:
-    """What stands in the place of each secret of the environment."""
+    """Return the replacement for each secret of the environment."""
     found: dict[str, str] = {}
     for name, value in os.environ.items():
         if SECRET_NAME.search(name):
@@ -84,7 +84,7 @@ def _secrets() -> dict[str, str]:
 
 
 def _spellings(value: str) -> set[str]:
-    """The ways in which JSON, YAML, HTML, addresses, shells and sentences write a text."""
+    """Return the spellings of a text in JSON, YAML, HTML, addresses, shells and sentences."""
     plain = {value, " ".join(value.split())}
     escaped = {json.dumps(way, ensure_ascii=ascii)[1:-1] for way in plain for ascii in (True, False)}
     quoted = {way.replace("'", "''") for way in plain} | {shlex.quote(way)[1:-1] for way in plain if "'" in way}
@@ -101,7 +101,10 @@ def _spellings(value: str) -> set[str]:
 
 @cache
 def _finder(secrets: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, str]]:
-    """Any way of writing a secret, longest first and short ones as whole words alone; and what stands in its place."""
+    """Return a pattern for every spelling of a secret, and the replacements.
+
+    Longer spellings come first, and short ones match as whole words only.
+    """
     long = {value: name for value, name in secrets if len(value) >= LONG or not value.isdecimal()}
     spelled = {way: name for value, name in long.items() for way in _spellings(value)}
     ordered = sorted(spelled, key=len, reverse=True)

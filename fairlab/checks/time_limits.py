@@ -1,4 +1,4 @@
-"""A limit on the time that code of others may take, in whatever thread it runs."""
+"""Time limit for foreign code, in any thread."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from contextlib import contextmanager
 
 
 class TooSlow(Exception):
-    """Code took longer than it may."""
+    """Error of code that exceeded its time limit."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise :class:`TooSlow` inside if it takes longer, at the next step of Python that the thread does.
+    """Raise :class:`TooSlow` in the block if it exceeds the limit, at the thread's next Python step.
 
-    A signal would reach the main thread alone, and a process of its own would have to be given whatever is loaded.
-    A single call of compiled code is not cut short; the limit is noticed as soon as it returns.
+    A signal would reach the main thread alone, and a separate process would need copies of all loaded objects. A single
+    call of compiled code is not interrupted; the limit takes effect when it returns.
 
     Args:
-        seconds: Longest time inside.
+        seconds: Maximum time inside the block.
     """
     thread, lock, over = ctypes.c_ulong(threading.get_ident()), threading.Lock(), False
 
@@ -35,6 +35,6 @@ def time_limit(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        with lock:  # either it was interrupted before, or it never will be
+        with lock:  # the interrupt has either happened before or never will
             over = True
         timer.cancel()

@@ -1,7 +1,7 @@
-"""Whether the values of a configuration fit the annotations of what takes them.
+"""Checks of configuration values against the annotations of the classes and functions that receive them.
 
-The one place that says what a class takes is its own signature; a value that does not fit is one sentence here, before
-anything is built.
+The signature of a class is the only definition of its arguments. A value that does not fit is reported here in one
+sentence, before any object is built.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 from fairlab.types import Bounds, FairlabError
 
 TARGET = "_target_"
-PARTIAL = "_partial_"  # true where a node is to be called later, with what is not known yet
+PARTIAL = "_partial_"  # true if a node is called later, with arguments not known yet
 WORDS = {
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),
@@ -33,23 +33,23 @@ Text = str | Literal[""]  # a text that may be empty
 
 
 class Node:
-    """Annotates what is an object that a configuration names by its ``_target_``."""
+    """Annotation of an object that a configuration names by its ``_target_``."""
 
 
 class Unread:
-    """Stands for an annotation whose names are imported for type checkers alone; anything fits it."""
+    """Placeholder for an annotation whose names are imported for type checkers only; any value fits it."""
 
 
 def target_of(node: Mapping[str, Any], key: str = "") -> Any:
-    """The class or function that a node names.
+    """Return the class or function that a node names.
 
     Raises:
-        FairlabError: there is none of that name.
+        FairlabError: The name cannot be imported.
     """
     name, place = node[TARGET], f"{key}.{TARGET}" if key else TARGET
     try:
         target = resolve_name(name)
-    except Exception as error:  # whatever importing somebody's module raises
+    except Exception as error:  # importing a foreign module can raise anything
         reason = " ".join(str(error).split())[:200]
         raise FairlabError(f"{place}={shown(name)} cannot be had ({type(error).__name__}: {reason})") from error
     if not callable(target):
@@ -58,14 +58,14 @@ def target_of(node: Mapping[str, Any], key: str = "") -> Any:
 
 
 def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the values of a node, each a sentence; nothing where all fit its target's signature.
+    """Yield one sentence for each of a node's values that does not fit its target's signature.
 
     Args:
-        key: dotted key of the node; empty where it has none.
-        node: as plain containers.
+        key: Dotted key of the node; empty if it has no key.
+        node: Node in plain containers.
 
     Raises:
-        FairlabError: there is no such target.
+        FairlabError: The target does not exist.
     """
     target = target_of(node, key)
     hints, takes_any = hints_of(target)
@@ -82,9 +82,9 @@ def node_faults(key: str, node: Mapping[str, Any]) -> Iterator[str]:
 
 @cache
 def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
-    """Annotations of the parameters of a class or function by name, and whether it takes others too.
+    """Return the parameter annotations of a class or function by name, and whether it takes other arguments too.
 
-    An annotation whose names are imported for type checkers alone is ``Unread``.
+    An annotation whose names are imported for type checkers only is ``Unread``.
     """
     written_in: Any = target
     function = inspect.unwrap(written_in.__init__ if inspect.isclass(target) else target)
@@ -92,7 +92,7 @@ def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
     takes_any = False
     try:
         parameters = inspect.signature(target).parameters.values()
-    except ValueError:  # of a function that is not written in Python
+    except ValueError:  # for a function not written in Python
         return {}, True
     for parameter in parameters:
         takes_any |= parameter.kind is parameter.VAR_KEYWORD
@@ -110,14 +110,14 @@ def hints_of(target: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
 
 
 def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]:
-    """Yield why a value does not fit an annotation, each a sentence that names the key.
+    """Yield the reasons why a value does not fit an annotation, each a sentence that names the key.
 
     Args:
-        key: dotted key of the value.
-        value: value in plain containers.
-        hint: annotation that the value has to fit.
-        nodes: whether a mapping with a ``_target_`` is a node, whose target is imported; False for what a file holds,
-            which imports nothing.
+        key: Dotted key of the value.
+        value: Value in plain containers.
+        hint: Annotation that the value has to fit.
+        nodes: Whether a mapping with a ``_target_`` is a node, whose target is imported; False for file content, which
+            imports no code.
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if nodes and isinstance(value, Mapping) and TARGET in value and origin is not NotRequired and _takes_objects(hint):
@@ -154,7 +154,7 @@ def faults(key: str, value: Any, hint: Any, nodes: bool = True) -> Iterator[str]
 
 
 def _faults_of_union(key: str, value: Any, hint: Any, nodes: bool) -> Iterator[str]:
-    """Of the one alternative that is of the value's form, so that they name what lies inside; else of all."""
+    """Yield the inner faults of the one alternative with the value's form, or else a sentence on all alternatives."""
     tried = [(one, list(faults(key, value, one, nodes))) for one in get_args(hint)]
     if any(not found for _, found in tried):
         return
@@ -181,7 +181,7 @@ def _faults_of_keys(key: str, value: Mapping[str, Any], hint: Any, nodes: bool) 
 
 
 def _faults_inside(key: str, value: Any) -> Iterator[str]:
-    """Of the nodes within a value that may be anything."""
+    """Yield the faults of the nodes within a value that may be anything."""
     parts: Any = ()
     if isinstance(value, Mapping):
         parts = ((_below(key, name), one) for name, one in value.items())
@@ -192,7 +192,7 @@ def _faults_inside(key: str, value: Any) -> Iterator[str]:
 
 
 def _is(value: Any, hint: Any) -> bool:
-    """Whether a value is of a plain type; a number is finite."""
+    """Return whether a value is of a plain type; a number must be finite."""
     if get_origin(hint) is Literal:
         return any(value == one and type(value) is type(one) for one in get_args(hint))
     if hint is float:
@@ -215,7 +215,7 @@ def _in_bounds(value: Any, hint: Any) -> bool:
 
 
 def described(hint: Any) -> str:
-    """What fits an annotation, in words."""
+    """Describe in words the values that fit an annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         ranges = [_range(one) for one in arguments[1:] if isinstance(one, Bounds)]
@@ -255,7 +255,7 @@ def _or(words: Sequence[str]) -> str:
 
 
 def nearest_known(name: str, known: Iterable[str]) -> str:
-    """Return words that name the known name most like a wrong one; empty where none is like it.
+    """Return words that name the known name most similar to a wrong one, or an empty string if no name is similar.
 
     Example:
         >>> nearest_known("bata", ["rho", "beta"]), nearest_known("gamma", ["rho"])
@@ -266,7 +266,7 @@ def nearest_known(name: str, known: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a command gives it, in one line, cut where it is long."""
+    """Return a value in command-line form, on one line, truncated if long."""
     words = {None: "null", True: "true", False: "false"}
     text = words[value] if value is None or isinstance(value, bool) else " ".join(str(value).split()) or "an empty text"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
@@ -291,7 +291,7 @@ def _is_mapping(hint: Any) -> bool:
 
 
 def _takes_objects(hint: Any) -> bool:
-    """Whether an annotation is none of plain values alone."""
+    """Return whether an annotation allows more than plain values."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(_takes_objects(one) for one in arguments)
@@ -301,7 +301,7 @@ def _takes_objects(hint: Any) -> bool:
 
 
 def _is_object(hint: Any) -> bool:
-    """Whether an annotation is of objects, which code hands over, and None at most."""
+    """Return whether an annotation allows only objects, which code passes in, and None."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return all(one is NoneType or _is_object(one) for one in arguments)

@@ -1,4 +1,4 @@
-"""What is said of a text: its score by harm, its labels by thresholds, and, where asked for, what stands behind them.
+"""Output columns of a text: its score per harm, its labels by thresholds, and, on request, the underlying values.
 
 Shape letters: N texts, F source scores, M texts and their versions together.
 """
@@ -22,17 +22,18 @@ DIGITS = 6
 
 
 class Columns:
-    """Names and values for texts.
+    """Names and values of the output columns for texts.
 
     Args:
-        ensemble: that scores.
-        sources: its sources.
-        source_scores: whether the scores of the sources are given as well, under ``sources``.
-        versions: whether versions of every text for other subgroups are made by word lists and scored too:
-            ``hate_variance`` is the variance of the scores of the text and its versions, None where it has none.
+        ensemble: Ensemble that scores the texts.
+        sources: Sources of the ensemble.
+        source_scores: Whether the scores of the sources are included, under ``sources``.
+        versions: Whether versions of every text for other subgroups are made by word lists and scored too. The column
+            ``hate_variance`` is then the variance of the scores of the text and its versions, or None if it has no
+            versions.
 
     Raises:
-        FairlabError: the sources are not those that the ensemble was trained on.
+        FairlabError: The sources are not those that the ensemble was trained on.
     """
 
     def __init__(
@@ -42,12 +43,12 @@ class Columns:
         self.ensemble, self.sources = ensemble, sources
         self.source_scores = source_scores
         self.identities = Identities() if versions else None
-        self.libraries = ThreadpoolController()  # knows those that are loaded by now
+        self.libraries = ThreadpoolController()  # controls the libraries loaded so far
         self.source_of = np.repeat(np.arange(len(sources.sources)), [len(one.outputs) for one in sources.sources])
 
     def __call__(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        """What is said of each of the N texts."""
-        # The matrices are small: threads would wait for one another many times longer than they work.
+        """Return the output columns of each of the N texts."""
+        # The matrices are small: threads would wait for each other many times longer than they work.
         with self.libraries.limit(limits=1, user_api="blas"):
             return self._said(texts)
 
@@ -71,7 +72,7 @@ class Columns:
         return rows
 
     def _scores(self, features_MF: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Scores (M,) by harm; nan of a text that no source could score, which is not scored at all."""
+        """Return scores (M,) by harm; texts without a score from any source are not scored and get nan."""
         known_M = ~np.isnan(features_MF).all(axis=1)
         found = {harm: np.full(len(features_MF), np.nan) for harm in self.ensemble.models}
         for harm, scores in self.ensemble.of_features(features_MF[known_M]).items():

@@ -1,4 +1,4 @@
-"""Whether the trees of fitted models lead where they must: compiled code follows their numbers without a look."""
+"""Validity checks for the trees of fitted models, whose indices compiled code follows without a check."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from fairlab.types import FairlabError
 
 CHILDREN = {"Tree": ("children_left", "children_right", "feature"), "TreePredictor": ("left", "right", "feature_idx")}
-WIDTH = "n_features_in_"  # number of scores that an estimator takes, which scikit-learn compares with what it is given
+WIDTH = "n_features_in_"  # number of scores that an estimator takes, which scikit-learn compares with its input
 
 
 def refuse_wild_trees(file: Path, content: Any, width: int | None = None) -> None:
-    """Refuse fitted models in which a tree names a node or a score that is not there.
+    """Refuse fitted models with a tree that refers to a missing node or score.
 
     Args:
         file: File of the models, for the message.
@@ -24,7 +24,7 @@ def refuse_wild_trees(file: Path, content: Any, width: int | None = None) -> Non
         width: Smallest number of scores that the estimators around the part take; None at the top.
 
     Raises:
-        FairlabError: a child of a node is not behind it, or a node looks at a score that is not there.
+        FairlabError: A node's child does not come after the node, or a node refers to a missing score.
     """
     if type(content).__name__ in CHILDREN:
         if not _is_sound(content, width):
@@ -56,7 +56,7 @@ def _is_sound(tree: Any, width: int | None) -> bool:
         left, right, feature = (getattr(tree, name) for name in CHILDREN["Tree"])
         inner = left != -1
     own = np.arange(len(left))
-    # Numbers without a sign wrap round where they are compared with others.
+    # Unsigned numbers wrap around in comparisons.
     left, right, feature = (values.astype(np.int64) for values in (left, right, feature))
     leads_on = (left > own) & (right > own) & (left < len(own)) & (right < len(own))
     looks = (feature >= 0) & (feature < (width or 0))

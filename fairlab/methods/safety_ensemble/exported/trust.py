@@ -1,8 +1,8 @@
-"""The door for exported ensembles: which sources may be built, and of what types a fitted model may be made.
+"""Trust checks for exported ensembles: the sources that may be built, and the types a fitted model may contain.
 
-A folder may name sources of fairlab alone, which say themselves what their settings are. A source of one's own, an
-address, the name of a key variable and a name of the hub are taken from the command, never from a folder: it could run
-code, or send a key to whoever wrote it.
+A folder may name built-in sources of fairlab only, and those declare their own settings. A custom source, an address,
+the name of a key variable and a name of the hub are accepted from the command only, never from a folder: a folder could
+otherwise run code, or send a key to its author.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from fairlab.types import FairlabError, Share, need_extra
 
 DESCRIPTION, SOURCES = "ensemble.json", "sources.yaml"
 TARGET = "_target_"
-FILES = {"file": ".skops", "arrays": ".npz"}  # of a harm, by key of the description; older exports have no arrays
+FILES = {"file": ".skops", "arrays": ".npz"}  # files of a harm, by key of the description; older exports have no arrays
 BESIDE = "sources"  # folder of the files of sources, in an exported ensemble
-# What forest, boosting and regressions of scikit-learn are written as by skops: loader, module and class.
+# Types that skops writes for forest, boosting and regressions of scikit-learn: loader, module and class.
 SKOPS_PROTOCOL = 2
 SKOPS_NODES = {
     ("DTypeNode", "numpy", "dtype"),
@@ -64,10 +64,10 @@ LARGEST = 4 * 2**30  # bytes of a fitted model, unpacked
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """What an ensemble's folder says of it: features, versions of the sources, and by harm a file and a line.
+    """Read the description of an ensemble: features, versions of the sources, and a file and a line for each harm.
 
     Raises:
-        FairlabError: there is none, or something in it is not of its kind.
+        FairlabError: The description is missing, or one of its values has the wrong type.
     """
     file = folder / DESCRIPTION
     if not file.is_file():
@@ -97,10 +97,10 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 
 def load_fitted(file: Path) -> list[Any]:
-    """The fitted pipelines of a skops file whose every part is in the list.
+    """Return the fitted pipelines of a skops file after checking every part against the list of types.
 
     Raises:
-        FairlabError: a part is not, the file is damaged, or skops is not installed.
+        FairlabError: A part is not in the list, the file is damaged, or skops is not installed.
     """
     need_extra("safety", "reading an exported safety ensemble", "skops")
     skops_io = without_all_estimators()
@@ -122,10 +122,10 @@ def load_fitted(file: Path) -> list[Any]:
 
 
 def without_all_estimators() -> Any:
-    """The module skops.io.
+    """Import the module skops.io without its listing of all estimators.
 
-    When it is first imported it lists all estimators of scikit-learn as types to trust, and imports all of scikit-learn
-    and torch for it, which takes seconds. Our own list is the only one that counts here.
+    On its first import, skops.io lists all estimators of scikit-learn as trusted types. This imports all of
+    scikit-learn and torch, which takes seconds. Only our own list matters here.
     """
     import sklearn.utils
 
@@ -163,8 +163,8 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
         given: Settings by name of the source, from the command; they take precedence over the folder's.
 
     Raises:
-        FairlabError: A source is none of fairlab's and the command names no class for it, there is no such setting, or
-            the folder names what the command alone may name.
+        FairlabError: A source is not part of fairlab and the command names no class for it, a setting does not exist,
+            or the folder sets a value that only the command may set.
     """
     file = inside(folder, SOURCES, str(folder))
     named = read_yaml(file)
@@ -176,7 +176,7 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
 
 
 def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one source's settings, checked."""
+    """Return one source's settings after checking them."""
     source = _class(file, name, node, given)
     settings = {key: value for key, value in node.items() if key != TARGET}
     given = {key: value for key, value in given.items() if key != TARGET}
@@ -203,7 +203,7 @@ def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[
 
 
 def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[Source]:
-    """Return the class that the command names for a source, else that of fairlab which the folder names."""
+    """Return the class that the command names for a source, or else the fairlab class that the folder names."""
     if TARGET in given:
         if not isinstance(node, dict):
             raise FairlabError(f"{file}: {name} lists no settings; export the ensemble anew")
@@ -219,16 +219,16 @@ def _class(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> type[S
 
 
 def _located(file: Path, name: str, source: type[Source], settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the paths among a source's settings as they are found from here.
+    """Return the paths among a source's settings, resolved from the current location.
 
     Raises:
-        FairlabError: A file does not exist, or leads out of the folder.
+        FairlabError: A file does not exist, or a path leads out of the folder.
     """
     found = {}
     for key in source.paths:
         path = PurePosixPath(str(settings.get(key) or ""))
         beside = path.parts[:1] == (BESIDE,)
-        if not path.parts or not (beside or path.is_absolute()):  # nothing, a list of ours, or a name of the hub
+        if not path.parts or not (beside or path.is_absolute()):  # empty, a built-in list, or a name of the hub
             continue
         place = file.parent / path
         if ".." in path.parts or (beside and not place.resolve().is_relative_to(file.parent.resolve())):
