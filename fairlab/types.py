@@ -240,7 +240,7 @@ class Description:
         subsets: words for parts of it, by name; ``*`` is any other part, and ``{}`` in its words the part's name.
         citation: BibTeX entry of the publication.
         needs: what it asks of a model or of data: ``embeddings``, ``token_log_probabilities``, ``option_scores``,
-            ``texts`` or ``labels``.
+            ``texts``, ``labels`` or ``harm_scores``; a model that lacks one is not measured.
         sources: files or folders that it reads below ``FAIRLAB_DATA``.
         workload: how much it reads, for plans; None if unknown.
         smoke: highest values of settings in a smoke run, for settings other than ``limit``.
