@@ -243,7 +243,7 @@ class Description:
         subsets: Words for its parts, by name; ``*`` is any other part, and ``{}`` in its words is the part's name.
         citation: BibTeX entry of the publication.
         needs: Requirements on a model or on data: ``embeddings``, ``token_log_probabilities``, ``option_scores``,
-            ``texts`` or ``labels``.
+            ``texts``, ``labels`` or ``harm_scores``; a model that lacks one is not measured.
         sources: Files or folders below ``FAIRLAB_DATA`` that it reads.
         workload: Amount of input, for plans; None if unknown.
         smoke: Highest values of settings in a smoke run, for settings other than ``limit``.

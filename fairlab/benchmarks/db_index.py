@@ -20,15 +20,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, outcome
+from fairlab.benchmarks.readings import Quantity, outcome
 from fairlab.data.abusive import AbusiveReference, read_comparison
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics import db_index as metric
 from fairlab.metrics.bootstrap import percentile_interval
 from fairlab.protocols import DataBenchmark
 from fairlab.record import Note, Outcome
-from fairlab.types import PERSIST, CannotScore, Count, Description, FairlabError, QuantityInfo, Row
+from fairlab.types import PERSIST, Count, Description, FairlabError, QuantityInfo, Row
 
 CITATION = """\
 @article{mondal2024mitigating,
@@ -134,15 +133,6 @@ class DBIndexBenchmark(DataBenchmark):
         self.source = source
         self.draw, self.repeats, self.seed = draw, repeats, seed
         self._comparison: tuple[AbusiveReference, NDArray[np.floating]] | None = None
-
-    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Raise CannotScore: this benchmark measures datasets, not models.
-
-        Raises:
-            CannotScore: Always.
-        """
-        del backbone, before
-        raise CannotScore("it measures a data set, not a model; give dataset=FILE in place of model=")
 
     def measure_data(self, dataset: str, field: str, embed: Embed, folder: Path) -> Outcome:
         """Measure a dataset.

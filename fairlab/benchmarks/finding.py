@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from fairlab import augmentation, benchmarks
+from fairlab.benchmarks.needs import LACKING
 from fairlab.protocols import Measurement
 from fairlab.types import Description, FairlabError
 
@@ -64,6 +65,8 @@ def refuse_undescribed(benchmark: Any) -> None:
     for part in ("name", "title", "question", "quantities"):
         if not getattr(found, part) or not str(getattr(found, part)).strip():
             raise FairlabError(f"the description of benchmark {what} has no {part}; add it, {HOW}")
+    if unknown := sorted(set(found.needs) - set(LACKING)):
+        raise FairlabError(f"benchmark {what} needs '{unknown[0]}'; what can be needed is: {', '.join(LACKING)}")
     if not NAME.fullmatch(found.name):
         raise FairlabError(
             f"benchmark {what} cannot have the name '{found.name}'; take lower-case letters, digits and underscores"

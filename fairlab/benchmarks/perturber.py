@@ -108,7 +108,7 @@ class PerturberQuality(Benchmark):
         },
         topic=KEPT,
         citation=CITATION,
-        needs=("texts", "token_log_probabilities"),
+        needs=("texts",),
     )
 
     def __init__(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.benchmarks.inputs import READ_BY, changed_file, facts_of, refuse_changed_files
 from fairlab.benchmarks.kept_items import draws_file, items_are_intact, items_file, keep_texts
+from fairlab.benchmarks.needs import why_not_measured
 from fairlab.benchmarks.stages import Stage, keep_stage, timed
 from fairlab.benchmarks.versions import definition
 from fairlab.checks.foreign import read_tensors
@@ -218,10 +219,10 @@ def _beside(
     """Run a benchmark, with the items of the earlier model if there are any.
 
     Raises:
-        CannotScore: No number of this model is meaningful.
+        CannotScore: The model lacks what the benchmark needs, or no number of this model is meaningful.
     """
-    if validity.reason:
-        raise CannotScore(validity.reason)
+    if reason := why_not_measured(benchmark, backbone) or validity.reason:
+        raise CannotScore(reason)
     before = read_tensors(other) if other is not None and other.exists() else None
     outcome = _measured_on(benchmark, backbone, before, trained_on)
     if outcome.readings:

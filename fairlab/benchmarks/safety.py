@@ -60,7 +60,7 @@ class Safety(Benchmark):
         QUANTITIES,
         topic=ALIKE,
         citation=CITATION,
-        needs=("labels",),
+        needs=("harm_scores",),
     )
 
     def __init__(self, *, of: str, threshold: float, limit: int | None = None) -> None:

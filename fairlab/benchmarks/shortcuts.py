@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome
+from fairlab.benchmarks.readings import Quantity, evenly, one_of, outcome
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics.bootstrap import mean_draws
 from fairlab.metrics.lmi import (
@@ -34,7 +33,7 @@ from fairlab.metrics.surface_probe import commonest_share, probe, too_little, tr
 from fairlab.protocols import DataBenchmark
 from fairlab.record import Note, Outcome
 from fairlab.text.surface_tokens import negations, surface_tokens
-from fairlab.types import PERSIST, CannotScore, Description, FairlabError, QuantityInfo, Row
+from fairlab.types import PERSIST, Description, FairlabError, QuantityInfo, Row
 
 CITATION = """\
 @inproceedings{schuster2019towards,
@@ -132,15 +131,6 @@ class Shortcuts(DataBenchmark):
         self.compat = one_of("benchmark.shortcuts.compat", compat, ("paper", "official"))
         if fewest < 1 or shown < 1:
             raise FairlabError(f"benchmark.shortcuts.fewest and shown must be at least 1, not {fewest} and {shown}")
-
-    def measure(self, backbone: Backbone, before: Items | None = None) -> Outcome:
-        """Raise CannotScore: this benchmark measures datasets, not models.
-
-        Raises:
-            CannotScore: Always.
-        """
-        del backbone, before
-        raise CannotScore("it measures a data set, not a model; give dataset=FILE in place of model=")
 
     def measure_data(self, dataset: str, field: str | Sequence[str], embed: Any, folder: Path) -> Outcome:
         """Measure a dataset.

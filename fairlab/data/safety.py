@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import yaml
@@ -357,8 +357,10 @@ class Judged:
         contributions: for each harm, the weight of each source (F,), in [0, 1]; empty for a model that has none.
         thresholds: for each harm, the score from which a text is named unsafe; empty where none was chosen.
         beside: other models that were trained on the same divisions, by name: controls and rivals.
+        offers: what a benchmark may ask of it.
     """
 
+    offers: ClassVar[frozenset[str]] = frozenset({"harm_scores"})
     parts: Mapping[str, Predicted]
     features: Sequence[str]
     source_scores: NDArray[np.float64]

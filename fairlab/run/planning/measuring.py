@@ -5,17 +5,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairlab.backbones.loading import CAUSAL_LM, MASKED_LM
+from fairlab.benchmarks.needs import LIKELIHOODS, offered_by, why_lacking
+from fairlab.checks.foreign import read_object
 from fairlab.run.config.build import described_node
-from fairlab.run.planning.sizes import KNOWN
+from fairlab.run.planning.sizes import KNOWN, folder_at_hand
 
 AT_MOST = ("limit", "lines", "contexts")  # settings that bound the items of every part
 
 
 def head_of(settings: Mapping[str, Any]) -> str:
     """Return the language-modelling head of ``load_backbone`` settings: ``masked``, ``causal``, or an empty text."""
+    kind = kind_of(settings)
+    return "causal" if kind.endswith(CAUSAL_LM) else "masked" if LIKELIHOODS in offered_by(kind) else ""
+
+
+def kind_of(settings: Mapping[str, Any]) -> str:
+    """Return the name of a model's class by settings of ``load_backbone``, or its end; empty if it is not known."""
     if settings.get("adapters"):
-        return "masked"
-    return str(KNOWN["heads"].get(str(settings["name"]), ""))
+        return MASKED_LM
+    name = str(settings["name"])
+    if head := KNOWN["heads"].get(name):
+        return {"masked": MASKED_LM, "causal": CAUSAL_LM[0]}[head]
+    folder = folder_at_hand(name, settings.get("package"), settings.get("revision"), settings.get("gguf"))
+    if folder is None or not (folder / "config.json").is_file():
+        return ""
+    return str(next(iter(read_object(folder / "config.json").get("architectures") or ()), ""))
+
+
+def not_measured(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return why benchmarks cannot measure a model, by their names; empty for a training, which may add a head.
+
+    Args:
+        config: configuration of the run, as plain containers.
+        settings: settings of the model.
+    """
+    if "method" in config or not (kind := kind_of(settings)):
+        return {}
+    described = {name: described_node(name, node) for name, node in config.get("benchmark", {}).items()}
+    return {
+        name: why
+        for name, one in described.items()
+        if one is not None and (why := why_lacking(kind, offered_by(kind), one.needs))
+    }
 
 
 def tokens_read(config: Mapping[str, Any], head: str) -> tuple[float, list[str]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairlab.run.planning.calls import Calls, calls_of
 from fairlab.run.planning.hours import Device
-from fairlab.run.planning.measuring import head_of, phases, tokens_read
+from fairlab.run.planning.measuring import head_of, not_measured, phases, tokens_read
 from fairlab.run.planning.memory import Memory, training_memory
 from fairlab.run.planning.needs import Need, model_settings, needs_of
 from fairlab.run.planning.sizes import ModelSize, model_size
@@ -27,11 +27,13 @@ class Measuring:
         tokens: Tokens that models read in all phases.
         flops: FLOPs of reading them.
         unknown: Benchmarks that are not included.
+        not_run: Reasons why benchmarks cannot measure a model, by name.
     """
 
     tokens: float
     flops: float
     unknown: Sequence[str] = ()
+    not_run: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -111,14 +113,17 @@ def _measuring(
     config: Mapping[str, Any], models: Sequence[Mapping[str, Any]], made: Mapping[str, ModelSize]
 ) -> Measuring | None:
     """Return the cost of the benchmarks over all measured models; None without models or if a size is unknown."""
-    read, flops, unknown = 0.0, 0.0, list[str]()
+    read, flops, unknown, not_run = 0.0, 0.0, list[str](), dict[str, str]()
     for settings in models:
         if (size := _size(settings, made)) is None:
             return None
-        tokens, unknown = tokens_read(config, head_of(settings))
+        refused = not_measured(config, settings)
+        asked = {name: node for name, node in config.get("benchmark", {}).items() if name not in refused}
+        tokens, unknown = tokens_read({**config, "benchmark": asked}, head_of(settings))
+        not_run |= refused
         times = phases(config) if "method" in config else 1
         read, flops = read + times * tokens, flops + times * reading_flops(size.multiplied, tokens)
-    return Measuring(read, flops, unknown) if flops else None
+    return Measuring(read, flops, unknown, not_run) if flops or not_run else None
 
 
 def _size(settings: Mapping[str, Any], made: Mapping[str, ModelSize]) -> ModelSize | None:
@@ -239,7 +244,9 @@ def _run(run: RunPlan, devices: Sequence[Device]) -> list[str]:
     if run.measured is not None:
         besides = f", besides {', '.join(run.measured.unknown)}" if run.measured.unknown else ""
         hours = _hours(run.measured.flops, False, None, devices)
-        lines.append(f"    measuring reads about {_millions(round(run.measured.tokens))} tokens{besides}: {hours}")
+        read = f"    measuring reads about {_millions(round(run.measured.tokens))} tokens{besides}: {hours}"
+        lines += [read] if run.measured.flops else []
+        lines += [f"    not run: {name}: {why}" for name, why in run.measured.not_run.items()]
     if run.calls is not None:
         lines.append(f"    language model: {_asked(run.calls)}")
     return lines
