@@ -21,6 +21,7 @@ from fairlab.rewriting.english.agreement import article
 from fairlab.rewriting.english.subgroup_swap import NO_WORD, SubgroupSwap
 from fairlab.text.difference import changes
 from fairlab.text.json_text import from_json
+from fairlab.text.reading import text_lines
 from fairlab.text.words import match_case, word_pieces
 from fairlab.types import FairlabError, Made, Row
 
@@ -219,7 +220,7 @@ def read_review(path: Path) -> dict[str, bool]:
     if not path.is_file():
         raise FairlabError(f"{path} is no review; give a review.jsonl with every 'keep' filled in")
     found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(text_lines(path), start=1):
         try:
             entry = from_json(line)
             decision = entry["keep"]

@@ -5,7 +5,6 @@ Shape letters: N texts, F scores of a source.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
@@ -17,9 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.data.stream.formats import BadRow, found_in
 from fairlab.files import sha256
 from fairlab.methods.safety_ensemble.sources.cache import ScoreCache
 from fairlab.methods.safety_ensemble.sources.word_classifier import WordClassifier, read_classifier
+from fairlab.text.reading import read_table_rows, text_lines
 from fairlab.text.words import TermFinder, word_pieces
 from fairlab.types import DataUnavailable, FairlabError, need_extra
 
@@ -227,8 +228,7 @@ class WordList:
         file = LISTS / f"{path}.txt" if path in BUILT_IN else Path(path)
         if not file.is_file():
             raise DataUnavailable(f"{path} is no word list; give a file of one term a line, or {', '.join(BUILT_IN)}")
-        lines = file.read_text(encoding="utf-8").splitlines()
-        terms = [line for line in lines if word_pieces(line) and not line.startswith("# ")]
+        terms = [line for line in text_lines(file) if word_pieces(line) and not line.startswith("# ")]
         if not terms:
             raise FairlabError(f"{file} holds no term; give a file of one term a line")
         self.finder = TermFinder(terms)
@@ -304,11 +304,8 @@ def how_to_store(column: str, outputs: Sequence[str] | None) -> str:
 
 def _table(file: Path) -> list[dict[str, Any]]:
     if file.suffix == ".parquet":
-        import pyarrow.parquet
-
-        return pyarrow.parquet.read_table(file).to_pylist()
-    with file.open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
+        return [item[1] for item in found_in(str(file))[""] if not isinstance(item, BadRow)]  # Parquet has no bad row
+    return [row for _, row in read_table_rows(file)]
 
 
 def _number(value: object, place: str) -> float:
