@@ -76,7 +76,7 @@ def augment(
     *,
     axis: str = "gender",
     attributes: Sequence[str] | None = None,
-    field: str = "text",
+    field: str | Sequence[str] = "text",
     output: str | Path | None = None,
     rewriter: str | None = None,
     settings: Mapping[str, Any] | None = None,
