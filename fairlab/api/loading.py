@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.backbones.loading import PUBLISHED, readable_length, weights_facts
+from fairlab.backbones.loading import PUBLISHED, weights_facts
+from fairlab.backbones.tokenizers import readable_length
 from fairlab.distributed import device
 from fairlab.run.config.backbone_nodes import FALLBACK, SETTINGS, backbone_node
 from fairlab.run.config.build import build
@@ -70,7 +71,8 @@ def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | None:
         chosen: dict[str, Any] = FALLBACK | settings
         if chosen["pooling"] not in ("mean", "cls"):
             raise FairlabError(f"pooling of (model, tokenizer) must be mean or cls, not {chosen['pooling']}")
-        chosen["max_length"] = readable_length(*model, chosen["max_length"], f"this {type(model[0]).__name__}")
+        name = f"this {type(model[0]).__name__}"
+        chosen["max_length"] = readable_length(*model, chosen["max_length"], name, chosen.pop("longest"))
         return Backbone(*model, **chosen)
     if isinstance(model, PreTrainedModel):
         raise FairlabError(f"a {type(model).__name__} needs its tokenizer; give the pair (model, tokenizer)")

@@ -70,9 +70,9 @@ class CausalLM:
             texts: any number of texts; each distinct one is scored once. A text without tokens gives an empty array.
             start_apart: show ``start_token`` to the first token of a text alone; the others see the text without it,
                 which is how the codes of StereoSet and of bias-bench feed GPT-2.
-            stride: do not cut long texts, but move a window of ``max_length`` tokens over them by so many: a token past
-                the first window is scored given at least ``max_length`` less ``stride`` tokens before it. Not together
-                with ``start_apart``.
+            stride: do not cut long texts, but move a window of ``max_length`` tokens over them by so many. Every window
+                begins with ``start_token``: a token past the first one is scored given it and at least ``max_length``
+                - 1 - ``stride`` tokens before the token. Not together with ``start_apart``.
             progress: title of a progress bar, shown on a terminal only.
 
         Raises:
@@ -124,7 +124,11 @@ class CausalLM:
         return LogLikelihoods.of(self._score(asked, progress))
 
     def _score_in_windows(self, texts: Sequence[str], stride: int, progress: str) -> list[NDArray[np.float64]]:
-        """Log-probabilities of all tokens of each text, however long."""
+        """Log-probabilities of all tokens of each text, however long.
+
+        Models that were trained with a start token in every input (Gemma, Llama) give nonsense without it, so every
+        window has it in the place of one token of context.
+        """
         length = self.backbone.max_length
         if not 1 <= stride < length:
             raise FairlabError(f"stride must lie in 1..{length - 1}, below backbone.max_length, not {stride}")
@@ -132,13 +136,13 @@ class CausalLM:
             return []
         token_ids = self.backbone.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
         asked, ends = [], []
+        room = length - 1
         for ids in token_ids:
-            whole = [self.start_id, *ids]
-            asked.append((1, whole[:length]))
-            scored = length
-            while scored < len(whole):
-                end = min(scored + stride, len(whole))
-                asked.append((scored - (end - length), whole[end - length : end]))
+            asked.append((1, [self.start_id, *ids[:room]]))
+            scored = room
+            while scored < len(ids):
+                end = min(scored + stride, len(ids))
+                asked.append((1 + scored - (end - room), [self.start_id, *ids[end - room : end]]))
                 scored = end
             ends.append(len(asked))
         found = self._score(asked, progress)

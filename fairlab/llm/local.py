@@ -239,7 +239,7 @@ def _attempt(
     """The attempt of one row: up to its end token and its own limit."""
     length = next((place for place, token in enumerate(ids) if token in ends), len(ids))
     ended = length < len(ids)
-    text = tokenizer.decode(ids[: min(length, request.max_tokens)], skip_special_tokens=True)
+    text = without_reasoning(tokenizer.decode(ids[: min(length, request.max_tokens)], skip_special_tokens=True))
     cut = not ended or length > request.max_tokens
     return Attempt(
         ExchangeOutcome.TRUNCATED if cut else ExchangeOutcome.OK,

@@ -264,7 +264,7 @@ def test_a_window_moves_over_a_long_text(gpt2, stride):
     expected, end = [], 1
     while end < len(ids):
         until = min(end + (63 if end == 1 else stride), len(ids))
-        window = ids[max(0, until - 64) : until]
+        window = [0, *ids[max(1, until - 63) : until]]  # every window begins with the start token
         values = all_log_probabilities(gpt2, window)
         expected += [values[k - 1, window[k]].item() for k in range(len(window) - (until - end), len(window))]
         end = until
