@@ -31,7 +31,7 @@ from fairlab.types import FairlabError
 
 FIRST_WAIT = 1.0  # seconds before the first retry; doubled with each
 FIRST_TRIES = 3  # to connect to a server that never answered
-FORM_TRIES = 9  # in which a request may help to find the parameters and the form of the schema that a server speaks
+FORM_TRIES = 8  # in which a request may help to find the parameters and the form of the schema that a server speaks
 POLL = 0.05  # seconds between looks at calls that another process is making
 OPENING = 60  # characters of a prompt shown in errors
 RETRIED = {
@@ -104,8 +104,7 @@ class _Pending:
             # Drawn, so that calls that failed together do not come back together.
             jitter = random.uniform(0.5, 1.0) * backoff
             return jitter if last.wait is None else last.wait + 0.1 * jitter
-        empty = last.outcome == ExchangeOutcome.MALFORMED and not last.text.strip()  # all of its room was thought
-        if self.repairs and (empty or last.outcome == ExchangeOutcome.TRUNCATED):
+        if self.repairs and last.outcome == ExchangeOutcome.TRUNCATED:
             self.repairs -= 1
             self.request = replace(self.request, max_tokens=2 * self.request.max_tokens)
             return 0.0
@@ -168,6 +167,7 @@ class LLM:
         self.repairs = repairs
         self.extra = dict(extra or {})
         self.reply_tokens = reply_tokens
+        self.failed: dict[str, Reply] = {}  # what was no answer is not asked for again by this object
         self.in_flight = 0
         self.reached = False
         self.stopped: FairlabError | None = None
@@ -228,6 +228,7 @@ class LLM:
             reply = self.ledger.get(key)
             if reply is None and self.model is None:  # a replay gives what the run had
                 reply = self.ledger.failure(key)
+            reply = reply or self.failed.get(key)
             if reply is None:
                 missing[key] = request
             else:
@@ -343,6 +344,8 @@ class LLM:
             raise FairlabError(f"{self.name} cannot be reached ({reply.reason}); start its server or set llm.base_url")
         if not reply.kept and reply.outcome not in NO_ANSWER:
             return reply
+        if not reply.kept:
+            self.failed[item.key] = reply
         return self.ledger.put(item.key, item.asked.canonical(self.name, self.extra), reply)
 
 

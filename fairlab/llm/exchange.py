@@ -48,6 +48,7 @@ class ExchangeOutcome(StrEnum):
 
 ANSWERED = {ExchangeOutcome.OK, ExchangeOutcome.REFUSED}
 NO_ANSWER = {ExchangeOutcome.TRUNCATED, ExchangeOutcome.MALFORMED, ExchangeOutcome.WRONG_SCHEMA}
+SAID = ANSWERED | NO_ANSWER | {ExchangeOutcome.REJECTED}  # what asking again in the same run would not change
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.loading import DTYPES, find_weights, held_weights
 from fairlab.files import sha256
-from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request
+from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, without_reasoning
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:

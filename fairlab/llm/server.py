@@ -251,6 +251,7 @@ class Server:
         elif not text.strip():
             outcome, reason = ExchangeOutcome.MALFORMED, "the reply is empty"
             if thought or message.get("content"):
+                outcome = ExchangeOutcome.TRUNCATED
                 reason += " but for reasoning; raise llm.reply_tokens, or turn reasoning off by llm.extra"
         return Attempt(
             outcome,

@@ -1,3 +1,4 @@
+import copy
 import math
 
 import numpy as np
@@ -230,8 +231,10 @@ def test_what_stands_before_a_text(special, extra, expected):
 
 
 def test_a_tokenizer_without_a_start_cannot_score(gpt2, tokenizer):
+    model = copy.deepcopy(gpt2.model)
+    model.resize_token_embeddings(len(tokenizer))
     with pytest.raises(CannotScore, match="neither a begin nor an end token"):
-        CausalLM(Backbone(gpt2.model, tokenizer, pooling="mean", max_length=32, normalize=False))
+        CausalLM(Backbone(model, tokenizer, pooling="mean", max_length=32, normalize=False))
 
 
 def test_a_masked_lm_cannot_score_as_a_causal_one(tiny_folders):
