@@ -84,3 +84,13 @@ def test_compiled_models_and_adapters_are_measured_as_they_are(tiny_folders):
         fairlab.debias((with_adapters, tokenizer), "embedded/people")
     merged = fairlab.load((with_adapters.merge_and_unload(), tokenizer)).embed(TEXTS)
     assert torch.allclose(merged, found, atol=1e-5)
+
+
+def test_a_folder_named_like_a_backbone_is_not_passed_over(tiny_folders, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bert").mkdir()  # a folder of something else
+    for file in tiny_folders["bert"].iterdir():
+        (tmp_path / "bert" / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(FairlabError, match=r"bert is both a backbone of fairlab and a folder .*; write \./bert"):
+        fairlab.load("bert")
+    assert fairlab.load("./bert").width == 32
