@@ -15,7 +15,7 @@ from fairlab.backbones.gguf_file import (
     refuse_without_reader,
 )
 from fairlab.backbones.hub import hub_folder
-from fairlab.backbones.tokenizers import LONGEST, in_range, load_tokenizer, positions, readable_length
+from fairlab.backbones.tokenizers import LONGEST, in_range, load_tokenizer, readable_length, readable_positions
 from fairlab.backbones.trust import WEIGHTS, check_model_folder, loading, weights_files
 from fairlab.files import sha256
 from fairlab.types import FairlabError, Seed, missing_extra
@@ -216,7 +216,7 @@ def _as_published(
         published = load_published(folder, given, dtype, normalize)
         transformer: Any = published.sentence[0]
         own = int(transformer.tokenizer.model_max_length)
-    readable = positions(transformer.config)
+    readable = readable_positions(transformer.config)
     limit = readable or max_length or max(own, LONGEST)
     length = in_range(min(own, readable or LONGEST) if max_length is None else max_length, limit, name)
     published.sentence.max_seq_length = length

@@ -94,7 +94,7 @@ def readable_length(
     """
     with loading(f"the tokenizer of {name}"):
         own = int(tokenizer.model_max_length)
-    limit = min(positions(model.config) or max_length or LONGEST, own)
+    limit = min(readable_positions(model.config) or max_length or LONGEST, own)
     return in_range(min(limit, longest) if max_length is None else max_length, limit, name)
 
 
@@ -109,7 +109,7 @@ def in_range(length: int, limit: int, name: str) -> int:
     return length
 
 
-def positions(config: PretrainedConfig) -> int | None:
+def readable_positions(config: PretrainedConfig) -> int | None:
     """Return how many tokens a model has positions for, or None where there is no limit."""
     found = getattr(config, "max_position_embeddings", None)
     # RoBERTa and its kin count positions from the one behind the padding's.

@@ -35,7 +35,7 @@ def test_only_the_answer_is_read(text):
 
 @pytest.mark.parametrize("text", ["", "<think>never ends", "{ a thing }", "no } or {", f"<think>{GOOD}</think>"])
 def test_what_holds_no_json_stays_malformed(text):
-    with pytest.raises(ValueError, match=r"Expecting value|Extra data"):
+    with pytest.raises(ValueError, match=r"Expecting|Extra data"):
         parse_answer(text)
 
 
