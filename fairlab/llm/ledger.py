@@ -62,6 +62,8 @@ class Ledger:
             version = self.database.execute("PRAGMA user_version").fetchone()[0]
             if version != FORMAT:
                 raise FairlabError(f"{self.path} is no ledger of this version of fairlab; choose another llm.ledger")
+            if not read_only:
+                self.database.execute(FAILURES)  # ledgers of earlier versions have no such table
 
     def _open(self) -> sqlite3.Connection:
         if self.read_only:
@@ -75,7 +77,6 @@ class Ledger:
         database.text_factory = lambda text: text.decode("utf-8", "replace")  # damage is for the checksum to find
         if not self.read_only:
             database.execute("PRAGMA synchronous=NORMAL")
-            database.execute(FAILURES)  # ledgers of earlier versions have no such table
         return database
 
     def _make(self) -> None:
