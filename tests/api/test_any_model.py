@@ -88,9 +88,9 @@ def test_compiled_models_and_adapters_are_measured_as_they_are(tiny_folders):
 
 def test_a_folder_named_like_a_backbone_is_not_passed_over(tiny_folders, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bert").mkdir()  # a folder of something else
+    (tmp_path / "minilm").mkdir()
     for file in tiny_folders["bert"].iterdir():
-        (tmp_path / "bert" / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(FairlabError, match=r"bert is both a backbone of fairlab and a folder .*; write \./bert"):
-        fairlab.load("bert")
-    assert fairlab.load("./bert").width == 32
+        (tmp_path / "minilm" / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(FairlabError, match=r"minilm is both a backbone of fairlab and a folder .*; write \./minilm"):
+        fairlab.load("minilm")
+    assert fairlab.load("./minilm").width == 32
