@@ -19,8 +19,11 @@ if TYPE_CHECKING:  # torch and transformers take seconds to import
     from fairlab.backbones.encoder_object import EncoderObject
 
 
-def load(model: Any, **settings: Any) -> Backbone | EncoderObject:
+def load(model: Any, *, strict: bool = False, **settings: Any) -> Backbone | EncoderObject:
     """Load a model that fairlab can measure and, if it has weights, debias.
+
+    Its behaviour is checked once, before it embeds its first text, and a warning says if its embeddings say nothing of
+    bias; see :mod:`fairlab.benchmarks.validity`.
 
     Args:
         model: a backbone's name such as ``minilm``, the folder of a run or of a model, a name of the hub; or a model in
@@ -28,11 +31,13 @@ def load(model: Any, **settings: Any) -> Backbone | EncoderObject:
             with adapters of PEFT. A model in memory stays where it is and is not copied; one that is loaded goes onto a
             GPU where there is one. Any other object with ``encode``, or a function from texts to vectors, is measured
             by its embeddings alone.
+        strict: whether the model is checked at once, and refused if it fails.
         settings: ``pooling``, ``normalize``, ``max_length`` and ``dtype``, to be used instead of the model's own; of a
             pair ``pooling``, ``normalize`` and ``max_length``.
 
     Raises:
-        FairlabError: the model is of another kind, cannot be had, or there is no such setting.
+        FairlabError: the model is of another kind, cannot be loaded, there is no such setting, or the model fails its
+            check and ``strict`` is true.
 
     Example:
         >>> import fairlab
@@ -42,15 +47,18 @@ def load(model: Any, **settings: Any) -> Backbone | EncoderObject:
     """
     if unknown := sorted(set(settings) - set(SETTINGS)):
         raise FairlabError(f"there is no setting '{unknown[0]}' of a model; there are: {', '.join(SETTINGS)}")
-    if isinstance(model, str | Path):
-        with composing():
-            return build(backbone_node(str(model), settings)).to(device())
-    backbone = _in_memory(model, settings)
+    from fairlab.benchmarks.validity import refuse_failed, validity, warn_if_failed
+
+    backbone = _named(str(model), settings) if isinstance(model, str | Path) else _in_memory(model, settings)
     if backbone is None:
         raise FairlabError(
             f"a {type(model).__name__} is no model that fairlab knows; give a name, a folder, a SentenceTransformer, a "
             "pair (model, tokenizer), an object with encode(texts) or a function from texts to vectors"
         )
+    if strict:
+        refuse_failed(validity(backbone), model_name(model))
+    elif backbone is not model:
+        backbone.on_first_embedding = warn_if_failed
     return backbone
 
 
@@ -68,6 +76,12 @@ def load_trainable(model: Any) -> Backbone:
     if any(".lora_" in name for name, _ in backbone.named_parameters()):
         raise FairlabError("the adapters of the model are not merged; give what model.merge_and_unload() returns")
     return backbone
+
+
+def _named(model: str, settings: dict[str, Any]) -> Backbone:
+    """Return the model of a name or folder, on the device."""
+    with composing():
+        return build(backbone_node(model, settings)).to(device())  # type: ignore[no-any-return]
 
 
 def _in_memory(model: Any, settings: dict[str, Any]) -> Backbone | EncoderObject | None:

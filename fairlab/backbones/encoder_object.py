@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,11 +23,15 @@ class EncoderObject:
     Args:
         encode: function from a list of N texts to N vectors of one length: an array, a tensor or lists of numbers.
         name: name of the object in messages.
+
+    Attributes:
+        on_first_embedding: function that is called once, before the first text is embedded; None calls none.
     """
 
     def __init__(self, encode: Callable[[list[str]], Any], name: str) -> None:
         self.encode = encode
         self.name = name
+        self.on_first_embedding: Callable[[EncoderObject], object] | None = None
 
     def __repr__(self) -> str:
         """Say what it is."""
@@ -44,6 +49,9 @@ class EncoderObject:
             CannotScore: the object gives something else than finite vectors of one length, one for each text.
         """
         del budget, progress
+        if self.on_first_embedding is not None:
+            check, self.on_first_embedding = self.on_first_embedding, None
+            check(self)
         distinct = list(dict.fromkeys(texts))
         parts = [self._vectors(distinct[k : k + AT_ONCE]) for k in range(0, len(distinct), AT_ONCE)]
         if len({part.shape[1] for part in parts}) > 1:
@@ -73,6 +81,10 @@ class EncoderObject:
     def digest(self) -> str:
         """Return the SHA-256 of the embeddings of a few texts: equal for objects that embed alike."""
         return hashlib.sha256(self.embed(PROBES).numpy().tobytes()).hexdigest()
+
+    def remembering(self) -> AbstractContextManager[None]:
+        """Return a context that does nothing: the object is asked again for a text of an earlier call."""
+        return nullcontext()
 
     @property
     def model(self) -> NoReturn:

@@ -233,8 +233,8 @@ class Server:
             finish = choice.get("finish_reason") or ""
             usage = body.get("usage")
             refusal = message.get("refusal")
-            prompt_tokens = counted(usage, "prompt_tokens", estimated_tokens(request.prompt))
-            completion_tokens = counted(usage, "completion_tokens", estimated_tokens(text))
+            prompt_tokens = token_count(usage, "prompt_tokens", estimated_tokens(request.prompt))
+            completion_tokens = token_count(usage, "completion_tokens", estimated_tokens(text))
             text = text.encode(errors="replace").decode()  # half a surrogate pair can be stored nowhere
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             return Attempt.in_full(
@@ -352,8 +352,8 @@ def _checked(base_url: str) -> str:
     return base_url.rstrip("/")
 
 
-def counted(usage: Any, name: str, estimate: int) -> int:
-    """The tokens that a server counted; the estimate where it counted none, or says what is no number of tokens."""
+def token_count(usage: Any, name: str, estimate: int) -> int:
+    """Return the number of tokens that a server counted, or the estimate if it gives no valid number."""
     value = usage.get(name) if isinstance(usage, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MOST_TOKENS:
         return estimate
