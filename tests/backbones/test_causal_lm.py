@@ -257,17 +257,21 @@ def test_a_bert_scores_only_as_a_decoder(byte_tokenizer, decoder):
 
 
 @pytest.mark.parametrize("stride", [1, 20, 63])
-def test_a_window_moves_over_a_long_text(gpt2, stride):
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_window_moves_over_a_long_text(gpt2, begins, stride):
+    if begins:
+        gpt2.tokenizer.bos_token = "!"  # a beginning that is no end, as Llama has
     scorer = CausalLM(gpt2)
+    start = gpt2.tokenizer.get_vocab()["!"] if begins else 0
     text = "he saw the river and a clock by the bridge " * 12
-    ids = [0, *gpt2.tokenizer.encode(text)]
+    ids = [start, *gpt2.tokenizer.encode(text, add_special_tokens=False)]
     assert len(ids) > 100
     (found,) = scorer.token_log_probabilities([text], stride=stride)
     assert scorer.cut == 0
     expected, end = [], 1
     while end < len(ids):
         until = min(end + (63 if end == 1 else stride), len(ids))
-        window = [0, *ids[max(1, until - 63) : until]]  # every window begins with the start token
+        window = [start, *ids[max(1, until - 63) : until]] if begins or end == 1 else ids[until - 64 : until]
         values = all_log_probabilities(gpt2, window)
         expected += [values[k - 1, window[k]].item() for k in range(len(window) - (until - end), len(window))]
         end = until

@@ -17,7 +17,8 @@ from fairlab.data.stream.rows import read_rows
 from fairlab.data.text import read_text
 from fairlab.methods.ccd_linear import anchor_texts
 from fairlab.methods.safety_ensemble.sources.policy import read_policy
-from fairlab.methods.safety_ensemble.sources.sources import StoredScores, WordList
+from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
+from fairlab.methods.safety_ensemble.sources.word_list import WordList
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.text.reading import read_json_file, read_json_lines, read_table_rows, read_yaml, text_lines
 from fairlab.types import FairlabError
