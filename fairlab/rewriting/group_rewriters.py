@@ -10,10 +10,10 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from fairlab.lexicons import Lexicon
 from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import SAID, ExchangeOutcome
+from fairlab.llm.exchange import SAID
 from fairlab.metrics.polarity import Polarity
 from fairlab.protocols import Rewriter
-from fairlab.rewriting.by_llm.kept_facts import lost_fact
+from fairlab.rewriting.by_llm.kept_facts import FACT_LOST, lost_fact
 from fairlab.rewriting.by_llm.llm_rewriter import LLMRewriter, NotRewritten, Target, Versions
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
@@ -269,10 +269,7 @@ class LLMGroups:
             lost_fact(text, one.versions, self.free) if isinstance(one, Versions) else ""
             for text, one in zip(texts, made, strict=True)
         ]
-        return [
-            NotRewritten(ExchangeOutcome.WRONG_SCHEMA, fault) if fault else one
-            for fault, one in zip(lost, made, strict=True)
-        ]
+        return [NotRewritten(FACT_LOST, fault) if fault else one for fault, one in zip(lost, made, strict=True)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
         """Every text with the person its selected word means turned to the target, or why the model gave none."""

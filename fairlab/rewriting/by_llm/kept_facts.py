@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 
+FACT_LOST = "a number or a name is not kept"
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 # A capitalised word behind a word in small letters or a comma, so that no beginning of a sentence is one.
 NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w\u2019'-]*[a-z][\w\u2019'-]*")
