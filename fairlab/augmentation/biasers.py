@@ -18,6 +18,7 @@ from fairlab.rewriting.by_llm.llm_morphs import LLMMorph
 from fairlab.rewriting.group_rewriters import columns
 from fairlab.rewriting.morphs.summaries import ExtractiveSummary, ModelSummary
 from fairlab.rewriting.morphs.upshift import SentenceUpshift, WordUpshift
+from fairlab.text.fields import named_fields
 from fairlab.types import FairlabError, Made, Row
 
 NO_BIASER, WITH_BIASER = "entries without a biaser", "entries with a biaser"
@@ -123,11 +124,12 @@ class Biasers(RowAugmentation):
         counts = Counter({WITH_BIASER if copies else NO_BIASER: 1})
 
         def add(kind: str, text: str, about: dict[str, Any], new: bool, name: str) -> None:
-            if not new or not text.strip():
-                counts[DUPLICATES if text.strip() else NOT_MADE] += 1
+            fields = named_fields(row, text)
+            if not new or not text.strip() or fields is None:
+                counts[DUPLICATES if text.strip() and not new else NOT_MADE] += 1
                 return
             provenance = columns(row, self.name, self.rewriter, {"text": text}) if name else {}
-            of_row = {"id": f"{row.number}-{len(made)}", row.field: text, **row.extra, "kind": kind, "entry": row.id}
+            of_row = {"id": f"{row.number}-{len(made)}", **fields, **row.extra, "kind": kind, "entry": row.id}
             made.append(of_row | about | provenance)
             counts[name] += 1 if name else 0
             if "biaser" in about:

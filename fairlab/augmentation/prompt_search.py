@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import yaml
 
-from fairlab.checks.foreign import read_yaml
 from fairlab.files import write_whole
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.llm_rewriter import Versions
 from fairlab.rewriting.group_rewriters import LLMGroups, RuleGroups
 from fairlab.rewriting.verifiers import LABEL, load_verifiers
+from fairlab.text.reading import read_yaml
 from fairlab.types import NEUTRAL, FairlabError, ReviewNeeded, Row
 
 CORRECTORS = ("terminal", "file", "rules")

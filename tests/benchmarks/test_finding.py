@@ -21,7 +21,7 @@ from fairlab.types import ELSE, Description, FairlabError, QuantityInfo
 ROOT = Path(__file__).parents[2]
 CLASSES = [part for part in own_parts() if isinstance(part, type)]
 DESCRIPTIONS = [part.description if isinstance(part, type) else part for part in own_parts()]
-NEEDS = {"embeddings", "token_log_probabilities", "option_scores", "texts", "labels"}
+NEEDS = {"harm_scores", "embeddings", "token_log_probabilities", "option_scores", "texts", "labels"}
 LENGTH = QuantityInfo("mean length", "mean length of the embeddings", "norm")
 LENGTHS = Description("lengths", "Lengths", "Do embeddings keep their length?", {"length": LENGTH})
 

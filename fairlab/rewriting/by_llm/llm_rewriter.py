@@ -45,9 +45,15 @@ class Versions:
 
 @dataclass(frozen=True)
 class NotRewritten:
-    """Why a text has no rewrite."""
+    """Why a text has no rewrite.
 
-    outcome: ExchangeOutcome
+    Attributes:
+        outcome: kind of the fault, in a few words: how the exchange with the model ended, or what is wrong with what it
+            wrote.
+        reason: the fault in words.
+    """
+
+    outcome: str
     reason: str
 
 
