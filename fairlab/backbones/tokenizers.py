@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlab.backbones.trust import loading, read_object
+from fairlab.backbones.trust import loading
+from fairlab.checks.foreign import read_object
 from fairlab.types import FairlabError
 
 if TYPE_CHECKING:

@@ -145,7 +145,7 @@ def read_json_file(path: Path, remedy: str) -> Any:
         raise FairlabError(f"{path} is not JSON ({error}); {remedy}") from error
 
 
-def read_yaml(path: Path, otherwise: str = "is no YAML") -> Any:
+def read_yaml_text(path: Path, otherwise: str = "is no YAML") -> Any:
     """Return the value of a YAML file in any encoding that text files may have; no object is built.
 
     Args:

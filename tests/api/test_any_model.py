@@ -31,6 +31,7 @@ def test_an_object_that_encodes_embeds_and_measures_as_its_model(tiny, make):
     assert repr(model) == "this Encodes, measured by its embeddings alone"
 
 
+@pytest.mark.data
 def test_a_function_gives_the_readings_of_its_model(tiny):
     def vectors(texts):
         return tiny.embed(texts)

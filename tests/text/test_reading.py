@@ -20,7 +20,7 @@ from fairlab.methods.safety_ensemble.sources.policy import read_policy
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.methods.safety_ensemble.sources.word_list import WordList
 from fairlab.rewriting.by_llm.prompt import load_prompt
-from fairlab.text.reading import read_json_file, read_json_lines, read_table_rows, read_yaml, text_lines
+from fairlab.text.reading import read_json_file, read_json_lines, read_table_rows, read_yaml_text, text_lines
 from fairlab.types import FairlabError
 
 GROUP = '{"id": "1", "axis": "gender", "versions": {"neutral": "They left.", "man": "He left.", "woman": "She left."}}'
@@ -153,9 +153,9 @@ def test_a_repeated_key_is_refused(tmp_path):
     with pytest.raises(FairlabError, match=r"a\.json is not JSON \(the key 'text' is there more than once\)"):
         read_json_file(file, "mend it")
     with pytest.raises(FairlabError, match=r"the key 'text' is there more than once"):
-        read_yaml(file)
+        read_yaml_text(file)
     file.write_text("base: &b {x: 1}\nother:\n  <<: *b\n  x: 2\n")
-    assert read_yaml(file)["other"] == {"x": 2}
+    assert read_yaml_text(file)["other"] == {"x": 2}
 
 
 def test_parquet_with_a_repeated_column_is_refused(tmp_path):
