@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import fairlab
-
 from fairlab.record import Record
 from fairlab.reporting.many_runs.sweep import report_sweep
 from fairlab.reporting.view.browsing import browse, view_page
