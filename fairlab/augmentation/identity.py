@@ -54,11 +54,11 @@ class Identity(RowAugmentation):
 
     title = "counterfactual injection of subgroups"
     limits = "A text may be harmful of one subgroup and not of another; its label is kept all the same."
-    citation = """@misc{sturman2024debiasing,
+    citation = """@inproceedings{sturman2024debiasing,
   title = {Debiasing Text Safety Classifiers through a Fairness-Aware Ensemble},
   author = {Sturman, Olivia and Joshi, Aparna R. and Radharapu, Bhaktipriya and Kumar, Piyush and Shelby,
     Renee},
-  howpublished = {arXiv:2409.13705},
+  booktitle = {Proceedings of EMNLP: Industry Track},
   year = {2024}
 }"""
     name = "identity"
