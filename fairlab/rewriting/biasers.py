@@ -12,13 +12,14 @@ from functools import partial
 from typing import Any, Literal
 
 from fairlab.lexicons import Entry, Lexicon, load_lexicon
-from fairlab.rewriting.english.edits import Edit, apply_edits
+from fairlab.rewriting.english.edits import apply_edits
 from fairlab.rewriting.english.mentions import Mention
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
 from fairlab.rewriting.english.vocabulary import Sense
 from fairlab.text.pipeline import parse
+from fairlab.text.view import Edit
 from fairlab.text.words import TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 

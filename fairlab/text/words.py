@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from fairlab.text.view import read
+
 WORD = re.compile(r"\w+")
 WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # what follows an apostrophe is a word of its own, as for listed words
 # A listed word joined to another by a hyphen is a word of its own ("man-made"), but not after or before these.
@@ -44,7 +46,13 @@ class TermFinder:
             self.longest[pieces[0]] = max(len(pieces), self.longest.get(pieces[0], 0))
 
     def find(self, text: str) -> Iterator[Span]:
-        """Yield the occurrences in ``text`` from left to right, never overlapping."""
+        """Yield the occurrences in a text as it is given, from left to right, never overlapping."""
+        view = read(text)
+        for span in self.find_read(view.text):
+            yield span if view.is_plain else Span(*view.span(span.start, span.end), span.term)
+
+    def find_read(self, text: str) -> Iterator[Span]:
+        """Yield the occurrences in a text as it is read, see :func:`fairlab.text.view.read`."""
         if self.longest.keys().isdisjoint(map(str.casefold, WORD.findall(text))):  # cheaper than what follows
             return
         words = [(match.group().casefold(), match.start(), match.end()) for match in WORD.finditer(text)]

@@ -15,7 +15,8 @@ from fairlab.lexicons.names import load_names
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import ANSWERED, ExchangeOutcome, Reply, Request, estimated_tokens
 from fairlab.rewriting.by_llm.prompt import load_prompt
-from fairlab.rewriting.english.edits import Edit, apply_edits, starts_sentence
+from fairlab.rewriting.english.edits import apply_edits, starts_sentence
+from fairlab.text.view import Edit
 from fairlab.text.words import WORD
 from fairlab.types import FairlabError
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import accumulate
 from typing import NamedTuple
 
 from fairlab.rewriting.english.agreement import (
     article,
     possessive,
 )
+from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
 from fairlab.rewriting.english.lexical_agreement import MODALS, agree, piece
@@ -21,6 +23,7 @@ from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
+from fairlab.text.view import Edit
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
 from fairlab.types import NEUTRAL
 
@@ -67,14 +70,16 @@ class LexicalRules:
         if table is None:
             table = self._table(lambda attribute: target if source in (None, attribute) else attribute)
             self.tables[target, source] = table
-        return self._run(text, table, target, source)
+        view = read_cased(text)
+        return view.write(self._run(view.text, table, target, source))
 
     def exchange(self, text: str, other: dict[str, str]) -> str:
         """``text`` with every attribute turned to the one ``other`` names."""
         table = self.tables.get(("", None))
         if table is None:
             table = self.tables["", None] = self._table(lambda attribute: other.get(attribute, attribute))
-        return self._run(text, table, "")
+        view = read_cased(text)
+        return view.write(self._run(view.text, table, ""))
 
     def _table(self, goal: Callable[[str], str]) -> dict[str, Action]:
         """The action for every way of writing every single-word form, and for the first words of longer ones."""
@@ -126,21 +131,22 @@ class LexicalRules:
                 return Action("subject" if changes_number else "plain", new, sense)
         return None
 
-    def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> str:
+    def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> list[Edit]:
+        """The edits that turn a text, as it is read, by a table."""
         pieces = _split(text)
         hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
         if not hits:
-            return text
+            return []
         if target and target != NEUTRAL:
             neutral = [table[pieces[place]].neutral for place in hits]
             if any(neutral) and (not all(neutral) or self._several_people(pieces, hits[0])):
                 hits = [place for place, is_neutral in zip(hits, neutral, strict=True) if not is_neutral]
-        spans = protected_spans(text, quotations=self.keep_quotations)
-        if spans:
-            offsets = _offsets(pieces)
-            hits = [place for place in hits if not any(start <= offsets[place] < end for start, end in spans)]
+        spans = _spans(pieces)
+        kept = protected_spans(text, quotations=self.keep_quotations)
+        if kept:
+            hits = [place for place in hits if not any(start <= spans[place][0] < end for start, end in kept)]
         if target and ("/" in text or " or " in text.lower()):
-            hits = _join_alternatives(pieces, hits, table)
+            hits = _join_alternatives(pieces, spans, hits, table)
         hyphens = "-" in text
         work = _Work(self, pieces, target, source)
         for place, action in [(place, table[pieces[place]]) for place in hits]:
@@ -148,7 +154,7 @@ class LexicalRules:
                 pieces[place] = action.new
             elif action.kind != "same" and pieces[place]:  # empty: part of a longer term that is turned already
                 work.turn(place, action)
-        return "".join(pieces)
+        return [Edit(*span, piece) for span, piece in zip(spans, pieces, strict=True) if piece != text[slice(*span)]]
 
     def _several_people(self, pieces: list[str], place: int) -> bool:
         return any(is_people(word.lower()) for word in pieces[:place:2])
@@ -342,7 +348,9 @@ class _Work:
         return ""
 
 
-def _join_alternatives(pieces: list[str], hits: list[int], table: dict[str, Action]) -> list[int]:
+def _join_alternatives(
+    pieces: list[str], spans: list[tuple[int, int]], hits: list[int], table: dict[str, Action]
+) -> list[int]:
     """Leave one pronoun of *he or she* and *his/her*, the latter; the places of the hits after that."""
     places: list[int] = []
     removed = 0
@@ -353,7 +361,8 @@ def _join_alternatives(pieces: list[str], hits: list[int], table: dict[str, Acti
         pronouns = all(sense.pos == "pronoun" for sense in senses) and senses[0].attribute != senses[1].attribute
         if pronouns and "".join(pieces[first + 1 : place]).lower() in (" or ", "/"):
             pieces[first] = match_case(pieces[first], pieces[place])
-            del pieces[first + 1 : place + 1]
+            spans[first] = (spans[first][0], spans[place][1])
+            del pieces[first + 1 : place + 1], spans[first + 1 : place + 1]
             removed += place - first
         else:
             places.append(place)
@@ -373,9 +382,6 @@ def _listed(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
     return form if form.casefold() == term else term
 
 
-def _offsets(pieces: list[str]) -> list[int]:
-    offsets, position = [], 0
-    for part in pieces:
-        offsets.append(position)
-        position += len(part)
-    return offsets
+def _spans(pieces: list[str]) -> list[tuple[int, int]]:
+    ends = list(accumulate(map(len, pieces)))
+    return list(zip([0, *ends], ends, strict=False))

@@ -10,9 +10,10 @@ from typing import Any, Literal
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.english.ages import age_in_years, written_like
 from fairlab.rewriting.english.agreement import plural_verb, singular_verb
+from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.certain import certain_mentions
 from fairlab.rewriting.english.coreference import Coreference
-from fairlab.rewriting.english.edits import Edit, apply_edits, recase
+from fairlab.rewriting.english.edits import apply_edits, fitted_edits, recase
 from fairlab.rewriting.english.everybody import Exchanged, WholeText
 from fairlab.rewriting.english.lexical import LexicalRules
 from fairlab.rewriting.english.mentions import Mention, MentionFinder
@@ -22,6 +23,7 @@ from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.english.vocabulary import Vocabulary
 from fairlab.text.fields import SEPARATOR
 from fairlab.text.pipeline import parse
+from fairlab.text.view import Edit, View
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -110,23 +112,30 @@ class RuleRewriter:
     def _rewrite(self, texts: Sequence[str], choices: Sequence[Sequence[WholeText | Exchanged]]) -> list[list[str]]:
         """For every text, what each of its choices makes of it; parsed only where its words do not tell."""
         rewritten = [[text] * len(chosen) for text, chosen in zip(texts, choices, strict=True)]
+        views = [read_cased(text) for text in texts]
         unsure = []
-        for index, text in enumerate(texts):
+        for index, view in enumerate(views):
             chosen = choices[index]
-            possible = self.finder.possible(text)
+            possible = self.finder.possible(view.text)
             if not any(choice.may_turn(possible) for choice in chosen):
                 continue
-            certain = self._certain(text)
+            certain = self._certain(view.text)
             if certain and all(choice.is_told_by(certain) for choice in chosen):
-                rewritten[index] = [self.turn(text, None, choice(certain, text, None)) for choice in chosen]
+                rewritten[index] = [self._turned(view, None, choice(certain, view.text, None)) for choice in chosen]
             else:
                 unsure.append(index)
-        docs = parse((texts[index] for index in unsure), entities=self.finder.asks_entities)
+        docs = parse((views[index].text for index in unsure), entities=self.finder.asks_entities)
         for index, doc in zip(unsure, docs, strict=True):
-            text, syntax = texts[index], Syntax(doc)
-            mentions = self.finder.find(text, syntax)
-            rewritten[index] = [self.turn(text, syntax, choice(mentions, text, syntax)) for choice in choices[index]]
+            view, syntax = views[index], Syntax(doc)
+            mentions = self.finder.find(view.text, syntax)
+            rewritten[index] = [
+                self._turned(view, syntax, choice(mentions, view.text, syntax)) for choice in choices[index]
+            ]
         return rewritten
+
+    def _turned(self, view: View, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
+        """The original of a view with some mentions of its text turned."""
+        return view.write(fitted_edits(view.text, self.edits(view.text, syntax, turned)))
 
     def _certain(self, text: str) -> list[Mention]:
         """The mentions that mark an attribute, where a parse would not tell them any better; else none."""
@@ -161,43 +170,46 @@ class RuleRewriter:
         Args:
             texts: the texts to rewrite.
             selections: for each text, its selected words with their targets.
-            docs: the texts as parsed, where that has been done.
+            docs: the texts as they are read (:func:`read_cased`), parsed, where that has been done.
         """
         if self.mode == "lexical":
             raise FairlabError("mode=lexical knows no entities; use mode=syntax to rewrite one person of a text")
-        chosen = [list(some) for some in selections]
+        views = [read_cased(text) for text in texts]
+        chosen = [
+            [(_offset(view, word), target) for word, target in some]
+            for view, some in zip(views, selections, strict=True)
+        ]
         if docs is not None:
-            return [self._turn_people(*one) for one in zip(texts, docs, chosen, strict=True)]
-        rewritten = [self._turn_alone(text, some) for text, some in zip(texts, chosen, strict=True)]
+            return [self._turn_people(*one) for one in zip(views, docs, chosen, strict=True)]
+        rewritten = [self._turn_alone(view, some) for view, some in zip(views, chosen, strict=True)]
         unsure = [index for index, text in enumerate(rewritten) if text is None]
-        parsed = parse((texts[index] for index in unsure), entities=self.finder.asks_entities)
+        parsed = parse((views[index].text for index in unsure), entities=self.finder.asks_entities)
         for index, doc in zip(unsure, parsed, strict=True):
-            rewritten[index] = self._turn_people(texts[index], doc, chosen[index])
+            rewritten[index] = self._turn_people(views[index], doc, chosen[index])
         return [text for text in rewritten if text is not None]
 
-    def _turn_people(self, text: str, doc: Any, chosen: Sequence[tuple[str | int, str]]) -> str:
+    def _turn_people(self, view: View, doc: Any, chosen: Sequence[tuple[int, str]]) -> str:
         """A parsed text with the people that its selected words mean turned to their targets."""
-        syntax = Syntax(doc)
+        text, syntax = view.text, Syntax(doc)
         mentions = self.finder.find(text, syntax)
         people = People(self.finder, text, syntax, mentions)
         turned: dict[int, tuple[Mention, str]] = {}
-        for word, target in chosen:
+        for start, target in chosen:
             self.vocabulary.column(target)
-            start = _offset(text, word)
             turned |= _turned_with(people, start, target) | turned
             for other in _in_other_fields(text, start, turned, mentions):
                 turned |= _turned_with(people, other, target) | turned
-        return self.turn(text, syntax, list(turned.values()))
+        return self._turned(view, syntax, list(turned.values()))
 
-    def _turn_alone(self, text: str, chosen: Sequence[tuple[str | int, str]]) -> str | None:
+    def _turn_alone(self, view: View, chosen: Sequence[tuple[int, str]]) -> str | None:
         """The text with its one listed word turned, where that is selected and certain; None where it is not."""
-        if len(chosen) != 1 or len(self.finder.listed(text)) != 1:
+        if len(chosen) != 1 or len(self.finder.listed(view.text)) != 1:
             return None
-        (word, target), certain = chosen[0], self._certain(text)
+        (start, target), certain = chosen[0], self._certain(view.text)
         self.vocabulary.column(target)
-        if not certain or not WholeText(target).is_told_by(certain) or certain[0].start != _offset(text, word):
+        if not certain or not WholeText(target).is_told_by(certain) or certain[0].start != start:
             return None
-        return self.turn(text, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
+        return self._turned(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
 
     def chains(self, texts: Sequence[str], words: Sequence[str | int]) -> list[list[tuple[int, int]]]:
         """For every text, start and end of all words that mean the same person as the selected one.
@@ -207,17 +219,22 @@ class RuleRewriter:
             words: for each text, the selected word, or the offset where it starts.
         """
         found = []
-        for text, doc, word in zip(texts, parse(texts), words, strict=True):
-            marked = [(m.start, m.end, m.sense.attribute) for m in self.finder.find(text, Syntax(doc))]
+        views = [read_cased(text) for text in texts]
+        for view, doc, word in zip(views, parse(view.text for view in views), words, strict=True):
+            marked = [(m.start, m.end, m.sense.attribute) for m in self.finder.find(view.text, Syntax(doc))]
             people = Coreference(doc, marked)
-            found.append(people.spans(people.at(_offset(text, word))))
+            found.append([view.span(*span) for span in people.spans(people.at(_offset(view, word)))])
         return found
 
     def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
-        """The text with some of its mentions, as the finder gives them, each turned to its target.
+        """Return a text, as it is read, with some of its mentions turned; the arguments are those of :meth:`edits`."""
+        return apply_edits(text, self.edits(text, syntax, turned))
+
+    def edits(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> list[Edit]:
+        """Return the edits that turn some mentions, as the finder gives them, each to its target.
 
         Args:
-            text: the text.
+            text: the text as it is read.
             syntax: the parsed text; None where the mentions are certain without.
             turned: the mentions with their targets.
         """
@@ -248,7 +265,7 @@ class RuleRewriter:
         for mention, target in ages:
             years = self.vocabulary.fitting_age(age_in_years(mention.found), target, said)
             edits.append(Edit(mention.start, mention.end, written_like(mention.found, years)))
-        return apply_edits(text, edits) if edits else text
+        return edits
 
     def _turn_word(self, mention: Mention, target: str, syntax: Syntax | None) -> Edit:
         entry = mention.sense.entry
@@ -324,11 +341,11 @@ def _in_other_fields(
     ]
 
 
-def _offset(text: str, word: str | int) -> int:
-    """Where the selected word starts."""
+def _offset(view: View, word: str | int) -> int:
+    """Where the selected word starts in a text as it is read."""
     if isinstance(word, int):
-        return word
-    match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)
+        return view.place(word)
+    match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", view.text)
     if match is None:
         raise FairlabError(f"the word '{word}' does not occur in the text; select one that does")
     return match.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairlab.lexicons import Lexicon
+from fairlab.text.view import Edit, read
 from fairlab.text.words import TermFinder, match_case
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -50,15 +51,15 @@ class WordSwap:
 
     def turned(self, text: str, targets: dict[str, str]) -> str:
         """``text`` with the words of every attribute that has a target turned to it."""
-        pieces, position = [], 0
-        for span in self.finder.find(text):
+        view = read(text)
+        edits = []
+        for span in self.finder.find_read(view.text):
             source = self.marks[span.term]
             target = targets.get(source, source)
-            found = text[span.start : span.end]
-            counterpart = found if source == target else self.counterparts[source, target][span.term]
-            pieces += [text[position : span.start], match_case(found, counterpart)]
-            position = span.end
-        return "".join([*pieces, text[position:]])
+            if source != target:
+                counterpart = self.counterparts[source, target][span.term]
+                edits.append(Edit(span.start, span.end, match_case(view.text[span.start : span.end], counterpart)))
+        return view.write(edits)
 
     def marked(self, text: str) -> bool:
         """Whether the text holds any word of the axis."""

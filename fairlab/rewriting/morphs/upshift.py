@@ -16,10 +16,11 @@ from typing import Any
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.rewriting.english.edits import Edit, apply_edits, starts_sentence
+from fairlab.rewriting.english.edits import apply_edits, starts_sentence
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.text.pipeline import parse
 from fairlab.text.sentences import sentence_spans
+from fairlab.text.view import Edit
 
 SHARE = 0.1  # of the words
 TRIED, FEWEST_TRIED = 2, 8  # places that are tried for each one that may change, and at least
