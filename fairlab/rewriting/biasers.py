@@ -12,14 +12,15 @@ from functools import partial
 from typing import Any, Literal
 
 from fairlab.lexicons import Entry, Lexicon, load_lexicon
-from fairlab.rewriting.english.edits import apply_edits
+from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.edits import fitted_edits
 from fairlab.rewriting.english.mentions import Mention
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
 from fairlab.rewriting.english.vocabulary import Sense
 from fairlab.text.pipeline import parse
-from fairlab.text.view import Edit
+from fairlab.text.view import Edit, View
 from fairlab.text.words import TermFinder
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -109,8 +110,9 @@ class BiaserRewriter:
                 turn; all mentions of that biaser in the text follow, other biasers stay.
         """
         found = []
-        for text, doc in zip(texts, parse(texts, entities=self.entities), strict=True):
-            turns = self._turns(text, doc)
+        views = [read_cased(text) for text in texts]
+        for view, doc in zip(views, parse((view.text for view in views), entities=self.entities), strict=True):
+            turns = self._turns(view, doc)
             chosen = list(turns)[:1] if mentions == "first" else list(turns)
             found.append(
                 [
@@ -139,9 +141,9 @@ class BiaserRewriter:
         """Start and end of every word of the axis in a text, which no further rewriting may touch."""
         return [(span.start, span.end) for span in self.protected.find(text)]
 
-    def _turns(self, text: str, doc: Any) -> dict[str, Callable[[str], str]]:
+    def _turns(self, view: View, doc: Any) -> dict[str, Callable[[str], str]]:
         """By biaser, in the order of their first mentions, how to turn all its mentions to another member."""
-        syntax = Syntax(doc)
+        text, syntax = view.text, Syntax(doc)
         listed = [self._as_noun(mention, syntax) for mention in self.rules.finder.find(text, syntax)]
         listed = [mention for mention in listed if mention.sense.attribute != NEUTRAL and not _in_name(mention, doc)]
         unlisted = list(self._unlisted(text, syntax, listed)) if self.entities else []
@@ -151,18 +153,20 @@ class BiaserRewriter:
             biaser = mention.sense.attribute
             starts.setdefault(biaser, mention.start)
             own = [other for other in listed if other.sense.attribute == biaser]
-            turns[biaser] = partial(self._turned, text, syntax, own)
+            turns[biaser] = partial(self._turned, view, syntax, own)
         for start, _, biaser, _ in unlisted:
             starts.setdefault(biaser, start)
             places = [(first, end, entry) for first, end, name, entry in unlisted if name == biaser]
-            turns[biaser] = partial(self._edited, text, places)
+            turns[biaser] = partial(self._edited, view, places)
         return {biaser: turns[biaser] for biaser in sorted(starts, key=starts.__getitem__)}
 
-    def _turned(self, text: str, syntax: Syntax, mentions: list[Mention], member: str) -> str:
-        return self.rules.turn(text, syntax, [(mention, member) for mention in mentions])
+    def _turned(self, view: View, syntax: Syntax, mentions: list[Mention], member: str) -> str:
+        edits = self.rules.edits(view.text, syntax, [(mention, member) for mention in mentions])
+        return view.write(fitted_edits(view.text, edits))
 
-    def _edited(self, text: str, places: list[tuple[int, int, Entry]], member: str) -> str:
-        return apply_edits(text, [Edit(start, end, self._form(entry, member)) for start, end, entry in places])
+    def _edited(self, view: View, places: list[tuple[int, int, Entry]], member: str) -> str:
+        edits = [Edit(start, end, self._form(entry, member)) for start, end, entry in places]
+        return view.write(fitted_edits(view.text, edits))
 
     def _form(self, entry: Entry, member: str) -> str:
         return entry.forms[self.whole.attributes.index(member) + 1] or entry.forms[0]
