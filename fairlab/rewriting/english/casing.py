@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from fairlab.lexicons.names import load_names
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES
+from fairlab.rewriting.english.pronouns import NOT_POSSESSED
 from fairlab.text.view import View, read
 
 FEWEST = 3  # words of a text whose case may be taken away: fewer are an acronym or a label
@@ -43,10 +44,31 @@ def _sentence_case(text: str) -> str:
     letters = list(text)
     for match in _STARTS.finditer(text):
         letters[match.start(1)] = letters[match.start(1)].upper()
-    names = load_names()
+    named = -1
     for match in _WORD.finditer(text):
         word = match[0]
-        known = names.get(word)
-        if word == "i" or word in _TITLES or (known is not None and not known.other_sense):
+        after_name = named == match.start() - 1 and text[named] == " "
+        name = _is_name(word, text, match.end()) or (after_name and _may_be_surname(word))
+        if name or word == "i" or word in _TITLES:
             letters[match.start()] = letters[match.start()].upper()
+        named = match.end() if name or word in _TITLES else -1
     return "".join(letters)
+
+
+def _is_name(word: str, text: str, end: int) -> bool:
+    """Whether a word in small letters is a first name; one that is a word too must stand before a surname."""
+    known = load_names().get(word)
+    if known is None or not known.other_sense:
+        return known is not None
+    following = _WORD.match(text, end + 1)
+    return following is not None and text[end] == " " and len(following[0]) > 3 and _may_be_surname(following[0])
+
+
+def _may_be_surname(word: str) -> bool:
+    """Whether a word in small letters may end a name: one listed for that, or one that no dictionary holds."""
+    from lemminflect import getAllLemmas
+
+    known = load_names().get(word)
+    if known is not None:
+        return known.other_sense in ("", "surname", "rarely")
+    return word not in NOT_POSSESSED and not getAllLemmas(word)
