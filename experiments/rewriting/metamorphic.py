@@ -62,7 +62,11 @@ WAYS: dict[str, tuple[Callable[[str], str], str, str]] = {
     "layout: indented": (lambda text: wrapped(text, 60, "    "), "", ""),
     "mail: quoted": (lambda text: wrapped(text, 60, "> "), "", ""),
     "mail: quoted twice, answered": (lambda text: wrapped(text, 60, ">> ") + "\nI agree.", "", "I agree"),
-    "mail: subject and signature": (lambda text: f"Subject: news\n\n{text}\n\n-- \nSent today", "Subject news", "Sent today"),
+    "mail: subject and signature": (
+        lambda text: f"Subject: news\n\n{text}\n\n-- \nSent today",
+        "Subject news",
+        "Sent today",
+    ),
     "web: tags": (lambda text: f'<p class="x">{text.replace(" ", " <b>", 1)}</b></p>', "", ""),
     "web: breaks": (lambda text: f"It rained.<br /><br />{text}<br /><br />It stopped.", "It rained", "It stopped"),
     "web: every word a tag": (lambda text: re.sub(r"(\S+)", r"<i>\1</i>", text), "", ""),

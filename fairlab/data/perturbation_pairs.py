@@ -25,11 +25,10 @@ from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.decoding import IGNORED, longest, tokenize_rewritings
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.rules import RuleRewriter
-from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.rewriting.perturber import NAMES, source_text
 from fairlab.text.difference import stretches
 from fairlab.text.fingerprints import Fingerprints
-from fairlab.text.pipeline import parse
 from fairlab.text.view import View
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -98,7 +97,7 @@ def silver_pairs(
             break
         some = kept[start : start + AT_ONCE]
         listed = [view for view in map(read_cased, some) if _may_change(view.text, rewriters.values())]
-        docs = list(parse(view.text for view in listed))
+        docs = list(parse_views(listed))
         for axis, rewriter in rewriters.items():
             pairs += _silver(listed, docs, axis, rewriter, seed)
     return pairs

@@ -17,9 +17,8 @@ from fairlab.rewriting.english.edits import fitted_edits
 from fairlab.rewriting.english.mentions import Mention
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.rules import RuleRewriter
-from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
+from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, parse_views
 from fairlab.rewriting.english.vocabulary import Sense
-from fairlab.text.pipeline import parse
 from fairlab.text.view import Edit, View
 from fairlab.text.words import TermFinder
 from fairlab.types import NEUTRAL, FairlabError
@@ -111,7 +110,7 @@ class BiaserRewriter:
         """
         found = []
         views = [read_cased(text) for text in texts]
-        for view, doc in zip(views, parse((view.text for view in views), entities=self.entities), strict=True):
+        for view, doc in zip(views, parse_views(views, self.entities), strict=True):
             turns = self._turns(view, doc)
             chosen = list(turns)[:1] if mentions == "first" else list(turns)
             found.append(

@@ -13,10 +13,10 @@ from fairlab.lexicons import Lexicon
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.mentions import Mention, MentionFinder
 from fairlab.rewriting.english.one_person import People
-from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.rewriting.word_rewriters import Selection
-from fairlab.text.pipeline import count_entities, parse
+from fairlab.text.pipeline import count_entities
 from fairlab.text.view import View
 from fairlab.text.words import WORD
 from fairlab.types import NEUTRAL, FairlabError
@@ -70,9 +70,7 @@ class PerturbableWords:
                     found[k][axis] = _in_original(mentions, views[k])
             return found
         parsed = (
-            parse((views[k].text for k in listed), entities=self._asks_entities)
-            if docs is None
-            else (docs[k] for k in listed)
+            parse_views((views[k] for k in listed), self._asks_entities) if docs is None else (docs[k] for k in listed)
         )
         for k, doc in zip(listed, parsed, strict=True):
             text, syntax = views[k].text, Syntax(doc)
@@ -91,7 +89,7 @@ class PerturbableWords:
 
     def parsed(self, texts: Iterable[str]) -> Iterator[Any]:
         """Yield the texts as they are read, parsed, with named entities where a name is told by them."""
-        return parse((read_cased(text).text for text in texts), entities=self._asks_entities)
+        return parse_views(map(read_cased, texts), self._asks_entities)
 
     def _asks_entities(self, text: str) -> bool:
         """Whether a text as it is read has a name that is told from other things by named entities."""

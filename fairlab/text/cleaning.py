@@ -57,7 +57,9 @@ _BOTH = re.compile(
     r"|(?P<woman>\(wo\)m[ae]n|wo/m[ae]n)|(?P<three>(?:he/she|she/he|s/he)/they))(?!\w)",
     re.IGNORECASE,
 )
-_ALTERNATIVE = re.compile(r"(?<=\b(?:he|im|is|er))( ?/ ?)(?=(?:he|she|him|her|his|hers)\b)", re.IGNORECASE)
+_ALTERNATIVE = re.compile(
+    r"\b(?:s?he|him|hers?|his|himself|herself)(\s?/\s?)(?=(?:s?he|him|hers?|his|himself|herself)\b)", re.IGNORECASE
+)
 
 _SPACE = re.compile(r"\s+")
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
@@ -129,7 +131,7 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
             draft.change(_marks(pattern, draft.text))
     if "/" in draft.text or "(" in draft.text:
         draft.replace(_BOTH, _both)
-        draft.replace(_ALTERNATIVE, "/")
+        draft.change((*match.span(1), "/") for match in _ALTERNATIVE.finditer(draft.text))
     draft.replace(_SPACE, lambda match: _space(match, len(draft.text)))
     draft.change((*match.span(), match[0] + " ") for match in _GLUE.finditer(draft.text))
     return draft.text, draft.starts, draft.ends

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from fairlab.folding import fold
 from fairlab.text.view import read
 
 WORD = re.compile(r"\w+")
@@ -25,12 +26,12 @@ class Span:
 
 
 def word_pieces(term: str) -> tuple[str, ...]:
-    """A term as case-folded runs of word characters: ``father-in-law`` is three pieces, ``he's`` two."""
-    return tuple(WORD.findall(term.casefold()))
+    """Return a term as folded runs of word characters: ``father-in-law`` is three pieces, ``he's`` two."""
+    return tuple(WORD.findall(fold(term)))
 
 
 class TermFinder:
-    """Occurrences of a list of terms in texts: case-folded, at word boundaries, longest match first.
+    """Occurrences of a list of terms in texts: without case and accents, at word boundaries, longest match first.
 
     Multi-word and hyphenated terms count as units, so ``mother-in-law`` is one occurrence and no ``mother``.
     A possessive or a contraction counts for its word: ``father's`` and ``he'll`` hold ``father`` and ``he``.
@@ -53,9 +54,10 @@ class TermFinder:
 
     def find_read(self, text: str) -> Iterator[Span]:
         """Yield the occurrences in a text as it is read, see :func:`fairlab.text.view.read`."""
-        if self.longest.keys().isdisjoint(map(str.casefold, WORD.findall(text))):  # cheaper than what follows
+        folded = str.casefold if text.isascii() else fold
+        if self.longest.keys().isdisjoint(map(folded, WORD.findall(text))):  # cheaper than what follows
             return
-        words = [(match.group().casefold(), match.start(), match.end()) for match in WORD.finditer(text)]
+        words = [(folded(match.group()), match.start(), match.end()) for match in WORD.finditer(text)]
         position = 0
         while position < len(words):
             step = 1

@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from fairlab.lexicons.names import load_names
+from fairlab.lexicons.names import find_name
+from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED
 from fairlab.text.view import View, read
@@ -57,7 +58,7 @@ def _sentence_case(text: str) -> str:
 
 def _is_name(word: str, text: str, end: int) -> bool:
     """Whether a word in small letters is a first name; one that is a word too must stand before a surname."""
-    known = load_names().get(word)
+    known = find_name(word)
     if known is None or not known.other_sense:
         return known is not None
     following = _WORD.match(text, end + 1)
@@ -66,9 +67,7 @@ def _is_name(word: str, text: str, end: int) -> bool:
 
 def _may_be_surname(word: str) -> bool:
     """Whether a word in small letters may end a name: one listed for that, or one that no dictionary holds."""
-    from lemminflect import getAllLemmas
-
-    known = load_names().get(word)
+    known = find_name(word)
     if known is not None:
         return known.other_sense in ("", "surname", "rarely")
-    return word not in NOT_POSSESSED and not getAllLemmas(word)
+    return word not in NOT_POSSESSED and not is_known(word)

@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import accumulate
-from typing import NamedTuple
 
+from fairlab.folding import fold
 from fairlab.rewriting.english.agreement import (
     article,
     possessive,
 )
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.edits import recase
-from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.rewriting.english.everybody import ALTERNATIVE
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name, whole_name
+from fairlab.rewriting.english.lexical_actions import Action, WithAccents, surfaces
 from fairlab.rewriting.english.lexical_agreement import MODALS, agree, piece
 from fairlab.rewriting.english.people import is_people, is_person
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, SUBJECT, case_by_neighbours
@@ -31,15 +33,6 @@ from fairlab.types import NEUTRAL
 _split = re.compile(r"(\W+)").split
 _BEFORE_VERBS = MODALS | frozenset("to not i we you they don didn didn't don't doesn".split())
 _BE = frozenset("is was are were be been being am s re".split())
-
-
-class Action(NamedTuple):
-    """What happens to one surface form on the way to a target."""
-
-    kind: str  # plain, ambiguous, subject, word, name, title, longer, same
-    new: str
-    sense: Sense
-    neutral: bool = False  # a neutral form of one word, given an attribute back
 
 
 class LexicalRules:
@@ -85,14 +78,14 @@ class LexicalRules:
         """The action for every way of writing every single-word form, and for the first words of longer ones."""
         table: dict[str, Action] = {}
         for first in self.longer:
-            for surface in _surfaces(first):
+            for surface in surfaces(first):
                 table[surface] = Action("longer", "", Sense(NEUTRAL, None))
         for term, senses in self.vocabulary.senses.items():
             if len(word_pieces(term)) != 1:
                 continue
             sense = senses[0]
             target = goal(sense.attribute)
-            for surface in _surfaces(_listed(self.vocabulary, sense, term)):
+            for surface in surfaces(_listed(self.vocabulary, sense, term)):
                 action = self._action(surface, sense, target)
                 if action is not None and (surface not in table or table[surface].kind == "longer"):
                     kind = f"longer {action.kind}" if term in self.longer else action.kind
@@ -134,6 +127,8 @@ class LexicalRules:
     def _run(self, text: str, table: dict[str, Action], target: str, source: str | None = None) -> list[Edit]:
         """The edits that turn a text, as it is read, by a table."""
         pieces = _split(text)
+        if not text.isascii():
+            table = WithAccents(table)
         hits = [place for place, word in zip(range(0, len(pieces), 2), pieces[::2], strict=True) if word in table]
         if not hits:
             return []
@@ -178,6 +173,8 @@ class _Work:
     def in_compound(self, place: int) -> bool:
         """Whether a hyphen, or the ending of *don't*, joins the word to another one."""
         before, after = self.gap(place - 1), self.gap(place + 1)
+        if before == "'" and self.word(place - 2):  # D'Angelo
+            return True
         if after in ("'", "’") and self.word(place + 2) in ("t", "T"):
             return True
         if before == "-" and self.word(place - 2) and self.word(place - 2).casefold() not in JOINED_AFTER:
@@ -193,7 +190,8 @@ class _Work:
                 return
             kind = kind.removeprefix("longer").strip()
             action = action._replace(kind=kind)
-        if not kind or kind == "same" or self.in_compound(place):
+        joined = kind == "name" and self._joined_name(place)
+        if not kind or kind == "same" or (not joined and self.in_compound(place)):
             return
         if kind == "plain":
             self.pieces[place] = action.new
@@ -236,33 +234,46 @@ class _Work:
     def _turn_longer(self, place: int) -> bool:
         """Turn a term of several words that begins here, if there is one."""
         vocabulary = self.rules.vocabulary
-        for words, term in self.rules.longer[self.pieces[place].casefold()]:
+        for words, term in self.rules.longer[fold(self.pieces[place])]:
             last = place + 2 * len(words) - 2
             if last >= len(self.pieces) or any(
-                self.word(place + 2 * number).casefold() != word for number, word in enumerate(words)
+                fold(self.word(place + 2 * number)) != word for number, word in enumerate(words)
             ):
                 continue
             sense = vocabulary.senses[term][0]
             target = self.target or next(a for a in vocabulary.lexicon.attributes if a != sense.attribute)
-            if (
-                sense.attribute in (target, NEUTRAL)
-                or sense.entry is None
-                or self.source not in (None, sense.attribute)
-            ):
+            if sense.attribute in (target, NEUTRAL) or self.source not in (None, sense.attribute):
                 return True
             found = "".join(self.pieces[place : last + 1])
             if sense.pos == "name" and not (found[:1].isupper() and self.rules.swap_names):
                 return True
-            listed = sense.entry.forms[vocabulary.column(sense.attribute)]
+            if sense.entry is None:  # a name of the list: Jean-Luc
+                self._put(place, last, match_case(found, vocabulary.name(found, sense, target, set())))
+                return True
             new = vocabulary.form(sense.entry, target, self._noun_after(last))
-            self._put(place, last, recase(found, listed, new))
+            self._put(place, last, recase(found, vocabulary.listed(sense), new))
             return True
         return False
+
+    def _joined_name(self, place: int) -> bool:
+        """Make one word of a first name and the one that a hyphen joins to it, *Mary-Jane*; whether there is one."""
+        begin = max(0, place - 2)
+        text = "".join(self.pieces[begin : place + 3])
+        start = len("".join(self.pieces[begin:place]))
+        first, last = whole_name(text, start, start + len(self.pieces[place]))
+        before, after = first < start, last > start + len(self.pieces[place])
+        if before:
+            self.pieces[place] = "".join(self.pieces[place - 2 : place + 1])
+            self.pieces[place - 2 : place] = ["", ""]
+        if after:
+            self.pieces[place] += "".join(self.pieces[place + 1 : place + 3])
+            self.pieces[place + 1 : place + 3] = ["", ""]
+        return before or after
 
     def _turn_name(self, place: int, action: Action) -> None:
         found = self.pieces[place]
         vocabulary = self.rules.vocabulary
-        known = vocabulary.names.get(found.casefold())
+        known = vocabulary.names.get(fold(found))
         beside = self.beside(place)
         if beside.precedes_place:
             return
@@ -358,8 +369,9 @@ def _join_alternatives(
         place = hit - removed
         first = places[-1] if places else place
         senses = [table[pieces[place]].sense for place in (first, place)]
-        pronouns = all(sense.pos == "pronoun" for sense in senses) and senses[0].attribute != senses[1].attribute
-        if pronouns and "".join(pieces[first + 1 : place]).lower() in (" or ", "/"):
+        alike = all(sense.pos == "pronoun" for sense in senses) or senses[0].entry is senses[1].entry
+        between = "".join(pieces[first + 1 : place]).lower()
+        if alike and senses[0].attribute != senses[1].attribute and between in ALTERNATIVE:
             pieces[first] = match_case(pieces[first], pieces[place])
             spans[first] = (spans[first][0], spans[place][1])
             del pieces[first + 1 : place + 1], spans[first + 1 : place + 1]
@@ -367,11 +379,6 @@ def _join_alternatives(
         else:
             places.append(place)
     return places
-
-
-def _surfaces(form: str) -> set[str]:
-    """Ways to write a form: as listed, in lower case, capitalised, in capitals."""
-    return {form, form.lower(), form[:1].upper() + form[1:], form.upper()}
 
 
 def _listed(vocabulary: Vocabulary, sense: Sense, term: str) -> str:

@@ -8,16 +8,24 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from fairlab.lexicons.names import load_names, load_not_people
+from fairlab.folding import fold
+from fairlab.lexicons.names import find_name, load_not_people
 from fairlab.rewriting.english import senses
 from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age
-from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours, is_first_name
+from fairlab.rewriting.english.given_names import (
+    BEFORE_FIRST_NAMES,
+    Neighbours,
+    is_demonym,
+    is_first_name,
+    last_names,
+    whole_name,
+)
 from fairlab.rewriting.english.people import is_role
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.english.things import is_named_with_capital, owns_capitalised
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
-from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, TermFinder, word_pieces
+from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, Span, TermFinder, word_pieces
 from fairlab.types import NEUTRAL
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
@@ -26,10 +34,8 @@ _PAGEANTS = frozenset("America Universe World USA New North South West Texas Cal
 _ABBREVIATED = ("Mr", "Mrs", "Ms", "Mx", "MR", "MRS", "MS")
 _OFFICES = frozenset("Chancellor Mayor Justice Justices Chief Advocate Provost Lieutenant Chamberlain".split())
 _SEVERAL = re.compile(r"[,;:()]")
-_NAME_PAIR = re.compile(r"\b([A-Z]\w+)(?: [A-Z]\.)?(?= ([A-Z]\w+))")
 # Before one of these words, a noun that is a verb too is a verb.
 BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
-_ANOTHER = re.compile(r" [A-Z]")
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
 
 
@@ -113,9 +119,9 @@ class MentionFinder:
         A look at its words alone, which spares most texts the parse.
         """
         words = WORD.findall(text)
-        if not self.first_words.isdisjoint(map(str.casefold, words)):
+        if not self.first_words.isdisjoint(map(fold, words)):
             return True
-        if any(word[:1].isupper() and word.casefold() in self.names for word in words):
+        if any(word[:1].isupper() and fold(word) in self.names for word in words):
             return True
         return self.may_hold_age(text)
 
@@ -147,9 +153,9 @@ class MentionFinder:
         spans = list(self.finder.find(text))
         if not spans:
             return []
-        protected, surnames, last = self._protected(text), self.surnames(text), _last_names(text)
+        protected, surnames, last = self._protected(text), self.surnames(text), last_names(text, whole=True)
         found = []
-        for span in spans:
+        for span in self._whole(text, spans):
             if any(start < span.end and span.start < end for start, end in protected) or _in_compound(text, span):
                 continue
             if _SEVERAL.search(text, span.start, span.end):  # "European, American" is no "European American"
@@ -163,6 +169,15 @@ class MentionFinder:
             if senses:
                 found.append(ListedWord(span.start, span.end, word, senses, beside))
         return found
+
+    def _whole(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
+        """The spans, of names with what a hyphen joins to them: *Mary-Jane* is one."""
+        last = 0
+        for span in spans:
+            if span.start >= last:
+                named = self.vocabulary.senses[span.term][0].pos == "name"
+                start, last = whole_name(text, span.start, span.end) if named else (span.start, span.end)
+                yield Span(start, last, span.term)
 
     def _protected(self, text: str) -> list[tuple[int, int]]:
         """Stretches in which nothing counts: addresses, works, idioms, and names of no person."""
@@ -179,9 +194,7 @@ class MentionFinder:
                 continue
             beside = one.beside
             if not (beside.follows_title or beside.follows_thing) and (
-                _follows_other_word(syntax, one.start)
-                or is_role(beside.before.casefold())
-                or _is_demonym(beside.before)
+                _follows_other_word(syntax, one.start) or is_role(beside.before.casefold()) or is_demonym(beside.before)
             ):
                 beside = replace(beside, before="", gap_before="")
             for sense in sorted(one.senses, key=lambda sense: _order(sense, token, syntax)):
@@ -228,7 +241,7 @@ class MentionFinder:
         if sense.pos == "pronoun":
             return True
         if sense.pos == "name":
-            known = load_names().get(word.casefold())
+            known = find_name(word)
             other_sense = bool(known and known.other_sense)
             return is_first_name(beside, other_sense=other_sense, before_is_first=self.is_listed_name(beside.before))
         if sense.pos == "title":
@@ -251,7 +264,7 @@ class MentionFinder:
         if sense.pos == "pronoun":
             return True
         if sense.pos == "name":
-            known = load_names().get(word.casefold())
+            known = find_name(word)
             return senses.name_stands(word, known, beside, token, syntax, self.is_listed_name(beside.before))
         if sense.pos == "title":
             if word == "Miss" and (beside.after in _PAGEANTS or _precedes_place(token, syntax)):
@@ -283,7 +296,7 @@ class MentionFinder:
 
     def surnames(self, text: str) -> set[str]:
         """Words that stand after a first name somewhere in the text: alone, they are not first names either."""
-        return {pair[2] for pair in _name_pairs(text)}
+        return last_names(text)
 
     def is_listed_name(self, word: str) -> bool:
         """Whether a word is listed as a first name of the axis."""
@@ -308,20 +321,8 @@ def _is_in_title(word: str, beside: Neighbours) -> bool:
 
 
 def _has_other_sense(word: str) -> bool:
-    known = load_names().get(word.casefold())
+    known = find_name(word)
     return known is not None and bool(known.other_sense)
-
-
-def _name_pairs(text: str) -> Iterator[re.Match[str]]:
-    """A first name and the capitalised word after it, wherever they stand."""
-    for pair in _NAME_PAIR.finditer(text):
-        if pair[1].casefold() in load_names() and pair[1].casefold() not in BEFORE_FIRST_NAMES:
-            yield pair
-
-
-def _last_names(text: str) -> set[str]:
-    """Words that end a name after a first name: no first names before another word either, as in *Jackson Arrives*."""
-    return {pair[2] for pair in _name_pairs(text) if not _ANOTHER.match(text, pair.end(2))}
 
 
 @cache
@@ -338,12 +339,6 @@ def neighbours(text: str, start: int, end: int) -> Neighbours:
     if len(following) > 2 and following.isupper() and not text[start:end].isupper():
         following = following.lower()  # an acronym is no surname: *Franklin ISBN*
     return Neighbours(before[1] if before else "", before[2] if before else "", following, gap)
-
-
-def _is_demonym(word: str) -> bool:
-    """Whether a capitalised word tells whence somebody is: *Spaniard Juan Carlos*."""
-    folded = word.casefold()
-    return len(word) > 5 and folded.endswith(("ian", "iard", "ese", "german", "mexican")) and folded not in load_names()
 
 
 def _precedes_place(token: Any, syntax: Syntax) -> bool:
@@ -387,6 +382,8 @@ def _is_said_of_subject(token: Any) -> bool:
 def _in_compound(text: str, span: Any) -> bool:
     """Whether a hyphen, or the ending of *don't*, joins the word to one that makes another word of it."""
     if text[span.end + 1 : span.end + 2] in ("t", "T") and text[span.end : span.end + 1] in ("'", "’"):
+        return True
+    if text[span.start - 1 : span.start] == "'" and text[span.start - 2 : span.start - 1].isalpha():  # D'Angelo
         return True
     if text[span.start - 1 : span.start] == "-" and span.start > 1 and text[span.start - 2].isalnum():
         before = _BEFORE.search(text[max(0, span.start - 30) : span.start - 1])

@@ -19,10 +19,9 @@ from fairlab.rewriting.english.lexical import LexicalRules
 from fairlab.rewriting.english.mentions import Mention, MentionFinder
 from fairlab.rewriting.english.one_person import People
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT, case_by_syntax
-from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.rewriting.english.vocabulary import Vocabulary
 from fairlab.text.fields import SEPARATOR
-from fairlab.text.pipeline import parse
 from fairlab.text.view import Edit, View
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, FairlabError
@@ -124,7 +123,7 @@ class RuleRewriter:
                 rewritten[index] = [self._turned(view, None, choice(certain, view.text, None)) for choice in chosen]
             else:
                 unsure.append(index)
-        docs = parse((views[index].text for index in unsure), entities=self.finder.asks_entities)
+        docs = parse_views((views[index] for index in unsure), self.finder.asks_entities)
         for index, doc in zip(unsure, docs, strict=True):
             view, syntax = views[index], Syntax(doc)
             mentions = self.finder.find(view.text, syntax)
@@ -183,7 +182,7 @@ class RuleRewriter:
             return [self._turn_people(*one) for one in zip(views, docs, chosen, strict=True)]
         rewritten = [self._turn_alone(view, some) for view, some in zip(views, chosen, strict=True)]
         unsure = [index for index, text in enumerate(rewritten) if text is None]
-        parsed = parse((views[index].text for index in unsure), entities=self.finder.asks_entities)
+        parsed = parse_views((views[index] for index in unsure), self.finder.asks_entities)
         for index, doc in zip(unsure, parsed, strict=True):
             rewritten[index] = self._turn_people(views[index], doc, chosen[index])
         return [text for text in rewritten if text is not None]
@@ -220,7 +219,7 @@ class RuleRewriter:
         """
         found = []
         views = [read_cased(text) for text in texts]
-        for view, doc, word in zip(views, parse(view.text for view in views), words, strict=True):
+        for view, doc, word in zip(views, parse_views(views), words, strict=True):
             marked = [(m.start, m.end, m.sense.attribute) for m in self.finder.find(view.text, Syntax(doc))]
             people = Coreference(doc, marked)
             found.append([view.span(*span) for span in people.spans(people.at(_offset(view, word)))])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from fairlab.folding import unaccented
 from fairlab.rewriting.english.agreement import PLURAL, SINGULAR, is_third_person, takes_have
 from fairlab.rewriting.english.people import is_people, is_person
-from fairlab.text.pipeline import name_entities
+from fairlab.text.pipeline import name_entities, parse
+from fairlab.text.view import View
 
 SUBJECTS = ("nsubj", "nsubjpass", "expl")
 _AUXILIARIES = ("aux", "auxpass")
@@ -19,6 +21,21 @@ _COPULAS |= frozenset(
 )
 _QUANTITIES = frozenset("both all some many most few several one two three each none half either neither".split())
 _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody everybody nobody".split())
+
+
+def parse_views(views: Iterable[View], entities: bool | Callable[[str], bool] = False) -> Iterator[Any]:
+    """Yield documents of texts as they are read, with plain letters for accented ones, which the parser hardly knows.
+
+    Args:
+        views: views of the texts.
+        entities: see :func:`fairlab.text.pipeline.parse`.
+    """
+    return parse((_plain(view.text) for view in views), entities=entities)
+
+
+def _plain(text: str) -> str:
+    found = unaccented(text)
+    return found if len(found) == len(text) else text
 
 
 class Syntax:

@@ -52,14 +52,23 @@ class WordSwap:
     def turned(self, text: str, targets: dict[str, str]) -> str:
         """``text`` with the words of every attribute that has a target turned to it."""
         view = read(text)
-        edits = []
+        edits: list[Edit] = []
+        before = ""
         for span in self.finder.find_read(view.text):
             source = self.marks[span.term]
             target = targets.get(source, source)
-            if source != target:
-                counterpart = self.counterparts[source, target][span.term]
-                edits.append(Edit(span.start, span.end, match_case(view.text[span.start : span.end], counterpart)))
-        return view.write(edits)
+            found = view.text[span.start : span.end]
+            new = found if source == target else match_case(found, self.counterparts[source, target][span.term])
+            last = edits[-1] if edits else None
+            between = view.text[last.end : span.start].lower() if last else ""
+            both = len({*targets.values()}) == 1 and last is not None and before != source
+            if last and both and (between == "/" or (between == " or " and last.new.lower() == new.lower())):
+                kept = last.new if before == target else new  # of two forms for either, the one that was there
+                edits[-1] = Edit(last.start, span.end, match_case(last.new, kept))
+            else:
+                edits.append(Edit(span.start, span.end, new))
+            before = source
+        return view.write(edit for edit in edits if edit.new != view.text[edit.start : edit.end])
 
     def marked(self, text: str) -> bool:
         """Whether the text holds any word of the axis."""
