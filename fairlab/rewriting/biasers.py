@@ -43,6 +43,9 @@ _POLITICAL = frozenset(
     western westerner westerners eastern easterner democratic democracy
     """.split()
 )
+# Between one of the former and a verb, an adjective is somebody.
+_ONE = frozenset("a an this that another every each one some no".split())
+_FINITE = ("VBZ", "VBD", "MD", "WP")
 _SPEAK = frozenset("speak speaks speaking spoke spoken learn learns learned taught teaches".split())
 _POLITICAL_ENDINGS = ("ist", "crat", "ism", "cratic", "istic")  # and their plurals
 
@@ -171,9 +174,12 @@ class BiaserRewriter:
         return entry.forms[self.whole.attributes.index(member) + 1] or entry.forms[0]
 
     def _as_noun(self, mention: Mention, syntax: Syntax) -> Mention:
-        """An adjective that stands for a people (*the Chinese are*) as the noun it is; all else as found."""
+        """Return an adjective that stands for people (*the Chinese are*, *this German prefers*) as the noun it is."""
         token = mention.token
         before = token.doc[token.i - 1].lower_ if token.i else ""
+        after = token.doc[token.i + 1].tag_ if token.i + 1 < len(token.doc) else ""
+        if mention.sense.pos == "adjective" and before in _ONE and after in _FINITE and "person" in self.people:
+            return replace(mention, sense=Sense(mention.sense.attribute, self.people["person"]))
         nominal = before == "the" and token.dep_ in (*SUBJECTS, "pobj", "dobj", "conj") and not syntax.modifies(token)
         if mention.sense.pos != "adjective" or not nominal or "people" not in self.people:
             return mention
