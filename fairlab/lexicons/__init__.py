@@ -67,6 +67,8 @@ class Lexicon:
         idioms: set phrases in which no word counts (*an old friend*).
         figures: of each attribute that an age tells of, the lowest and highest age in years; empty on other axes.
         ages: words that an age must fit, by case-folded form, with the lowest and highest age (*toddler*: 1 to 3).
+        wrong: number of rewrites by rules that were wrong, and of those read; None where none were read.
+        people: further nouns for persons, case-folded, of which the lexicon's words are said (*a deaf seamstress*).
     """
 
     axis: str
@@ -79,6 +81,13 @@ class Lexicon:
     idioms: tuple[str, ...] = ()
     figures: dict[str, tuple[int, int]] = field(default_factory=dict)
     ages: dict[str, tuple[int, int]] = field(default_factory=dict)
+    wrong: tuple[int, int] | None = None
+    people: frozenset[str] = frozenset()
+
+    @property
+    def error_rate(self) -> str:
+        """Share of rewrites by rules that were found wrong, in words."""
+        return f"{self.wrong[0]} of {self.wrong[1]} wrong" if self.wrong else "unmeasured"
 
     def only(self, attributes: Sequence[str]) -> Lexicon:
         """The lexicon of some of its attributes.
@@ -105,7 +114,8 @@ class Lexicon:
     @cached_property
     def sha256(self) -> str:
         """Hash of everything in it and of the list of first names."""
-        content = repr((replace(self, returning=frozenset()), sorted(self.returning)))
+        plain = replace(self, returning=frozenset(), people=frozenset(), wrong=None)
+        content = repr((plain, sorted(self.returning), sorted(self.people)))
         return hashlib.sha256(content.encode() + NAMES.read_bytes()).hexdigest()
 
     def terms(self, attribute: str) -> set[str]:
@@ -204,6 +214,8 @@ def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
         tuple(content.get("idioms") or ()),
         _ends("figures", content, path),
         _ends("ages", content, path),
+        _wrong(content, path),
+        _people(content, path),
     )
     if unknown := set(lexicon.figures) - set(attributes):
         raise FairlabError(f"{path}: 'figures' names {min(unknown)}, which is none of {', '.join(attributes)}")
@@ -251,6 +263,31 @@ def _by_context(neutral: Any, place: str) -> tuple[Any, dict[str, str]]:
     if strange := [key for key, form in neutral.items() if not isinstance(form, str)]:
         raise FairlabError(f"{said} '{strange[0]}' as text, or as \"\" where the word falls away")
     return neutral[ALONE], {key: form for key, form in neutral.items() if key != ALONE}
+
+
+def _wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
+    """Number of wrong rewrites, and of those read."""
+    given = content.get("wrong")
+    if given is None:
+        return None
+    numbers = given if isinstance(given, list) and [type(one) for one in given] == [int, int] else [1, 0]
+    if not 0 <= numbers[0] <= numbers[1]:
+        raise FairlabError(
+            f"{path}: 'wrong' is {given}; give the rewrites found wrong and those read, such as [4, 100]"
+        )
+    return numbers[0], numbers[1]
+
+
+def _people(content: dict[str, Any], path: Path) -> frozenset[str]:
+    """Further nouns for persons."""
+    given = content.get("people") or []
+    if not isinstance(given, list) or not all(isinstance(one, str) and one.strip().isalpha() for one in given):
+        raise FairlabError(f"{path}: 'people' is no list of single words; give nouns for persons, such as [seamstress]")
+    if marked := {one.casefold() for one in given} & {
+        str(form).casefold() for rows in (content["words"] or {}).values() for row in rows or [] for form in row[1:]
+    }:
+        raise FairlabError(f"{path}: '{min(marked)}' is a word of the axis, and cannot stand under 'people' as well")
+    return frozenset(one.strip().casefold() for one in given)
 
 
 def _ends(key: str, content: dict[str, Any], path: Path) -> dict[str, tuple[int, int]]:

@@ -23,7 +23,7 @@ from fairlab.rewriting.english.given_names import (
 from fairlab.rewriting.english.people import is_role
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.syntax import Syntax
-from fairlab.rewriting.english.things import is_named_with_capital, owns_capitalised
+from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, Span, TermFinder, word_pieces
 from fairlab.types import NEUTRAL
@@ -275,7 +275,9 @@ class MentionFinder:
                 return False
             return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
         common = sense.pos == "noun" and self.vocabulary.listed(sense)[:1].islower()
-        if common and not beside.precedes_name and is_named_with_capital(token):
+        if common and not beside.precedes_name and (is_named_with_capital(token) or is_ruler_of(token)):
+            return False
+        if not (common or self.vocabulary.names) and is_in_longer_name(word, token, syntax):
             return False
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
         return senses.word_stands(word, sense.pos, other, beside, token, syntax)
