@@ -24,6 +24,7 @@ from fairlab.files import sha256
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.decoding import IGNORED, longest, tokenize_rewritings
 from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.mentions import Unaligned
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.rewriting.perturber import NAMES, source_text
@@ -115,7 +116,12 @@ def _silver(
     drawn = []
     for view, doc in zip(views, docs, strict=True):
         text = view.original
-        found = [m for m in rewriter.finder.find(view.text, Syntax(doc)) if m.sense.attribute != NEUTRAL]
+        syntax = Syntax(doc, rewriter.vocabulary.lexicon.people)
+        try:
+            mentions = rewriter.finder.find(view.text, syntax)
+        except Unaligned:
+            continue
+        found = [m for m in mentions if m.sense.attribute != NEUTRAL]
         choices = [(m, target) for m in found for target in targets if target != m.sense.attribute]
         if choices:
             drawn.append((view, doc, *random.Random(f"{seed} {axis} {text}").choice(choices)))

@@ -272,9 +272,7 @@ def _wrong(content: dict[str, Any], path: Path) -> tuple[int, int] | None:
         return None
     numbers = given if isinstance(given, list) and [type(one) for one in given] == [int, int] else [1, 0]
     if not 0 <= numbers[0] <= numbers[1]:
-        raise FairlabError(
-            f"{path}: 'wrong' is {given}; give the rewrites found wrong and those read, such as [4, 100]"
-        )
+        raise FairlabError(f"{path}: 'wrong' is {given}; give how many rewrites were wrong, and of how many")
     return numbers[0], numbers[1]
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from fairlab.lexicons import Entry, Lexicon, load_lexicon
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.edits import fitted_edits
-from fairlab.rewriting.english.mentions import Mention
+from fairlab.rewriting.english.mentions import Mention, Unaligned
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax, parse_views
@@ -114,7 +114,10 @@ class BiaserRewriter:
         found = []
         views = [read_cased(text) for text in texts]
         for view, doc in zip(views, parse_views(views, self.entities), strict=True):
-            turns = self._turns(view, doc)
+            try:
+                turns = self._turns(view, doc)
+            except Unaligned:
+                turns = {}  # a text that cannot be turned as a whole
             chosen = list(turns)[:1] if mentions == "first" else list(turns)
             found.append(
                 [
@@ -145,7 +148,7 @@ class BiaserRewriter:
 
     def _turns(self, view: View, doc: Any) -> dict[str, Callable[[str], str]]:
         """By biaser, in the order of their first mentions, how to turn all its mentions to another member."""
-        text, syntax = view.text, Syntax(doc)
+        text, syntax = view.text, Syntax(doc, self.whole.people)
         listed = [self._as_noun(mention, syntax) for mention in self.rules.finder.find(text, syntax)]
         listed = [mention for mention in listed if mention.sense.attribute != NEUTRAL and not _in_name(mention, doc)]
         unlisted = list(self._unlisted(text, syntax, listed)) if self.entities else []

@@ -127,9 +127,14 @@ class RuleGroups:
         self.provenance: dict[str, Any] = {"rewriter": "rules", "seed": seed}
 
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
-        """Versions of every text; nothing fails."""
+        """Return versions of every text, or which word of it is joined to others."""
         targets = (NEUTRAL, *self.lexicon.attributes)
-        return [Versions(dict(zip(targets, row, strict=True))) for row in self.rewriter.versions(texts, targets)]
+        return [
+            NotRewritten(ExchangeOutcome.REJECTED, made)
+            if isinstance(made, str)
+            else Versions(dict(zip(targets, made, strict=True)))
+            for made in self.rewriter.versions(texts, targets)
+        ]
 
     def swapped(self, texts: Sequence[str]) -> list[str]:
         """Every text with the two attributes exchanged."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.english.casing import read_cased
-from fairlab.rewriting.english.mentions import Mention, MentionFinder
+from fairlab.rewriting.english.mentions import Mention, MentionFinder, Unaligned
 from fairlab.rewriting.english.one_person import People
 from fairlab.rewriting.english.syntax import Syntax, parse_views
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
@@ -48,6 +48,7 @@ class PerturbableWords:
         if not axes or len(set(axes)) < len(axes):
             raise FairlabError(f"augmentation.axes must name one axis or more, each once, not {axes}")
         self.mode = mode
+        self.people = frozenset[str]().union(*(lexicon.people for lexicon in lexicons))
         self.finders = {
             lexicon.axis: MentionFinder(Vocabulary(lexicon, seed=0), keep_quotations=False) for lexicon in lexicons
         }
@@ -73,9 +74,12 @@ class PerturbableWords:
             parse_views((views[k] for k in listed), self._asks_entities) if docs is None else (docs[k] for k in listed)
         )
         for k, doc in zip(listed, parsed, strict=True):
-            text, syntax = views[k].text, Syntax(doc)
+            text, syntax = views[k].text, Syntax(doc, self.people)
             for axis, finder in self.finders.items():
-                mentions = finder.find(text, syntax)
+                try:
+                    mentions = finder.find(text, syntax)
+                except Unaligned:
+                    continue  # a text that cannot be turned as a whole
                 whole = _whole(_chosen_from(mentions, text), People(finder, text, syntax, mentions))
                 found[k][axis] = _in_original(whole, views[k])
         return found

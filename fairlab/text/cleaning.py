@@ -66,8 +66,9 @@ _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 # Signs between which and a word a blank is read, as no parser parts them.
 _GLUE = re.compile(
     r"(?<=\w)(?=[\\^|~=+%$§†])|(?<=[\\^|~=+§†])(?=\w)|(?<=\w)(?=-(?:\s|$))|(?:(?<=\s)|(?<=^))-(?=\w)"
-    r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"*])(?=[^\W\d_]{2})"
+    r"|(?<=[^\W\d_]{2})(?=[(\[{]\w)|(?<=\w[!?;)\]}\"*])(?=[^\W\d_]{2})|(?<=[.,!?])(?=\[)|(?<=\w\w\.)(?=[A-Z][a-z])"
 )
+_ADDRESS = re.compile(r"\S*(?:://|www\.)\S*|[\w.+-]+@[\w.-]+|`[^`]*`|\S+\.\w+/\S*")
 
 
 class Draft:
@@ -133,8 +134,20 @@ def clean(text: str) -> tuple[str, array[int], array[int]]:
         draft.replace(_BOTH, _both)
         draft.change((*match.span(1), "/") for match in _ALTERNATIVE.finditer(draft.text))
     draft.replace(_SPACE, lambda match: _space(match, len(draft.text)))
-    draft.change((*match.span(), match[0] + " ") for match in _GLUE.finditer(draft.text))
+    draft.change(_parted(draft.text))
     return draft.text, draft.starts, draft.ends
+
+
+def _parted(text: str) -> Iterator[Change]:
+    """A blank between a word and the signs that a parser does not part from it, but in addresses and code."""
+    kept = (
+        [match.span() for match in _ADDRESS.finditer(text)]
+        if any(sign in text for sign in ("/", "www.", "@", "`"))
+        else []
+    )
+    for match in _GLUE.finditer(text):
+        if not any(start <= match.start() < end for start, end in kept):
+            yield *match.span(), match[0] + " "
 
 
 def _clean_letters(draft: Draft) -> None:

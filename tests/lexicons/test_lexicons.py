@@ -34,7 +34,7 @@ def test_a_form_equal_to_the_neutral_one_marks_nothing():
 
 def test_an_unknown_axis_names_those_there_are():
     with pytest.raises(
-        FairlabError, match="no lexicon for the axis 'shoe size'; there are lexicons for: age, ethnicity, gender"
+        FairlabError, match="no lexicon for the axis 'shoe size'; there are lexicons for: age, disability, ethnicity"
     ):
         load_lexicon("shoe size")
 
@@ -46,7 +46,9 @@ ATTRIBUTES = {
 }
 
 
-@pytest.mark.parametrize("axis", ["age", "ethnicity", "gender", "nationality", "orientation", "race", "religion"])
+@pytest.mark.parametrize(
+    "axis", ["age", "disability", "ethnicity", "gender", "nationality", "orientation", "race", "religion"]
+)
 def test_every_built_in_lexicon_is_sound(axis):
     lexicon = load_lexicon(axis)
     assert lexicon.attributes == ATTRIBUTES.get(axis, lexicon.attributes)

@@ -76,7 +76,7 @@ def _join_alternatives(mentions: list[Mention], text: str) -> list[Mention]:
         before = joined[-1] if joined else mention
         between = text[before.end : mention.start]
         alike = before.sense.pos == mention.sense.pos == "pronoun" or before.sense.entry is mention.sense.entry
-        if alike and between.lower() in ALTERNATIVE and before.sense.attribute != mention.sense.attribute:
+        if alike and between.lower() in ALTERNATIVE and before.sense.attribute not in (mention.sense.attribute, EITHER):
             found = match_case(before.found, mention.found)
             mention = replace(mention, start=before.start, found=found, sense=Sense(EITHER, mention.sense.entry))
             joined.pop()

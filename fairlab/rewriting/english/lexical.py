@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from itertools import accumulate
 
-from fairlab.folding import fold
 from fairlab.rewriting.english.agreement import (
     article,
     possessive,
@@ -27,7 +26,7 @@ from fairlab.rewriting.english.protected import protected_spans
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.view import Edit
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, match_case, word_pieces
-from fairlab.types import NEUTRAL
+from fairlab.types import NEUTRAL, fold
 
 # Texts as words (even places) and what stands between them (odd places).
 _split = re.compile(r"(\W+)").split
@@ -221,7 +220,7 @@ class _Work:
         following = self.word(place + 2).lower()
         if self.gap(place + 1) != " " or not following or following in NOT_POSSESSED:
             return ""
-        return "person" if is_person(following) else "noun"
+        return "person" if is_person(following, self.rules.vocabulary.lexicon.people) else "noun"
 
     def _turn_ambiguous(self, place: int, action: Action) -> None:
         found, goal = self.pieces[place], action.new
@@ -318,7 +317,9 @@ class _Work:
         following = self.word(place + 2).lower()
         if other == "verb":
             return before not in _BEFORE_VERBS and following not in ("the", "our", "their", "this", "these")
-        if self.gap(place + 1) == " " and (is_person(following) or following in self.rules.vocabulary.senses):
+        if self.gap(place + 1) == " " and (
+            self._noun_after(place) == "person" or following in self.rules.vocabulary.senses
+        ):
             return True
         if before in _BE and self.gap(place + 1) != " ":
             return self.word(place - 4).lower() in ("he", "she", "they", "i", "you", "we", "who") or before in (
@@ -364,6 +365,7 @@ def _join_alternatives(
 ) -> list[int]:
     """Leave one pronoun of *he or she* and *his/her*, the latter; the places of the hits after that."""
     places: list[int] = []
+    joined = set[int]()
     removed = 0
     for hit in hits:
         place = hit - removed
@@ -371,7 +373,9 @@ def _join_alternatives(
         senses = [table[pieces[place]].sense for place in (first, place)]
         alike = all(sense.pos == "pronoun" for sense in senses) or senses[0].entry is senses[1].entry
         between = "".join(pieces[first + 1 : place]).lower()
-        if alike and senses[0].attribute != senses[1].attribute and between in ALTERNATIVE:
+        differ = senses[0].attribute != senses[1].attribute and first not in joined
+        if alike and differ and between in ALTERNATIVE:
+            joined.add(first)
             pieces[first] = match_case(pieces[first], pieces[place])
             spans[first] = (spans[first][0], spans[place][1])
             del pieces[first + 1 : place + 1], spans[first + 1 : place + 1]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
-from fairlab.folding import fold
-from fairlab.lexicons.names import find_name, load_not_people
+from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english import senses
 from fairlab.rewriting.english.ages import age_in_years, find_ages, whose_age
 from fairlab.rewriting.english.given_names import (
@@ -21,12 +19,12 @@ from fairlab.rewriting.english.given_names import (
     whole_name,
 )
 from fairlab.rewriting.english.people import is_role
-from fairlab.rewriting.english.protected import protected_spans
+from fairlab.rewriting.english.protected import not_people_pattern, protected_spans
 from fairlab.rewriting.english.syntax import Syntax
 from fairlab.rewriting.english.things import is_in_longer_name, is_named_with_capital, is_ruler_of, owns_capitalised
 from fairlab.rewriting.english.vocabulary import Sense, Vocabulary
 from fairlab.text.words import JOINED_AFTER, JOINED_BEFORE, WORD, Span, TermFinder, word_pieces
-from fairlab.types import NEUTRAL
+from fairlab.types import NEUTRAL, FairlabError, fold
 
 _BEFORE = re.compile(r"(\w+)(\W*)$")
 _AFTER = re.compile(r"(\W*)(\w+)")
@@ -37,6 +35,10 @@ _SEVERAL = re.compile(r"[,;:()]")
 # Before one of these words, a noun that is a verb too is a verb.
 BEFORE_VERBS = frozenset("can could will would shall should may might must cannot to not i we you they don".split())
 _NAME_TAGS = ("NNP", "NNPS", "NN", "NNS", ".", "HYPH", "FW")
+
+
+class Unaligned(FairlabError):
+    """A listed word that the parser does not part from what stands beside it."""
 
 
 @dataclass(frozen=True)
@@ -186,12 +188,17 @@ class MentionFinder:
         return found + [match.span() for match in not_people_pattern().finditer(text)]
 
     def find(self, text: str, syntax: Syntax) -> list[Mention]:
-        """Mentions from left to right."""
+        """Return the mentions from left to right.
+
+        Raises:
+            Unaligned: a listed word is joined to others, so that the text would be turned by halves.
+        """
         found = list(self._ages(text, syntax))
         for one in self.listed(text):
             token = _last_token(syntax, one.start, one.end)
             if token is None:
-                continue
+                around = text[max(0, one.start - 12) : one.end + 12]
+                raise Unaligned(f"'{one.word}' cannot be told from what it is joined to in '{around}'; part them")
             beside = one.beside
             if not (beside.follows_title or beside.follows_thing) and (
                 _follows_other_word(syntax, one.start) or is_role(beside.before.casefold()) or is_demonym(beside.before)
@@ -257,7 +264,7 @@ class MentionFinder:
             return not capitalised or beside.precedes_name
         if other == "verb":
             return beside.before.lower() not in BEFORE_VERBS
-        return senses.word_stands_beside(word, sense.pos, other, beside)
+        return senses.word_stands_beside(word, sense.pos, other, beside, self.vocabulary.lexicon.people)
 
     def _stands(self, word: str, sense: Sense, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
         """Whether a word that may have a sense has it here."""
@@ -274,10 +281,11 @@ class MentionFinder:
             if beside.after in _OFFICES or owns_capitalised(token):
                 return False
             return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
-        common = sense.pos == "noun" and self.vocabulary.listed(sense)[:1].islower()
+        capital = self.vocabulary.listed(sense)[:1].isupper()
+        common = sense.pos == "noun" and not capital
         if common and not beside.precedes_name and (is_named_with_capital(token) or is_ruler_of(token)):
             return False
-        if not (common or self.vocabulary.names) and is_in_longer_name(word, token, syntax):
+        if capital and not self.vocabulary.names and is_in_longer_name(word, token, syntax):
             return False
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
         return senses.word_stands(word, sense.pos, other, beside, token, syntax)
@@ -325,13 +333,6 @@ def _is_in_title(word: str, beside: Neighbours) -> bool:
 def _has_other_sense(word: str) -> bool:
     known = find_name(word)
     return known is not None and bool(known.other_sense)
-
-
-@cache
-def not_people_pattern() -> re.Pattern[str]:
-    """Names of no person, longest first."""
-    names = sorted(load_not_people(), key=lambda name: (-len(name), name))
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?!\w)")
 
 
 def neighbours(text: str, start: int, end: int) -> Neighbours:

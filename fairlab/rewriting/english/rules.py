@@ -16,7 +16,7 @@ from fairlab.rewriting.english.coreference import Coreference
 from fairlab.rewriting.english.edits import apply_edits, fitted_edits, recase
 from fairlab.rewriting.english.everybody import Exchanged, WholeText
 from fairlab.rewriting.english.lexical import LexicalRules
-from fairlab.rewriting.english.mentions import Mention, MentionFinder
+from fairlab.rewriting.english.mentions import Mention, MentionFinder, Unaligned
 from fairlab.rewriting.english.one_person import People
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, SUBJECT, case_by_syntax
 from fairlab.rewriting.english.syntax import Syntax, parse_views
@@ -81,15 +81,16 @@ class RuleRewriter:
             self.vocabulary.column(target)
         if self.mode == "lexical":
             return [self.lexical.rewrite(text, target) for text, target in zip(texts, targets, strict=True)]
-        return [made for (made,) in self._rewrite(texts, [[WholeText(target)] for target in targets])]
+        return [made for (made,) in self._rewrite(texts, [[WholeText(target)] for target in targets])[0]]
 
-    def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str]]:
-        """Every text turned to each of the targets; parsed once."""
+    def versions(self, texts: Sequence[str], targets: Sequence[str]) -> list[list[str] | str]:
+        """Return every text turned to each of the targets, or why it cannot be; parsed once."""
         if self.mode == "lexical":
             return [[self.lexical.rewrite(text, target) for target in targets] for text in texts]
         for target in targets:
             self.vocabulary.column(target)
-        return self._rewrite(texts, [[WholeText(target) for target in targets]] * len(texts))
+        made, refused = self._rewrite(texts, [[WholeText(target) for target in targets]] * len(texts))
+        return [refused.get(index, versions) for index, versions in enumerate(made)]
 
     def swap_all(self, texts: Sequence[str]) -> list[str]:
         """Every text with the two attributes of the axis exchanged, as word-list swapping does it.
@@ -106,12 +107,18 @@ class RuleRewriter:
         other = dict(zip(attributes, attributes[::-1], strict=True))
         if self.mode == "lexical":
             return [self.lexical.exchange(text, other) for text in texts]
-        return [made for (made,) in self._rewrite(texts, [[Exchanged(other)]] * len(texts))]
+        return [made for (made,) in self._rewrite(texts, [[Exchanged(other)]] * len(texts))[0]]
 
-    def _rewrite(self, texts: Sequence[str], choices: Sequence[Sequence[WholeText | Exchanged]]) -> list[list[str]]:
-        """For every text, what each of its choices makes of it; parsed only where its words do not tell."""
+    def _rewrite(
+        self, texts: Sequence[str], choices: Sequence[Sequence[WholeText | Exchanged]]
+    ) -> tuple[list[list[str]], dict[int, str]]:
+        """For every text, what each of its choices makes of it; and why texts are left as they are, by number.
+
+        A text is parsed only where its words do not tell.
+        """
         rewritten = [[text] * len(chosen) for text, chosen in zip(texts, choices, strict=True)]
         views = [read_cased(text) for text in texts]
+        refused: dict[int, str] = {}
         unsure = []
         for index, view in enumerate(views):
             chosen = choices[index]
@@ -125,12 +132,16 @@ class RuleRewriter:
                 unsure.append(index)
         docs = parse_views((views[index] for index in unsure), self.finder.asks_entities)
         for index, doc in zip(unsure, docs, strict=True):
-            view, syntax = views[index], Syntax(doc)
-            mentions = self.finder.find(view.text, syntax)
+            view, syntax = views[index], Syntax(doc, self.vocabulary.lexicon.people)
+            try:
+                mentions = self.finder.find(view.text, syntax)
+            except Unaligned as error:
+                refused[index] = str(error)
+                continue
             rewritten[index] = [
                 self._turned(view, syntax, choice(mentions, view.text, syntax)) for choice in choices[index]
             ]
-        return rewritten
+        return rewritten, refused
 
     def _turned(self, view: View, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
         """The original of a view with some mentions of its text turned."""
@@ -189,8 +200,11 @@ class RuleRewriter:
 
     def _turn_people(self, view: View, doc: Any, chosen: Sequence[tuple[int, str]]) -> str:
         """A parsed text with the people that its selected words mean turned to their targets."""
-        text, syntax = view.text, Syntax(doc)
-        mentions = self.finder.find(text, syntax)
+        text, syntax = view.text, Syntax(doc, self.vocabulary.lexicon.people)
+        try:
+            mentions = self.finder.find(text, syntax)
+        except Unaligned:
+            return view.original  # nothing rather than half of it
         people = People(self.finder, text, syntax, mentions)
         turned: dict[int, tuple[Mention, str]] = {}
         for start, target in chosen:
@@ -220,7 +234,10 @@ class RuleRewriter:
         found = []
         views = [read_cased(text) for text in texts]
         for view, doc, word in zip(views, parse_views(views), words, strict=True):
-            marked = [(m.start, m.end, m.sense.attribute) for m in self.finder.find(view.text, Syntax(doc))]
+            marked = [
+                (m.start, m.end, m.sense.attribute)
+                for m in self.finder.find(view.text, Syntax(doc, self.vocabulary.lexicon.people))
+            ]
             people = Coreference(doc, marked)
             found.append([view.span(*span) for span in people.spans(people.at(_offset(view, word)))])
         return found

@@ -365,10 +365,12 @@ def _joined_to_participle(token: Any) -> bool:
     )
 
 
-def word_stands_beside(word: str, pos: str, other: str, beside: Neighbours) -> bool:
+def word_stands_beside(
+    word: str, pos: str, other: str, beside: Neighbours, people: frozenset[str] = frozenset()
+) -> bool:
     """Whether a word with another sense stands for people, as far as its neighbours alone tell."""
     following = beside.after.casefold()
-    before_person = beside.gap_after == " " and is_person(following)
+    before_person = beside.gap_after == " " and is_person(following, people)
     if other == "rank":
         return pos == "noun" and not before_person
     if other == "kin":
