@@ -24,7 +24,7 @@ from fairlab.files import write_whole
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.word_swap import WordSwap
-from fairlab.text.view import read
+from fairlab.text.view import read_view
 
 RECORD = Path(__file__).parent / "metamorphic.json"
 SEED = 1
@@ -91,7 +91,7 @@ WAYS: dict[str, tuple[Callable[[str], str], str, str]] = {
 
 def words(text: str) -> list[str]:
     """Words of a text as it is read, case-folded."""
-    return re.findall(r"\w+", read(text).text.casefold())
+    return re.findall(r"\w+", read_view(text).text.casefold())
 
 
 def rewriters() -> dict[str, Rewrite]:

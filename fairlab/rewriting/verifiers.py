@@ -22,7 +22,7 @@ from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, case_by_neighbours, cases_of
 from fairlab.text.difference import stretches
 from fairlab.text.fields import SEPARATOR
-from fairlab.text.view import read
+from fairlab.text.view import read_view
 from fairlab.text.words import WORD, Span, TermFinder, word_pieces
 from fairlab.types import FairlabError, Row, fold
 
@@ -117,7 +117,7 @@ class WordsVerifier(TextVerifier):
 
 
 def _folded_words(text: str) -> list[str]:
-    return [fold(word) for word in WORD.findall(read(text).text)]
+    return [fold(word) for word in WORD.findall(read_view(text).text)]
 
 
 class KindsVerifier(TextVerifier):

@@ -1,8 +1,8 @@
 """Texts as rules read them: without layout, markup and invisible signs, and each sign's place in the original.
 
-Mail, web pages, books, subtitles and tables write one sentence in many ways. :func:`read` gives all of them as the same
-plain line, so that they are understood alike, and :meth:`View.write` puts changes back into the original, of which all
-else stays as it is, to the byte.
+Mail, web pages, books, subtitles and tables write one sentence in many ways. :func:`read_view` gives all of them as
+the same plain line, so that they are understood alike, and :meth:`View.write` puts changes back into the original, of
+which all else stays as it is, to the byte.
 """
 
 from __future__ import annotations
@@ -134,11 +134,11 @@ class View:
 
 
 @lru_cache(maxsize=64)
-def read(text: str) -> View:
+def read_view(text: str) -> View:
     r"""Return the view of a text.
 
     Example:
-        >>> view = read("We kept <b>her</b>\nold photographs.")
+        >>> view = read_view("We kept <b>her</b>\nold photographs.")
         >>> view.text
         'We kept her old photographs.'
         >>> view.write([Edit(8, 11, "his")])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from fairlab.text.view import read
+from fairlab.text.view import read_view
 from fairlab.types import fold
 
 WORD = re.compile(r"\w+")
@@ -48,12 +48,12 @@ class TermFinder:
 
     def find(self, text: str) -> Iterator[Span]:
         """Yield the occurrences in a text as it is given, from left to right, never overlapping."""
-        view = read(text)
+        view = read_view(text)
         for span in self.find_read(view.text):
             yield span if view.is_plain else Span(*view.span(span.start, span.end), span.term)
 
     def find_read(self, text: str) -> Iterator[Span]:
-        """Yield the occurrences in a text as it is read, see :func:`fairlab.text.view.read`."""
+        """Yield the occurrences in a text as it is read, see :func:`fairlab.text.view.read_view`."""
         folded = str.casefold if text.isascii() else fold
         if self.longest.keys().isdisjoint(map(folded, WORD.findall(text))):  # cheaper than what follows
             return

@@ -10,7 +10,7 @@ from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED
-from fairlab.text.view import View, read
+from fairlab.text.view import View, read_view
 
 FEWEST = 3  # words of a text whose case may be taken away: fewer are an acronym or a label
 _WORD = re.compile(r"[^\W\d_]+")
@@ -28,7 +28,7 @@ def read_cased(text: str) -> View:
         >>> read_cased("MARY SAID THAT SHE WAS LATE.").text
         'Mary said that she was late.'
     """
-    view = read(text)
+    view = read_view(text)
     upper, lower = view.text.isupper(), view.text.islower()
     if not (upper or lower) or len(_WORD.findall(view.text)) < FEWEST:
         return view

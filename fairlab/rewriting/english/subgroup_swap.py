@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fairlab.lexicons import Lexicon
 from fairlab.rewriting.english.lexical_agreement import agree, piece
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, NOT_POSSESSED, OBJECT, POSSESSIVE, case_by_neighbours
-from fairlab.text.view import Edit, read
+from fairlab.text.view import Edit, read_view
 from fairlab.text.words import Span, TermFinder, match_case, word_pieces
 from fairlab.types import FairlabError
 
@@ -76,7 +76,7 @@ class SubgroupSwap:
         for subgroup in (source, target):
             if subgroup not in self.attributes:
                 raise FairlabError(f"there is no subgroup '{subgroup}'; there are {', '.join(self.attributes)}")
-        view = read(text)
+        view = read_view(text)
         text = view.text
         spans = list(self.finder.find_read(text))
         own = [span for span in spans if self.marks[span.term] == source]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlab.lexicons import Lexicon
-from fairlab.text.view import Edit, read
+from fairlab.text.view import Edit, read_view
 from fairlab.text.words import TermFinder, match_case
 from fairlab.types import NEUTRAL, FairlabError
 
@@ -51,7 +51,7 @@ class WordSwap:
 
     def turned(self, text: str, targets: dict[str, str]) -> str:
         """``text`` with the words of every attribute that has a target turned to it."""
-        view = read(text)
+        view = read_view(text)
         edits: list[Edit] = []
         before = ""
         for span in self.finder.find_read(view.text):

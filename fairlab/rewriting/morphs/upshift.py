@@ -20,7 +20,7 @@ from fairlab.rewriting.english.edits import fitted_edits, starts_sentence
 from fairlab.rewriting.english.protected import protected_spans
 from fairlab.text.pipeline import parse
 from fairlab.text.sentences import sentence_spans
-from fairlab.text.view import Edit, read
+from fairlab.text.view import Edit, read_view
 
 SHARE = 0.1  # of the words
 TRIED, FEWEST_TRIED = 2, 8  # places that are tried for each one that may change, and at least
@@ -108,7 +108,7 @@ class WordUpshift:
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
         """Every text upshifted; one without a word that may change stays as it is."""
-        views = [read(text) for text in texts]
+        views = [read_view(text) for text in texts]
         places = [self._places(view.text) for view in views]
         asked = list(dict.fromkeys(place.query for some, _ in places for place in some))
         likely = dict(zip(asked, self.model.fillers(asked, top=max(LIKELIEST)), strict=True))
