@@ -16,8 +16,10 @@ from functools import lru_cache
 from fairlab.text.cleaning import clean
 
 # What a text may hold that is read as it stands; other texts are looked at closely.
-_OTHER_SIGN = re.compile(r"[^A-Za-z0-9 .,;:!?'\"()-]")
-_GLUED = re.compile(r"  |^[ -]|[ -]$|- | -|[A-Za-z][!?;)\"(][A-Za-z(]")
+_PLAIN_SIGNS = re.compile(r"[A-Za-z0-9À-ÖØ-öø-ž .,;:!?'\"()$£#@/–—…-]*")
+_GLUED_PRICE = re.compile(r"\w\$")
+_STROKE = re.compile(r"/(?:(?<=[sS]/)|(?<=[hH]e/)|(?<=[eE][rR]/)|(?<=im/)|(?<=IM/)|(?<=lf/)| ?[hH]|[sS]|m)")
+_GLUED = re.compile(r"[!?;)\"(](?<=[A-Za-z].)[A-Za-z(]|\.(?<=\w\w.)[A-Z]")
 # Parts of words that say nothing: a hyphen at the end of a line, and signs that nobody sees.
 _UNSEEN = re.compile(r"[-\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -31,7 +33,7 @@ class Edit:
     new: str
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class View:
     """A text as rules read it.
 
@@ -133,6 +135,15 @@ class View:
         return _UNSEEN.sub("", hidden) + blank
 
 
+def _is_plain(text: str) -> bool:
+    """Whether a text holds nothing that is read in another way, as far as is told at once."""
+    if _PLAIN_SIGNS.fullmatch(text) is None or "  " in text or text[:1] in " -–—#" or text[-1:] in " -":
+        return False
+    if "- " in text or " -" in text or ("$" in text[1:] and _GLUED_PRICE.search(text)):
+        return False
+    return _GLUED.search(text) is None and ("/" not in text or (_STROKE.search(text) is None and " /" not in text))
+
+
 @lru_cache(maxsize=64)
 def read_view(text: str) -> View:
     r"""Return the view of a text.
@@ -144,7 +155,7 @@ def read_view(text: str) -> View:
         >>> view.write([Edit(8, 11, "his")])
         'We kept <b>his</b>\nold photographs.'
     """
-    if _OTHER_SIGN.search(text) is None and _GLUED.search(text) is None:
+    if _is_plain(text):
         return View(text, text)
     read_as, starts, ends = clean(text)
     if read_as == text:

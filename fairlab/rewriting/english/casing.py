@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from fairlab.lexicons.names import find_name
+from fairlab.lexicons.names import find_name, load_names
 from fairlab.rewriting.english.agreement import is_known
 from fairlab.rewriting.english.given_names import BEFORE_SURNAMES
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED
@@ -30,7 +30,10 @@ def read_cased(text: str) -> View:
     """
     view = read_view(text)
     upper, lower = view.text.isupper(), view.text.islower()
-    if not (upper or lower) or len(_WORD.findall(view.text)) < FEWEST:
+    if not (upper or lower):
+        return view
+    words = _WORD.findall(view.text)
+    if len(words) < FEWEST or (lower and capitalised().isdisjoint(words)):
         return view
     cased = _sentence_case(view.text.lower())
     if cased == view.text or len(cased) != len(view.text):
@@ -54,6 +57,12 @@ def _sentence_case(text: str) -> str:
             letters[match.start()] = letters[match.start()].upper()
         named = match.end() if name or word in _TITLES else -1
     return "".join(letters)
+
+
+@cache
+def capitalised() -> frozenset[str]:
+    """Return the words that may have a capital in a text of small letters."""
+    return frozenset(load_names()) | _TITLES | {"i"}
 
 
 def _is_name(word: str, text: str, end: int) -> bool:

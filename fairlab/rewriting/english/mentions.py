@@ -121,9 +121,10 @@ class MentionFinder:
         A look at its words alone, which spares most texts the parse.
         """
         words = WORD.findall(text)
-        if not self.first_words.isdisjoint(map(fold, words)):
+        folded = str.casefold if text.isascii() else fold
+        if not self.first_words.isdisjoint(map(folded, words)):
             return True
-        if any(word[:1].isupper() and fold(word) in self.names for word in words):
+        if any(word[:1].isupper() and folded(word) in self.names for word in words):
             return True
         return self.may_hold_age(text)
 
