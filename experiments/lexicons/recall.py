@@ -28,10 +28,7 @@ def births() -> dict[str, Counter[tuple[str, str]]]:
     with (DATA / "names/Popular_Baby_Names.csv").open(encoding="utf-8", newline="") as file:
         for row in {tuple(row.items()) for row in csv.DictReader(file)}:
             cells = dict(row)
-            group = cells["Ethnicity"].replace("WHITE NON HISPANIC", "WHITE NON HISP").title()
-            group = {"Asian And Paci": "Asian And Pacific Islander", "Black Non Hispanic": "Black Non Hisp"}.get(
-                group, group
-            )
+            group = cells["Ethnicity"].title().split()[0]  # each is spelt in two ways
             key = (cells["Child's First Name"].title(), GENDERS[cells["Gender"]])
             found.setdefault(f"New York births, {group}", Counter())[key] += int(cells["Count"])
     return found
@@ -47,18 +44,24 @@ def of_bbq() -> dict[str, Counter[tuple[str, str]]]:
     return found
 
 
-def known(name: str, gender: str) -> bool:
-    """Whether a name is listed with its gender, and as a name."""
+def known(name: str, gender: str, *, counted: bool = False) -> bool:
+    """Return whether a name is listed with its gender, and as a name; where ``counted``, without Faker's names."""
     found = find_name(name)
-    return found is not None and found.other_sense != "rarely" and found.gender in (gender, "both")
+    if found is None or (counted and not found.is_counted):
+        return False
+    return found.other_sense != "rarely" and found.gender in (gender, "both")
 
 
 def main() -> None:
     """Write the record."""
     record = {}
     for group, names in sorted({**births(), **of_bbq()}.items()):
-        held = sum(count for (name, gender), count in names.items() if known(name, gender))
-        record[group] = {"names": len(names), "bearers": names.total(), "recall": held / names.total()}
+        held, before = (
+            sum(count for (name, gender), count in names.items() if known(name, gender, counted=counted))
+            for counted in (False, True)
+        )
+        total = names.total()
+        record[group] = {"names": len(names), "bearers": total, "recall": held / total, "without Faker": before / total}
     write_whole(RECORD, json.dumps(record, indent=2) + "\n")
 
 
